@@ -246,11 +246,11 @@ fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
             "{}: there is another study in this folder; name another folder, or only this one to go on with that study ({refusal})",
             folder.display()
         )),
-        _ if refusal.field == "space" && refusal.reason.contains("needs one") => invalid(
+        _ if refusal.field == "space" && refusal.reason.contains("needs a search space") => invalid(
             "a new study needs a space, such as Study({'lr': foretell.log(1e-4, 1)}, metric='val_acc', epochs=20)",
         ),
         _ if refusal.field == "direction" => invalid(
-            refusal.reason.replace("set maximize or minimize", "give direction='maximize' or 'minimize'"),
+            refusal.reason.replace("Set maximize or minimize", "Give direction='maximize' or 'minimize'"),
         ),
         _ => invalid(refusal),
     }

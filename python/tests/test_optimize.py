@@ -249,7 +249,7 @@ def test_what_is_enqueued_comes_next_and_the_sampler_chooses_the_rest():
     first, second = study.ask().config, study.ask().config
     assert first["act"] == "tanh" and 1e-4 <= first["lr"] <= 1
     assert second["lr"] == 0.25 and second["act"] in ("relu", "tanh")
-    for wrong, words in [({"lr": 7.0}, "outside of"), ({"act": "gelu"}, "none of its options"), ("depth=3", "depth")]:
+    for wrong, words in [({"lr": 7.0}, "which is outside"), ({"act": "gelu"}, "none of its options"), ("depth=3", "depth")]:
         with pytest.raises(ValueError, match=words):
             study.enqueue(wrong)
 

@@ -131,7 +131,7 @@ def test_what_is_enqueued_comes_next(server):
     study = foretell.connect(server.address, "rates", SPACE, **HOW)
     study.enqueue({"lr": 0.25})
     assert study.ask().config["lr"] == 0.25
-    with pytest.raises(ValueError, match="outside of"):
+    with pytest.raises(ValueError, match="which is outside"):
         study.enqueue({"lr": 7.0})
 
 

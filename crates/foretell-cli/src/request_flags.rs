@@ -194,7 +194,7 @@ fn worded(refusal: &Refusal) -> String {
     let reason = with_flags(&refusal.reason);
     let flag = match refusal.field.as_str() {
         "space" => return reason,
-        "direction" => return reason.replace("set maximize or minimize", "give --maximize or --minimize"),
+        "direction" => return reason.replace("Set maximize or minimize", "Add --maximize or --minimize"),
         "metric" => "metric".to_owned(),
         field => match FIELDS.iter().find(|(name, _)| name == field) {
             Some((name, schema)) => flag_name(name, schema),

@@ -288,7 +288,7 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--scheduler", "f-hyperband", "--kappa", "1.2"], "--kappa: kappa = 1.2"),
         (&["--stop-probability", "0.4"], "--stop-probability: stop probability 0.4"),
         (&["--stop-probability", "1"], "--stop-probability: stop probability 1"),
-        (&["--burn-in", "30"], "burn-in of 30 runs, but only 30"),
+        (&["--burn-in", "30"], "burn-in of 30 runs is too long for 30"),
         (&["--max-resource", "13"], "the recorded runs have 12 points"),
         (&["--offset", "-1"], "--offset: offset -1"),
         (&["--agreeing-checks", "0"], "--agreeing-checks"),

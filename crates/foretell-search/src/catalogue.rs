@@ -55,7 +55,7 @@ impl<T: ?Sized> Shelf<T> {
     /// The refusal of the name `found`.
     fn unknown(&self, found: &str) -> PartError {
         let known: Vec<&str> = self.names().map(|(name, _)| name).collect();
-        PartError::new(self.field, format!("unknown `{found}`, known are {}", known.join(", ")))
+        PartError::new(self.field, format!("unknown `{found}`. Choose one of {}", known.join(", ")))
     }
 
     /// `named`, made.
@@ -114,7 +114,7 @@ impl Default for Catalogue {
             )
             .with_stop_rule(
                 "lce-optimistic",
-                "As lce, and stop trials whose final value is certain, whatever their rank (Domhan et al., optimistic).",
+                "Like lce, and also stop trials whose final value is certain (Domhan et al., optimistic).",
                 lce(TerminationMode::Optimistic),
             )
     }

@@ -153,14 +153,16 @@ impl Judge {
         let needs = match field {
             "score" | "policy" | "seed" if policy != "rungs-first" => return None,
             "policy" => {
-                "it needs the length of a whole training in advance; choose `srm`, which is the default here"
+                "this policy needs the length of a complete training in advance. Choose `srm`, the default here"
             }
             "patience" if policy == "patience" && stops => return None,
-            "patience" => "it has an effect with policy `patience` alone",
+            "patience" => "it has an effect only with the policy `patience`",
             "eta" if policy == "asha" && stops => return None,
-            "eta" => "it has an effect with policy `asha` alone",
+            "eta" => "it has an effect only with the policy `asha`",
             "burn_in" | "exempt" if stops && policy != "none" => return None,
-            "objective" | "limit" => "trials are judged by one metric, and other metrics are not known here",
+            "objective" | "limit" => {
+                "trials are judged by one metric, and no other metrics are reported here"
+            }
             "shadow" | "stopping" => return None,
             _ if !Self::SETTINGS.contains(&field) => {
                 "it has no effect here, because another program chooses the configurations and runs the trials"

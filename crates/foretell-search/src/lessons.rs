@@ -61,7 +61,7 @@ impl fmt::Display for Lessons {
         let errors: Vec<String> = self.errors.iter().map(error).collect();
         write!(
             f,
-            "{} forecasts what {} earlier runs came to best; errors, as shares of that of their mean: {}",
+            "{} forecasts the final values of {} earlier runs best; errors, as fractions of that of their mean: {}",
             self.predictor,
             self.runs,
             errors.join(", ")
@@ -223,7 +223,9 @@ mod tests {
         assert_eq!((lessons.runs, lessons.errors.len(), lessons.sure), (60, 3, None));
         assert!(lessons.errors[&lessons.predictor] < lessons.errors["mean-gain"]);
         assert!(
-            lessons.to_string().starts_with(&format!("{} forecasts what 60 earlier runs", lessons.predictor))
+            lessons
+                .to_string()
+                .starts_with(&format!("{} forecasts the final values of 60 earlier runs", lessons.predictor))
         );
     }
 

@@ -15,20 +15,20 @@ const EXACT: i64 = 1 << 53;
 #[non_exhaustive]
 pub enum ParameterError {
     /// There is no `=` between name and kind.
-    #[error("cannot read `{text}` as a parameter; expected NAME=KIND, for example lr=log:1e-4:1")]
+    #[error("cannot read `{text}` as a parameter. Write NAME=KIND, for example lr=log:1e-4:1")]
     Syntax {
         /// The text.
         text: String,
     },
     /// The name is empty or has a character that placeholders cannot hold.
-    #[error("`{name}` is no parameter name; use letters, digits, `_`, `-` and `.` only")]
+    #[error("`{name}` is not a parameter name. Use letters, digits, `_`, `-` and `.` only")]
     Name {
         /// The name.
         name: String,
     },
     /// The kind is none of the known ones, or has the wrong number of fields.
     #[error(
-        "parameter {name}: unknown kind `{kind}`; known kinds are float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, each with :step or without, choice:a,b,c and flag"
+        "parameter {name}: unknown kind `{kind}`. Choose float:lo:hi, log:lo:hi, int:lo:hi or logint:lo:hi (each with or without :step), choice:a,b,c or flag"
     )]
     Kind {
         /// The parameter.
@@ -37,7 +37,7 @@ pub enum ParameterError {
         kind: String,
     },
     /// A bound is no finite number (for the integer kinds: no integer of magnitude up to 2^53).
-    #[error("parameter {name}: bound `{bound}` is no {expected}")]
+    #[error("parameter {name}: bound `{bound}` is not {expected}")]
     Bound {
         /// The parameter.
         name: String,
@@ -47,7 +47,7 @@ pub enum ParameterError {
         expected: &'static str,
     },
     /// The lower bound is above the upper one.
-    #[error("parameter {name}: lower bound {lo} is above upper bound {hi}; swap them")]
+    #[error("parameter {name}: lower bound {lo} is above upper bound {hi}. Swap them")]
     Reversed {
         /// The parameter.
         name: String,
@@ -58,7 +58,7 @@ pub enum ParameterError {
     },
     /// A logarithmic scale starts at zero or below.
     #[error(
-        "parameter {name}: a log scale needs bounds above 0 but the lower bound is {lo}; raise it or use {instead}"
+        "parameter {name}: a log scale needs bounds above 0, but the lower bound is {lo}. Raise it, or use {instead}"
     )]
     Logarithm {
         /// The parameter.
@@ -70,7 +70,7 @@ pub enum ParameterError {
     },
     /// A step that no value after the first can be reached by.
     #[error(
-        "parameter {name}: the step {step} is not above 0, or larger than the range; choose a smaller one"
+        "parameter {name}: the step {step} is not above 0, or is larger than the range. Choose another step"
     )]
     Step {
         /// The parameter.
@@ -472,14 +472,14 @@ fn integers(kind: &str, (lo, hi): (i64, i64), step: Option<i64>) -> ParameterKin
 
 fn check_reals(name: &str, lo: f64, hi: f64) -> Result<(), ParameterError> {
     if let Some(bound) = [lo, hi].into_iter().find(|bound| !bound.is_finite()) {
-        return Err(not_a_bound(name, &bound.to_string(), "finite number"));
+        return Err(not_a_bound(name, &bound.to_string(), "a finite number"));
     }
     ordered(name, lo, hi)
 }
 
 fn check_integers(name: &str, lo: i64, hi: i64) -> Result<(), ParameterError> {
     if let Some(bound) = [lo, hi].into_iter().find(|bound| !(-EXACT..=EXACT).contains(bound)) {
-        return Err(not_a_bound(name, &bound.to_string(), "integer of magnitude up to 2^53"));
+        return Err(not_a_bound(name, &bound.to_string(), "an integer of magnitude up to 2^53"));
     }
     ordered(name, lo as f64, hi as f64)
 }
@@ -499,10 +499,10 @@ fn check_options(name: &str, options: &[Value]) -> Result<(), ParameterError> {
     for (i, option) in options.iter().enumerate() {
         let text = option.to_string();
         if text.trim().is_empty() {
-            return wrong("an option is empty; leave it out".to_owned());
+            return wrong("an option is empty. Remove it".to_owned());
         }
         if options[..i].contains(option) {
-            return wrong(format!("option `{text}` is listed twice; drop one"));
+            return wrong(format!("option `{text}` is listed twice. Remove one"));
         }
         if option.number().is_some_and(|x| !x.is_finite()) {
             return wrong(format!("option `{text}` is not finite"));
@@ -516,11 +516,11 @@ fn not_a_bound(name: &str, bound: &str, expected: &'static str) -> ParameterErro
 }
 
 fn real(name: &str, text: &str) -> Result<f64, ParameterError> {
-    text.trim().parse().map_err(|_| not_a_bound(name, text, "finite number"))
+    text.trim().parse().map_err(|_| not_a_bound(name, text, "a finite number"))
 }
 
 fn integer(name: &str, text: &str) -> Result<i64, ParameterError> {
-    text.trim().parse().map_err(|_| not_a_bound(name, text, "integer of magnitude up to 2^53"))
+    text.trim().parse().map_err(|_| not_a_bound(name, text, "an integer of magnitude up to 2^53"))
 }
 
 /// A finite number if it reads as one, otherwise a text: unlike in a table, `none` is a text.
@@ -718,27 +718,27 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_cure() {
         for (text, expected) in [
-            ("lr", "expected NAME=KIND"),
-            ("=float:0:1", "`` is no parameter name"),
-            ("a b=float:0:1", "`a b` is no parameter name"),
-            ("lr=gauss:0:1", "unknown kind `gauss:0:1`; known kinds are float:lo:hi, log:lo:hi"),
+            ("lr", "Write NAME=KIND"),
+            ("=float:0:1", "`` is not a parameter name"),
+            ("a b=float:0:1", "`a b` is not a parameter name"),
+            ("lr=gauss:0:1", "unknown kind `gauss:0:1`. Choose float:lo:hi, log:lo:hi"),
             ("lr=float:0", "unknown kind `float:0`"),
             ("lr=3", "parameter lr: unknown kind `3`"),
-            ("lr=float:1:0", "lower bound 1 is above upper bound 0; swap them"),
+            ("lr=float:1:0", "lower bound 1 is above upper bound 0. Swap them"),
             ("n=int:5:2", "lower bound 5 is above upper bound 2"),
-            ("lr=float:NaN:1", "bound `NaN` is no finite number"),
-            ("lr=float:0:inf", "bound `inf` is no finite number"),
-            ("lr=float:0:x", "bound `x` is no finite number"),
-            ("n=int:0:1.5", "bound `1.5` is no integer"),
-            ("n=int:0:9007199254740993", "no integer of magnitude up to 2^53"),
-            ("lr=log:0:1", "lower bound is 0; raise it or use float"),
-            ("n=logint:0:9", "lower bound is 0; raise it or use int"),
+            ("lr=float:NaN:1", "bound `NaN` is not a finite number"),
+            ("lr=float:0:inf", "bound `inf` is not a finite number"),
+            ("lr=float:0:x", "bound `x` is not a finite number"),
+            ("n=int:0:1.5", "bound `1.5` is not an integer"),
+            ("n=int:0:9007199254740993", "not an integer of magnitude up to 2^53"),
+            ("lr=log:0:1", "lower bound is 0. Raise it, or use float"),
+            ("n=logint:0:9", "lower bound is 0. Raise it, or use int"),
             ("o=choice:", "an option is empty"),
             ("n=int:0:9:0", "the step 0 is not above 0"),
             ("n=float:0:1:-0.1", "the step -0.1 is not above 0"),
             ("n=int:0:9:1:2", "unknown kind"),
             ("o=choice:a,a", "option `a` is listed twice"),
-            ("m=float:0:1 if sgd", "expected NAME=KIND"),
+            ("m=float:0:1 if sgd", "Write NAME=KIND"),
         ] {
             let error = text.parse::<Parameter>().unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -17,18 +17,16 @@ pub enum ParameterSpaceError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// No parameter at all.
-    #[error("the space has no parameters; give at least one, for example lr=log:1e-4:1")]
+    #[error("the space contains no parameters. Give at least one, for example lr=log:1e-4:1")]
     Empty,
     /// Two parameters have the same name.
-    #[error("parameter {name} is defined twice; rename or drop one")]
+    #[error("parameter {name} is defined twice. Rename or remove one")]
     Duplicate {
         /// The name.
         name: String,
     },
     /// A condition names a parameter that is not listed before.
-    #[error(
-        "parameter {name} applies if {parent} has some value, but no parameter {parent} is listed before it"
-    )]
+    #[error("parameter {name} depends on {parent}, but no parameter {parent} is listed before it")]
     UnknownParent {
         /// The conditional parameter.
         name: String,
@@ -36,7 +34,7 @@ pub enum ParameterSpaceError {
         parent: String,
     },
     /// A condition asks for a value that the other parameter never has.
-    #[error("parameter {name} applies if {parent} is `{value}`, which {parent}={kind} never is")]
+    #[error("parameter {name} applies if {parent} is `{value}`, but {parent}={kind} never takes this value")]
     Unreachable {
         /// The conditional parameter.
         name: String,
@@ -48,7 +46,7 @@ pub enum ParameterSpaceError {
         kind: String,
     },
     /// A configuration has no value for a parameter that applies.
-    #[error("the configuration has no value for {name}; expected {kind}")]
+    #[error("the configuration contains no value for {name}. Add one from {kind}")]
     Absent {
         /// The parameter.
         name: String,
@@ -56,7 +54,7 @@ pub enum ParameterSpaceError {
         kind: String,
     },
     /// A configuration has a value outside of the parameter's values.
-    #[error("{name} is `{value}`, outside of {kind}")]
+    #[error("{name} is `{value}`, which is outside {kind}")]
     Outside {
         /// The parameter.
         name: String,
@@ -66,7 +64,7 @@ pub enum ParameterSpaceError {
         kind: String,
     },
     /// A configuration has a value for a parameter that does not apply.
-    #[error("{name} is `{value}`, but it applies only if {parent} is `{equals}`; leave it out")]
+    #[error("{name} is `{value}`, but it applies only if {parent} is `{equals}`. Leave it out")]
     Inactive {
         /// The parameter.
         name: String,
@@ -78,7 +76,7 @@ pub enum ParameterSpaceError {
         equals: String,
     },
     /// A configuration names a parameter that the space does not have.
-    #[error("the space has no parameter {name}; it has {known}")]
+    #[error("the space contains no parameter {name}. Its parameters are {known}")]
     Unknown {
         /// The name.
         name: String,
@@ -391,7 +389,7 @@ mod tests {
             (&["lr=float:0:1", "lr=int:0:1"], "parameter lr is defined twice"),
             (&["m=float:0:1 if o=sgd", "o=choice:sgd"], "no parameter o is listed before it"),
             (&["m=float:0:1 if m=0"], "no parameter m is listed before it"),
-            (&["o=choice:a,b", "m=float:0:1 if o=c"], "is `c`, which o=choice:a,b never is"),
+            (&["o=choice:a,b", "m=float:0:1 if o=c"], "is `c`, but o=choice:a,b never takes this value"),
             (&["lr=log:-1:1"], "parameter lr: a log scale"),
         ];
         for (texts, expected) in rows {
@@ -411,11 +409,14 @@ mod tests {
             (vec![n(1.0), ("o", b.clone()), ("m", Value::Missing)], None),
             (vec![n(1.0), ("o", a.clone()), m.clone()], None),
             (vec![n(1.0), ("o", b), m.clone()], Some("m is `0.5`, but it applies only if o is `a`")),
-            (vec![n(1.0), ("o", a.clone())], Some("no value for m; expected float:0:1")),
-            (vec![n(1.5), ("o", a.clone()), m.clone()], Some("n is `1.5`, outside of int:1:3")),
-            (vec![n(f64::NAN), ("o", a.clone()), m.clone()], Some("n is `NaN`, outside")),
-            (vec![("n", a.clone()), ("o", a.clone()), m.clone()], Some("n is `a`, outside")),
-            (vec![n(1.0), ("o", a), m, ("x", Value::Missing)], Some("no parameter x; it has n, o, m")),
+            (vec![n(1.0), ("o", a.clone())], Some("no value for m. Add one from float:0:1")),
+            (vec![n(1.5), ("o", a.clone()), m.clone()], Some("n is `1.5`, which is outside int:1:3")),
+            (vec![n(f64::NAN), ("o", a.clone()), m.clone()], Some("n is `NaN`, which is outside")),
+            (vec![("n", a.clone()), ("o", a.clone()), m.clone()], Some("n is `a`, which is outside")),
+            (
+                vec![n(1.0), ("o", a), m, ("x", Value::Missing)],
+                Some("no parameter x. Its parameters are n, o, m"),
+            ),
         ];
         for (pairs, expected) in rows {
             let result = space.check(&configuration(&pairs)).map_err(|error| error.to_string());
@@ -435,7 +436,7 @@ mod tests {
         let lines = space.to_string();
         assert_eq!(ParameterSpace::parse(&lines.lines().collect::<Vec<_>>()).unwrap(), space);
         let error = serde_json::from_str::<ParameterSpace>(r#"[{"name":"a","kind":"float","lo":2,"hi":1}]"#);
-        assert!(error.unwrap_err().to_string().contains("swap them"));
+        assert!(error.unwrap_err().to_string().contains("Swap them"));
     }
 
     #[test]

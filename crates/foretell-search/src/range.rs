@@ -7,13 +7,13 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum RangeError {
     /// A number that must be at least 1.
-    #[error("{field} is 0; it must be at least 1")]
+    #[error("{field} is 0, but must be at least 1")]
     Zero {
         /// The field.
         field: &'static str,
     },
     /// A number that no search counts up to.
-    #[error("{field} {value} is too large; the maximum is {MOST}")]
+    #[error("{field} {value} is too large. The maximum is {MOST}")]
     Endless {
         /// The field.
         field: &'static str,
@@ -29,7 +29,7 @@ pub enum RangeError {
         value: f64,
     },
     /// A factor that leaves no growth.
-    #[error("{field} {value} must be a number above 1: 1.25 waits for a quarter more")]
+    #[error("{field} {value} is not a number above 1. For example, 1.25 waits for a quarter more")]
     Growth {
         /// The field.
         field: &'static str,
@@ -93,7 +93,7 @@ mod tests {
         let endless = countable(&[("a", 1), ("epochs", u64::MAX)]).unwrap_err();
         assert_eq!(
             endless.to_string(),
-            "epochs 18446744073709551615 is too large; the maximum is 1000000000000"
+            "epochs 18446744073709551615 is too large. The maximum is 1000000000000"
         );
         assert!(share("s", 0.0).is_ok() && share("s", 1.0).is_err() && share("s", f64::NAN).is_err());
         assert!(growth("f", None).is_ok() && growth("f", Some(1.25)).is_ok());

@@ -147,7 +147,7 @@ impl fmt::Display for Relation {
             Self::Nothing => write!(f, "no trial has returned a value"),
             Self::TooFew => write!(
                 f,
-                "trials return values that they have not reported; none is stopped before {FEWEST} trials show whether the two go together"
+                "trials return values that they did not report, so none is stopped until {FEWEST} trials show whether the two agree"
             ),
             Self::Equal { score, factor } => {
                 match score {
@@ -163,7 +163,7 @@ impl fmt::Display for Relation {
             }
             Self::Together(score) => write!(
                 f,
-                "trials return other values than they report, but the two rise and fall together; the {} report counts",
+                "trials return other values than they report, but the two rise and fall together, so the {} report counts",
                 match score {
                     RunScore::Last | RunScore::Mean(_) => "last",
                     RunScore::Best => "best",
@@ -171,8 +171,8 @@ impl fmt::Display for Relation {
             ),
             Self::Apart { correlation } => write!(
                 f,
-                "the values that trials return do not go together with those that they report (rank correlation {correlation:.2}), so \
-                 no trial is stopped. Report the value that is returned, or choose `score` to stop trials by their reports"
+                "the values that trials return hardly depend on those that they report (rank correlation {correlation:.2}), so \
+                 no trial is stopped. Report the returned value, or choose `score` to stop trials by their reports"
             ),
         }
     }

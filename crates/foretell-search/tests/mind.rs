@@ -209,7 +209,7 @@ fn what_is_enqueued_into_a_study_that_is_done_is_one_more_trial() {
     assert!(matches!(refused, Err(StudyError::NoRoom { .. })), "{refused:?}");
     let refused =
         planned.enqueue(Configuration::from([("lr".to_owned(), Value::Number(7.0))]), None).unwrap();
-    assert!(refused.unwrap_err().to_string().contains("lr is `7`, outside"));
+    assert!(refused.unwrap_err().to_string().contains("lr is `7`, which is outside"));
 }
 
 #[test]

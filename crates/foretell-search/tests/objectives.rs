@@ -315,7 +315,8 @@ fn what_is_wrong_is_said_after_the_first_trials() {
     assert!(
         problems
             .iter()
-            .any(|problem| problem.starts_with("memory<=2: all 3 trials so far break it; 3 is the nearest")),
+            .any(|problem| problem
+                .starts_with("memory<=2: all 3 trials so far break it (the nearest value is 3)")),
         "{problems:?}"
     );
 }
@@ -333,13 +334,13 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
     for (rest, said) in [
         (
             r#""objective": ["val_acc", "weights"]"#,
-            "objective: weights does not say which way is better: write weights:min or weights:max",
+            "objective: the name weights does not show which way is better. Write weights:min or weights:max",
         ),
         (
             r#""objective": ["val_acc", "2*wide:min"]"#,
-            "objective: 2*wide: there is no wide; a formula may have lr, width",
+            "objective: 2*wide: unknown name wide. A formula can use lr, width",
         ),
-        (r#""objective": ["val_acc", "lr:min", "lr:max"]"#, "objective: lr is an objective twice"),
+        (r#""objective": ["val_acc", "lr:min", "lr:max"]"#, "objective: the objective lr is given twice"),
         (
             r#""objective": ["quality", "lr:min"]"#,
             "direction: the name of the metric \"quality\" does not show",
@@ -348,12 +349,12 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
         (r#""objective": ["width:min", "val_acc"]"#, "objective: width is a parameter"),
         (
             r#""objective": ["val_acc:min"], "direction": "maximize""#,
-            "objective: of val_acc it says that smaller is better",
+            "objective: smaller values of val_acc are better here",
         ),
         (r#""objectives": {"val_acc": "up"}"#, "objectives: val_acc: expected \"min\" or \"max\""),
         (
             r#""limit": "latency<20""#,
-            "limit: latency<20 is no limit: write a name or a formula, <= or >=, and a number",
+            "limit: latency<20 is not a limit. Write a name or a formula, then <= or >=, then a number",
         ),
         (
             r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "policy": "srm""#,
@@ -481,10 +482,10 @@ fn q_learning_learns_from_its_reward() {
     let refused = |request: StudyRequest| request.resolve(None).unwrap_err().to_string();
     assert_eq!(
         refused(request("val_acc - weight")),
-        "reward: val_acc - weight: there is no weight; a formula may have net, weights, layers, flops, val_acc"
+        "reward: val_acc - weight: unknown name weight. A formula can use net, weights, layers, flops, val_acc"
     );
     let random = StudyRequest { sampler: None, ..request("val_acc") };
-    assert!(refused(random).starts_with("reward: it is what q-learning learns from"));
+    assert!(refused(random).starts_with("reward: only q-learning learns from a reward"));
 }
 
 #[test]

@@ -368,10 +368,10 @@ fn bad_settings_are_refused_with_their_numbers() {
         (ReplaySpec { criterion: sure(0.4), ..good.clone() }, "stop probability 0.4"),
         (ReplaySpec { criterion: sure(1.0), ..good.clone() }, "stop probability 1"),
         (ReplaySpec { policy: Policy::Oracle, burn_in: 20, ..good.clone() }, "burn-in of 20"),
-        (ReplaySpec { warm_start: 20, ..good.clone() }, "warm start of 20 runs, but only 20"),
+        (ReplaySpec { warm_start: 20, ..good.clone() }, "warm start of 20 runs leaves none of 20"),
         (ReplaySpec { max_resource: Some(10), ..good.clone() }, "10, but the recorded runs have 9"),
         (ReplaySpec { orderings: 0, ..good.clone() }, "orderings is 0"),
-        (ReplaySpec { exempt: 1.0, ..good.clone() }, "exempt share 1"),
+        (ReplaySpec { exempt: 1.0, ..good.clone() }, "exempt fraction 1"),
         (ReplaySpec { refit: Some(1.0), ..good.clone() }, "refit factor 1"),
         (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good.clone() }, "9 epochs each"),
     ];

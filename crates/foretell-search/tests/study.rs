@@ -470,8 +470,8 @@ fn impossible_studies_are_refused() {
         (StudySpec { schedule: hyperband(1), ..spec() }, "eta"),
         (StudySpec { schedule: hyperband(20), ..spec() }, "20"),
         (StudySpec { sampler: q_learning(30), ..spec() }, "metaqnn"),
-        (StudySpec { sampler: q_learning(30), schedule: hyperband(3), ..networks() }, "full training only"),
-        (StudySpec { exempt: 1.0, ..spec() }, "exempt share 1"),
+        (StudySpec { sampler: q_learning(30), schedule: hyperband(3), ..networks() }, "cannot use rungs"),
+        (StudySpec { exempt: 1.0, ..spec() }, "exempt fraction 1"),
         (StudySpec { refit: Some(1.0), ..spec() }, "refit factor 1"),
         (StudySpec { policy: Policy::Patience(0), ..spec() }, "patience is 0"),
     ];
@@ -481,7 +481,7 @@ fn impossible_studies_are_refused() {
     }
     let long = StudySpec { burn_in: 35, ..spec() };
     for (warm_start, text) in [
-        (0, "burn-in of 35 is larger than the study's 30 trials: no"),
+        (0, "burn-in of 35 is larger than the study's 30 trials, so no"),
         (4, "30 trials and the 4 earlier runs"),
     ] {
         let error = long.check_burn_in(warm_start).unwrap_err().to_string();

@@ -32,10 +32,10 @@ fn what_a_person_enqueues_is_asked_for_next() {
         assert_eq!(enqueue(r#"{"configuration": "lr=0.5", "id": "again"}"#).0, 200);
     }
     for (body, words) in [
-        (r#"{"configuration": {"lr": 7}}"#, "lr is `7`, outside of log:"),
+        (r#"{"configuration": {"lr": 7}}"#, "lr is `7`, which is outside log:"),
         (r#"{"configuration": {"depth": 7}}"#, "no parameter depth"),
         (r#"{"configuration": "lr"}"#, "lr"),
-        (r#"{"configuration": 3}"#, "3 is no configuration"),
+        (r#"{"configuration": 3}"#, "3 is not a configuration"),
         (r#"{}"#, "missing"),
     ] {
         let (status, answer) = enqueue(body);

@@ -31,7 +31,7 @@ const WRONG: &[Wrong] = &[
         "metrics",
         "expected a number",
     ),
-    ("POST", REPORT, r#"{"step": 1, "val": 1}"#, 400, "val", "known are step, value"),
+    ("POST", REPORT, r#"{"step": 1, "val": 1}"#, 400, "val", "Choose one of step, value"),
     ("POST", REPORT, r#"{"step": 1, "value": 1, "lease": "other"}"#, 409, "lease", "runs elsewhere"),
     (
         "POST",
@@ -50,11 +50,11 @@ const WRONG: &[Wrong] = &[
         "a trial's number",
     ),
     ("POST", "/api/studies/no/ask", "", 404, "study", "no study is called"),
-    ("POST", "/api/studies/s/ask", r#"{"worker": 1}"#, 400, "worker", "expected a text"),
+    ("POST", "/api/studies/s/ask", r#"{"worker": 1}"#, 400, "worker", "expected a string"),
     ("POST", "/api/studies/s/trials/9/stop", "", 404, "trial", "ask has not given"),
-    ("PUT", OTHER, "{}", 400, "space", "a new study needs one"),
+    ("PUT", OTHER, "{}", 400, "space", "a new study needs a search space"),
     ("PUT", OTHER, r#"{"space": {"lr": "cubic:1:2"}}"#, 400, "space", "cubic"),
-    ("PUT", OTHER, r#"{"space": {"lr": 1}}"#, 400, "space", "expected a text"),
+    ("PUT", OTHER, r#"{"space": {"lr": 1}}"#, 400, "space", "expected a string"),
     (
         "PUT",
         OTHER,

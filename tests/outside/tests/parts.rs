@@ -79,7 +79,7 @@ fn a_space_and_a_predictor_of_somebody_else_are_searched_and_forecast_by() {
     let unknown =
         run(folder.path(), &["search", "--space", "verbs", "--metric", "m", "--epochs", "3", "--", "true"]);
     let why = String::from_utf8_lossy(&unknown.stderr).into_owned();
-    assert!(why.contains("known are metaqnn, words"), "{why}");
+    assert!(why.contains("Choose one of metaqnn, words"), "{why}");
 }
 
 #[test]

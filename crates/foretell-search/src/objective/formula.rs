@@ -14,7 +14,7 @@ const DEEPEST: usize = 64;
 pub enum FormulaError {
     /// It cannot be read.
     #[error(
-        "{text}: {problem} at {at}; a formula has names, numbers, + - * / ^ and parentheses, as in width^2 * depth"
+        "{text}: {problem} at {at}. Write names, numbers, + - * / ^ and parentheses, for example width^2 * depth"
     )]
     Syntax {
         /// The formula.
@@ -25,7 +25,7 @@ pub enum FormulaError {
         at: String,
     },
     /// It has a name that nothing is called by.
-    #[error("{text}: there is no {name}; a formula may have {known}")]
+    #[error("{text}: unknown name {name}. A formula can use {known}")]
     Unknown {
         /// The formula.
         text: String,
@@ -81,7 +81,7 @@ impl Formula {
         let root = reader.sum()?;
         reader.skip();
         if !reader.rest.is_empty() {
-            return Err(reader.wrong("nothing was expected"));
+            return Err(reader.wrong("unexpected text"));
         }
         Ok(Self { text: text.to_owned(), root })
     }
@@ -277,7 +277,7 @@ impl Reader<'_> {
             }
             Some('`') => {
                 let end = rest[1..].find('`').filter(|&end| end > 0);
-                let end = end.ok_or_else(|| self.wrong("a name in backticks does not end"))?;
+                let end = end.ok_or_else(|| self.wrong("a closing backtick is missing"))?;
                 self.rest = &rest[end + 2..];
                 Ok(Node::Name(rest[1..=end].to_owned()))
             }
@@ -288,7 +288,7 @@ impl Reader<'_> {
                 self.rest = &rest[end..];
                 Ok(Node::Name(rest[..end].to_owned()))
             }
-            _ => Err(self.wrong("a name, a number or `(` was expected")),
+            _ => Err(self.wrong("expected a name, a number or `(`")),
         }
     }
 
@@ -305,7 +305,7 @@ impl Reader<'_> {
             }
         }
         let number = rest[..end].parse::<f64>().ok().filter(|number| number.is_finite());
-        let number = number.ok_or_else(|| self.wrong("a number was expected"))?;
+        let number = number.ok_or_else(|| self.wrong("expected a number"))?;
         self.rest = &rest[end..];
         Ok(Node::Number(number))
     }
@@ -350,13 +350,13 @@ mod tests {
     #[test]
     fn what_is_no_formula_is_refused_with_its_place() {
         for (text, problem) in [
-            ("", "expected at the end"),
-            ("w +", "expected at the end"),
-            ("w d", "nothing was expected at `d`"),
+            ("", "expected a name, a number or `(` at the end"),
+            ("w +", "expected a name, a number or `(` at the end"),
+            ("w d", "unexpected text at `d`"),
             ("(w", "a `)` is missing at the end"),
-            ("w % 2", "nothing was expected at `% 2`"),
-            ("1.2.3", "a number was expected at `1.2.3`"),
-            ("`a", "does not end at ``a`"),
+            ("w % 2", "unexpected text at `% 2`"),
+            ("1.2.3", "expected a number at `1.2.3`"),
+            ("`a", "closing backtick is missing at ``a`"),
             (&"(".repeat(100), "too many parentheses"),
             (&"-".repeat(100_000), "too many parentheses"),
         ] {

@@ -50,28 +50,30 @@ pub enum ObjectiveError {
     #[error(transparent)]
     Formula(#[from] FormulaError),
     /// Nothing says which way is better.
-    #[error("{of} does not say which way is better: write {of}:min or {of}:max")]
+    #[error("the name {of} does not show which way is better. Write {of}:min or {of}:max")]
     Direction {
         /// The objective.
         of: String,
     },
     /// It is there twice.
-    #[error("{of} is an objective twice: leave one of them out")]
+    #[error("the objective {of} is given twice. Remove one of them")]
     Twice {
         /// The objective.
         of: String,
     },
     /// A limit without a bound.
-    #[error("{text} is no limit: write a name or a formula, <= or >=, and a number, such as latency<=20")]
+    #[error(
+        "{text} is not a limit. Write a name or a formula, then <= or >=, then a number, for example latency<=20"
+    )]
     Limit {
         /// As given.
         text: String,
     },
     /// A reward without a sampler that learns from it.
-    #[error("it is what q-learning learns from: choose the sampler q-learning, or leave it out")]
+    #[error("only q-learning learns from a reward. Choose the sampler q-learning, or leave the reward out")]
     Reward,
     /// A policy or a rank that compares trials by the metric alone.
-    #[error("{part} compares trials by {metric} alone, which loses the front: {instead}")]
+    #[error("{part} compares trials by {metric} alone, which loses the front. {instead}")]
     Alone {
         /// What compares them.
         part: &'static str,
@@ -125,9 +127,9 @@ mod tests {
         assert_eq!(read("val/acc").unwrap(), "val/acc:max");
         assert_eq!(
             read("depth").unwrap_err().to_string(),
-            "depth does not say which way is better: write depth:min or depth:max"
+            "the name depth does not show which way is better. Write depth:min or depth:max"
         );
         let unknown = read("width * wide:min").unwrap_err().to_string();
-        assert_eq!(unknown, "width * wide: there is no wide; a formula may have width, depth");
+        assert_eq!(unknown, "width * wide: unknown name wide. A formula can use width, depth");
     }
 }

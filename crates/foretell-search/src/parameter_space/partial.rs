@@ -114,7 +114,7 @@ mod tests {
     fn a_part_that_no_point_has_is_refused_by_name() {
         let space = space();
         for (text, expected) in [
-            ("lr=7", "lr is `7`, outside of log:"),
+            ("lr=7", "lr is `7`, which is outside log:"),
             ("depth=3", "no parameter depth"),
             ("opt=adam,momentum=0.9", "nesterov is `1`, but it applies only if opt is `sgd`"),
         ] {

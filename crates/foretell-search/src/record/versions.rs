@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for RecordVisitor {
     type Value = Record;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a record of a study: an object that begins with its version and its type")
+        out.write_str("a record of a study: an object that starts with its version and its type")
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut fields: M) -> Result<Record, M::Error> {
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for RecordVisitor {
             key = fields.next_key()?;
         }
         if key.as_deref() != Some(TYPE) {
-            return Err(M::Error::custom("it does not begin with a record's type, `event`"));
+            return Err(M::Error::custom("it does not start with the type of a record, `event`"));
         }
         let name: String = fields.next_value()?;
         check(&name, version).map_err(M::Error::custom)?;
@@ -117,11 +117,9 @@ impl<'de> Visitor<'de> for RecordVisitor {
 /// Whether this program reads records of this type and version; if not, why.
 fn check(name: &str, version: u32) -> Result<(), String> {
     match newest(name) {
-        None => {
-            Err(format!("it is `{name}` version {version}; this program does not know records of that type"))
-        }
+        None => Err(format!("it is `{name}` version {version}, a type that this program does not know")),
         Some(newest) if version > newest => Err(format!(
-            "it is `{name}` version {version}; this program reads `{name}` up to version {newest}"
+            "it is `{name}` version {version}, but this program reads `{name}` up to version {newest}"
         )),
         Some(_) => Ok(()),
     }
@@ -217,14 +215,17 @@ mod tests {
         let cases = [
             (
                 r#"{"v":3,"event":"paused","trial":1}"#,
-                "`paused` version 3; this program reads `paused` up to version 1",
+                "`paused` version 3, but this program reads `paused` up to version 1",
             ),
-            (r#"{"v":2,"event":"moved","trial":1}"#, "`moved` version 2; this program does not know"),
+            (
+                r#"{"v":2,"event":"moved","trial":1}"#,
+                "`moved` version 2, a type that this program does not know",
+            ),
             (r#"{"event":"moved","trial":1}"#, "`moved` version 1"),
             (r#"{"v":0,"event":"paused","trial":1}"#, "nonzero"),
-            (r#"{"trial":1,"event":"paused"}"#, "does not begin with a record's type"),
+            (r#"{"trial":1,"event":"paused"}"#, "does not start with the type of a record"),
             (r#"{"v":1,"event":"paused"}"#, "missing field `trial`"),
-            ("{}", "does not begin"),
+            ("{}", "does not start"),
             ("7", "expected a record of a study"),
         ];
         for (text, expected) in cases {

@@ -13,8 +13,8 @@ use thiserror::Error;
 pub enum ReplayError {
     /// Nothing to replay.
     #[error(
-        "finished runs: {got}, unfinished: {unfinished}; a replay needs at least 2 that are finished: {}",
-        if *unfinished > 0 { "choose an earlier target step" } else { "put more runs into one file, each with its id" }
+        "a replay needs at least 2 completed runs, but there are {got} ({unfinished} unfinished). {}",
+        if *unfinished > 0 { "Choose an earlier target step" } else { "Put more runs into one file, each with its own id" }
     )]
     TooFewRuns {
         /// Finished runs.
@@ -23,11 +23,11 @@ pub enum ReplayError {
         unfinished: usize,
     },
     /// A run of one point cannot be stopped early.
-    #[error("the runs have a single point: there is nothing to stop early")]
+    #[error("the runs have a single point, so there is nothing to stop early")]
     OnePoint,
     /// More burn-in than runs.
     #[error(
-        "burn-in of {burn_in} runs, but only {got} finished runs are recorded: no run could ever be stopped; lower the burn-in below {got}"
+        "the burn-in of {burn_in} runs is too long for {got} completed runs, since no run could ever be stopped. Lower it below {got}"
     )]
     BurnIn {
         /// The burn-in.
@@ -37,7 +37,7 @@ pub enum ReplayError {
     },
     /// More runs to hold back than there are.
     #[error(
-        "a warm start of {warm_start} runs, but only {got} finished runs are recorded: none would be left to replay; lower `warm_start` below {got}"
+        "the warm start of {warm_start} runs leaves none of {got} completed runs to replay. Lower `warm_start` below {got}"
     )]
     WarmStart {
         /// The runs to hold back.
@@ -46,11 +46,11 @@ pub enum ReplayError {
         got: usize,
     },
     /// A study of one run stops nothing.
-    #[error("a study size of less than 2 runs: nothing could be stopped; draw at least 2")]
+    #[error("a study of fewer than 2 runs cannot stop any. Sample at least 2")]
     StudySize,
     /// The recorded runs are too short.
     #[error(
-        "the largest resource is {max_resource}, but the recorded runs have {points} points: lower it to at most {points}"
+        "the largest resource is {max_resource}, but the recorded runs have {points} points. Lower it to at most {points}"
     )]
     TooShort {
         /// R.
@@ -69,12 +69,12 @@ pub enum ReplayError {
     History(#[from] HistoryError),
     /// A sampler that learns has nothing to search.
     #[error(
-        "the recorded runs have no parameter that differs between them: a sampler that learns has nothing to search; leave out the sampler"
+        "no parameter differs between the recorded runs, so a sampler cannot learn from them. Leave the sampler out"
     )]
     NoSpace,
     /// A sampler that learns takes each run once, and Hyperband wants more of them.
     #[error(
-        "these Hyperband runs want {wanted} configurations, and a sampler that learns takes each of the {got} recorded ones once; lower the number of Hyperband runs"
+        "these Hyperband runs need {wanted} configurations, but a sampler that learns uses each of the {got} recorded ones only once. Lower the number of Hyperband runs"
     )]
     Spent {
         /// Configurations of all brackets.
@@ -86,7 +86,9 @@ pub enum ReplayError {
     #[error(transparent)]
     Objective(#[from] ObjectiveError),
     /// A run's configuration does not have an objective.
-    #[error("objective {of}: run {run} has no number for it; the configurations have {known}")]
+    #[error(
+        "objective {of}: the configuration of run {run} contains no number for it. Configurations contain {known}"
+    )]
     Unmeasured {
         /// The objective.
         of: String,
@@ -96,7 +98,7 @@ pub enum ReplayError {
         known: String,
     },
     /// Forecasts need a predictor.
-    #[error("stopping or ranking by forecasts needs a predictor")]
+    #[error("stopping or ranking by forecasts needs a predictor. Choose one")]
     NoPredictor,
     /// The study is not valid.
     #[error(transparent)]

@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 /// A configuration to try first, as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged, expecting = "expected a text such as \"lr=0.1,opt=sgd\", or an object of values")]
+#[serde(untagged, expecting = "expected a string such as \"lr=0.1,opt=sgd\", or an object of values")]
 pub enum Queued {
     /// `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`.
     Text(String),
@@ -52,11 +52,11 @@ impl<'de> Deserialize<'de> for Queued {
             Value::Object(values) => match values.iter().find(|(_, value)| !is_of_parameter(value)) {
                 None => serde_json::from_value(given).map(Self::Values).map_err(D::Error::custom),
                 Some((name, value)) => Err(D::Error::custom(format!(
-                    "{name}: {value} is no value of a parameter; give a number or a text, or leave the parameter out"
+                    "{name}: {value} is not a value of a parameter. Give a number or a string, or leave the parameter out"
                 ))),
             },
             _ => Err(D::Error::custom(format!(
-                "{given} is no configuration; give an object such as {{\"lr\": 0.1}}, or a text such as lr=0.1"
+                "{given} is not a configuration. Give an object such as {{\"lr\": 0.1}}, or a string such as lr=0.1"
             ))),
         }
     }

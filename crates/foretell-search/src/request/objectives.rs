@@ -36,7 +36,7 @@ pub(super) fn read_limits<'de, D: Deserializer<'de>>(
 fn texts(written: Value, example: &str) -> Result<Option<Vec<String>>, String> {
     let text = |value: Value| match value {
         Value::String(text) => Ok(text),
-        other => Err(format!("expected a text such as {example:?}, found {other}")),
+        other => Err(format!("expected a string such as {example:?}, found {other}")),
     };
     match written {
         Value::Null => Ok(None),
@@ -76,7 +76,7 @@ impl StudyRequest {
             Some(other) => Err(Refusal::new(
                 "objective",
                 format!(
-                    "of {metric} it says that {} is better, and `direction` that {} is: leave one of them out",
+                    "{} values of {metric} are better here, but {} ones by `direction`. Leave one of them out",
                     said.unwrap_or(other).better(),
                     other.better()
                 ),
@@ -98,8 +98,8 @@ impl StudyRequest {
         let others = written.iter().filter(|written| parts(written).0 != metric);
         let names = space.known_names();
         if names.contains(&metric) && self.first_objective().is_some_and(|(of, _)| of == metric) {
-            let reported = "the first objective is the metric that is forecast, so it must be one that trials report: name that first";
-            return Err(Refusal::new("objective", format!("{metric} is a parameter; {reported}")));
+            let reported = "but the first objective is forecast, so it must be a metric that trials report. Name that metric first";
+            return Err(Refusal::new("objective", format!("{metric} is a parameter, {reported}")));
         }
         others
             .map(|written| Objective::read(written, &names).map_err(|error| Refusal::new("objective", error)))

@@ -61,19 +61,19 @@ fn worded(field: &str, found: Option<&Value>, text: &str) -> Refusal {
     }
     if text.starts_with("unknown field") {
         let known = quoted.collect::<Vec<_>>().join(", ");
-        let known = if known.is_empty() { "no fields are".to_owned() } else { format!("known are {known}") };
-        return Refusal::new(named, format!("unknown; {known}"));
+        let known =
+            if known.is_empty() { "Leave it out".to_owned() } else { format!("Choose one of {known}") };
+        return Refusal::new(named, format!("unknown field. {known}"));
     }
-    const WORDS: [(&str, &str); 9] = [
+    const WORDS: [(&str, &str); 8] = [
         (" u64", " a whole number from 0"),
         (" u32", " a whole number from 0"),
         (" usize", " a whole number from 0"),
         (" f64", " a number"),
-        (" a string", " a text"),
         (" a sequence", " a list"),
         (" a boolean", " true or false"),
         ("unknown variant", "unknown"),
-        ("expected one of", "known are"),
+        (", expected one of", ". Choose one of"),
     ];
     let text = WORDS.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
     match (text.split_once("expected "), found) {

@@ -57,7 +57,7 @@ impl StudyRequest {
             return Err(Refusal::new(
                 "epochs",
                 format!(
-                    "the existing study trains for {} epochs; trials can become longer, not shorter. Start another study",
+                    "the existing study trains for {} epochs, and trials can only become longer. Start another study",
                     there.max_resource
                 ),
             ));
@@ -84,7 +84,7 @@ impl StudyRequest {
         self.check_shadow()?;
         let space = self.space.clone().or_else(|| there.map(|there| there.space.clone()));
         let space = space.ok_or_else(|| {
-            Refusal::new("space", "a new study needs one, such as {\"lr\": \"log:1e-4:1\"}")
+            Refusal::new("space", "a new study needs a search space, for example {\"lr\": \"log:1e-4:1\"}")
         })?;
         let metric = self.metric_or(there.map(|there| &there.metric));
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
@@ -93,7 +93,7 @@ impl StudyRequest {
         {
             return Err(Refusal::new(
                 "runs",
-                "they are those of the schedulers hyperband and f-hyperband: choose one by `scheduler`, or leave them out",
+                "only the schedulers hyperband and f-hyperband use this setting. Choose one of them, or leave it out",
             ));
         }
         let schedule = self.schedule(there);
@@ -168,7 +168,7 @@ impl StudyRequest {
             Some(budget) => Err(Refusal::new(
                 "budget_epochs",
                 format!(
-                    "{budget}: no trial comes to a result with so few epochs; give at least {least}, or trials with fewer `epochs`"
+                    "{budget}: these epochs are too few for any trial to reach a result. Give at least {least}, or lower `epochs`"
                 ),
             )),
         }
@@ -181,7 +181,7 @@ impl StudyRequest {
         if self.shadow == Some(true) && stops_nothing {
             return Err(Refusal::new(
                 "shadow",
-                "it shows the stops of a policy, and the policy none stops nothing; remove one of them",
+                "the policy none stops no trial, so there is nothing to show. Remove one of them",
             ));
         }
         Ok(())
@@ -197,20 +197,20 @@ impl StudyRequest {
         let paper = self.paper == Some(true);
         let extrapolates = named.is_some_and(Policy::is_by_curve_alone);
         if paper && extrapolates {
-            let why = "the paper's settings are those of its own predictor, and the policy lce is another method's: leave one of them out";
+            let why = "the paper's settings are for its own predictor, but the policy lce is another method. Leave one of them out";
             return Err(Refusal::new("paper", why));
         }
         if self.caution.is_some() && (paper || extrapolates || !schedule.is_full()) {
             let why = if paper {
-                "the paper's settings are another choice"
+                "the paper's settings set their own caution"
             } else if extrapolates {
-                "it was measured for other policies than lce"
+                "it was measured for policies other than lce"
             } else {
-                "it was measured for trials that train to their end, and this scheduler has rungs"
+                "it was measured for trials that complete, but this scheduler uses rungs"
             };
             return Err(Refusal::new(
                 "caution",
-                format!("{why}: leave one of them out, or give `stop_probability` itself"),
+                format!("{why}. Leave one of them out, or set `stop_probability` itself"),
             ));
         }
         // what a study has for forecasts by others' curves is nothing for those by each curve alone, nor the other way round
@@ -249,7 +249,7 @@ impl StudyRequest {
         let said = self.objective_direction(metric)?;
         self.direction.or(said).or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
             let why = format!(
-                "the name of the metric {metric:?} does not show which way is better; set maximize or minimize"
+                "the name of the metric {metric:?} does not show which way is better. Set maximize or minimize"
             );
             Refusal::new("direction", why)
         })

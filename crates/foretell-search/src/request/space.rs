@@ -64,6 +64,6 @@ fn parameter(name: &str, kind: Value) -> Result<Parameter, String> {
             serde_json::from_value(Value::Object(fields))
                 .map_err(|error| format!("parameter {name}: {error}"))
         }
-        other => Err(format!("parameter {name}: expected a text such as \"log:1e-4:1\", found {other}")),
+        other => Err(format!("parameter {name}: expected a string such as \"log:1e-4:1\", found {other}")),
     }
 }

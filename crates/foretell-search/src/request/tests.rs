@@ -148,13 +148,13 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"enqueue": [{"lr": 7}]}"#, "enqueue", "lr"),
         (r#"{"scheduler": "hyperband", "trials": 7}"#, "trials", "`runs`"),
         (r#"{"scheduler": "asha", "caution": "safe"}"#, "caution", "rungs"),
-        (r#"{"policy": "lce", "caution": "safe"}"#, "caution", "other policies than lce"),
-        (r#"{"policy": "lce", "paper": true}"#, "paper", "another method's"),
+        (r#"{"policy": "lce", "caution": "safe"}"#, "caution", "policies other than lce"),
+        (r#"{"policy": "lce", "paper": true}"#, "paper", "another method"),
         (r#"{"policy": "lce-optimistic", "predictor": "auto"}"#, "predictor", "lce or lce-domhan2015"),
-        (r#"{"policy": "none", "shadow": true}"#, "shadow", "remove one of them"),
+        (r#"{"policy": "none", "shadow": true}"#, "shadow", "Remove one of them"),
         (r#"{"refit": "never"}"#, "refit", "once"),
-        (r#"{"trails": 7}"#, "trails", "known are"),
-        (r#"{"space": null}"#, "space", "a new study needs one"),
+        (r#"{"trails": 7}"#, "trails", "Choose one of"),
+        (r#"{"space": null}"#, "space", "a new study needs a search space"),
     ];
     for (text, field, words) in cases {
         let mut asked = fields(SPACE);

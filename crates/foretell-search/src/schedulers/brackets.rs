@@ -14,13 +14,13 @@ const LARGEST: u64 = 1_000_000_000_000;
 #[non_exhaustive]
 pub enum BracketError {
     /// η is too small to discard anything.
-    #[error("eta = {eta} keeps every configuration; use 2 or more, 3 is usual")]
+    #[error("eta = {eta} keeps every configuration. Use 2 or more (3 is usual)")]
     Eta {
         /// η as given.
         eta: u64,
     },
     /// R is below η: nothing could be compared before it is fully trained.
-    #[error("the largest resource {resource} is below eta = {eta}; raise it to at least {eta}, or lower eta")]
+    #[error("the largest resource {resource} is below eta = {eta}. Raise it to at least {eta}, or lower eta")]
     Resource {
         /// R as given.
         resource: u64,
@@ -28,13 +28,13 @@ pub enum BracketError {
         eta: u64,
     },
     /// R is beyond what a plan is made for.
-    #[error("the largest resource {resource} is above 1000000000000; count in a coarser unit")]
+    #[error("the largest resource {resource} is above 1000000000000. Count in a coarser unit")]
     TooLarge {
         /// R as given.
         resource: u64,
     },
     /// A bracket of no configuration.
-    #[error("a bracket of 0 configurations trains nothing; give at least 1")]
+    #[error("a bracket of 0 configurations trains nothing. Give at least 1")]
     NoConfigurations,
 }
 
@@ -439,9 +439,9 @@ mod tests {
     #[test]
     fn errors_name_the_value_and_the_cure() {
         for (max_resource, eta, expected) in [
-            (81, 1, "eta = 1 keeps every configuration; use 2 or more"),
+            (81, 1, "eta = 1 keeps every configuration. Use 2 or more"),
             (81, 0, "eta = 0"),
-            (2, 3, "resource 2 is below eta = 3; raise it to at least 3"),
+            (2, 3, "resource 2 is below eta = 3. Raise it to at least 3"),
             (0, 3, "resource 0"),
             (u64::MAX, 2, "above 1000000000000"),
         ] {

@@ -22,7 +22,7 @@ pub enum KappaOf {
 /// κ is out of range.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
 #[error(
-    "kappa = {0} is outside (0, 1]; 1 lets every promotable configuration finish its rung, 0.25 stops more"
+    "kappa = {0} is outside (0, 1]. Use 1 to let every promotable configuration finish its rung, or 0.25 to stop more"
 )]
 pub struct KappaError(pub f64);
 

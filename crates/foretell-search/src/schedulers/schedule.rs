@@ -60,7 +60,7 @@ pub enum Schedule {
 pub enum ScheduleError {
     /// i-epoch's numbers do not fit.
     #[error(
-        "{epochs} epochs each and the best {keep} to the end does not fit {trials} runs of {points} points"
+        "training each run for {epochs} epochs and the best {keep} to the end does not fit {trials} runs of {points} points"
     )]
     IEpoch {
         /// Points for every trial.
@@ -73,7 +73,7 @@ pub enum ScheduleError {
         points: u64,
     },
     /// No Hyperband run at all.
-    #[error("Hyperband runs is 0; it must be at least 1")]
+    #[error("Hyperband runs is 0, but must be at least 1")]
     Runs,
     /// κ is out of range.
     #[error(transparent)]

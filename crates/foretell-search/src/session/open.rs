@@ -19,7 +19,7 @@ pub enum SessionError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The store holds another study.
-    #[error("the store holds another study; use an empty store, or the description of that study")]
+    #[error("the store holds another study. Use an empty store, or the description of that study")]
     Another {
         /// The study that is there.
         there: Box<StudySpec>,

@@ -141,12 +141,12 @@ impl Policy {
         let rungs: Vec<String> = first_rungs(max_resource).iter().map(u64::to_string).collect();
         let unless = margin(caution).map_or(String::new(), |margin| {
             format!(
-                ", and is behind the best of them by more than {margin} standard deviation(s) of their scores"
+                ", and trails the best of them by more than {margin} × the standard deviation of their scores"
             )
         });
         (!rungs.is_empty()).then(|| {
             format!(
-                "if at epoch {} it is not among the best third of those there, {FEWEST} at least{unless}",
+                "if it is not among the best third (at least {FEWEST}) of the trials at epoch {}{unless}",
                 rungs.join(" or ")
             )
         })

@@ -24,7 +24,7 @@ pub(crate) enum NoForecast {
     Predictor(#[from] UnknownPredictor),
     /// The forecast cannot be written in the metric's unit.
     #[error(
-        "the forecast is not finite in the metric's unit: values are too large or too far apart; rescale the metric"
+        "the forecast is not finite in the metric's unit, because values are too large or too far apart. Rescale the metric"
     )]
     NotFinite,
 }

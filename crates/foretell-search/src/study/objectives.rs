@@ -68,11 +68,11 @@ pub(crate) fn check_comparisons(
 ) -> Result<(), ObjectiveError> {
     let alone = |part, instead| Err(ObjectiveError::Alone { part, metric: metric.to_owned(), instead });
     match policy {
-        Policy::Median => alone("the policy median", "choose the policy srm or asha"),
-        _ if rank != Rank::Value => alone("ranking by forecasts", "choose the rank value"),
+        Policy::Median => alone("the policy median", "Choose the policy srm or asha"),
+        _ if rank != Rank::Value => alone("ranking by forecasts", "Choose the rank value"),
         Policy::None => Ok(()),
         _ if schedule.is_full() => Ok(()),
-        _ => alone("a policy at rungs", "choose the policy none, or the scheduler full"),
+        _ => alone("a policy at rungs", "Choose the policy none, or the scheduler full"),
     }
 }
 
@@ -206,7 +206,7 @@ impl Study {
             self.spec.formulas().filter(|of| finished.iter().all(|trial| self.measured(trial, of).is_none()));
         for of in missing.filter(|_| finished.len() >= FIRST) {
             problems.push(format!(
-                "{of}: {} trials have finished, and none has reported it: print it, in a line with the metric or by itself, such as {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
+                "{of}: {} trials completed without reporting it. Print it in the line of the metric or in its own, for example {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
                 finished.len(), self.spec.metric, self.spec.metric
             ));
         }
@@ -220,7 +220,7 @@ impl Study {
                 .filter(|_| values.len() >= FIRST && values.iter().all(|&value| limit.is_broken_by(value)))
             {
                 problems.push(format!(
-                    "{limit}: all {} trials so far break it; {nearest} is the nearest: change the limit, or what is searched",
+                    "{limit}: all {} trials so far break it (the nearest value is {nearest}). Change the limit or the search space",
                     values.len()
                 ));
             }

@@ -103,7 +103,7 @@ pub struct StudySpec {
 pub enum StudyError {
     /// More burn-in than trials.
     #[error(
-        "burn-in of {burn_in} is larger than the study's {trials} trials{}: no trial could ever be stopped; lower `burn_in` or raise `trials`",
+        "the burn-in of {burn_in} is larger than the study's {trials} trials{}, so no trial could ever be stopped. Lower `burn_in` or raise `trials`",
         if *.warm_start > 0 { format!(" and the {warm_start} earlier runs to learn from") } else { String::new() }
     )]
     BurnIn {
@@ -119,17 +119,17 @@ pub enum StudyError {
     Range(#[from] RangeError),
     /// Q-learning builds networks layer by layer.
     #[error(
-        "q-learning searches networks layer by layer: it needs the space metaqnn, not parameters of a command"
+        "q-learning searches networks layer by layer, not parameters of a command. Choose another sampler, or the space metaqnn"
     )]
     NoLayers,
     /// The other samplers that learn know parameters only.
     #[error(
-        "the samplers tpe, gp, tpe-gp and grid search parameters, not layers: with the space metaqnn choose random or q-learning"
+        "the samplers tpe, gp, tpe-gp and grid search parameters, not layers. With the space metaqnn, choose random or q-learning"
     )]
     NoParameters,
     /// A grid over a real number.
     #[error(
-        "the sampler grid tries all values, and {parameter}={kind} has no end of them; give it a step, as in {kind}:STEP, or write choice:a,b,c"
+        "the sampler grid tries all values, but those of {parameter}={kind} are endless. Add a step, as in {kind}:STEP, or write choice:a,b,c"
     )]
     Grid {
         /// The parameter.
@@ -138,7 +138,7 @@ pub enum StudyError {
         kind: String,
     },
     /// A grid of too many combinations.
-    #[error("the sampler grid tries all combinations, and these are more than {most}; use fewer values, or another sampler", most = grid::MOST)]
+    #[error("the sampler grid tries all combinations, but there are more than {most}. Use fewer values, or another sampler", most = grid::MOST)]
     LargeGrid,
     /// A queued configuration is not in the space.
     #[error("a queued trial: {0}")]
@@ -152,11 +152,11 @@ pub enum StudyError {
         reason: String,
     },
     /// Q-learning draws its networks itself.
-    #[error("q-learning draws every network itself: queue none, or choose the sampler random")]
+    #[error("q-learning chooses every network itself. Queue none, or choose the sampler random")]
     NoQueue,
     /// The plan has no place for a further trial.
     #[error(
-        "all {trials} trials of the plan are started or spoken for, and its rungs depend on their number: raise `runs` with Hyperband, or begin another study with --learn-from"
+        "all {trials} trials of the plan are started or queued, and its rungs depend on their number. Raise `runs` with Hyperband, or start another study with --learn-from"
     )]
     NoRoom {
         /// The trials.
@@ -164,12 +164,12 @@ pub enum StudyError {
     },
     /// Q-learning needs a reward for each network.
     #[error(
-        "q-learning needs one result for each network, trained to its end or forecast: it goes with full training only, not with rungs"
+        "q-learning needs one result per network, completed or forecast, so it cannot use rungs. Choose the scheduler full"
     )]
     NoRewards,
     /// Forecasts of the end at rungs where other forecasts stop trials, or without rungs.
     #[error(
-        "ranking by forecasts needs rungs without other forecasts: choose the scheduler asha, successive-halving or hyperband with the policy none, or full training with the policy asha"
+        "ranking by forecasts needs rungs without other forecasts. Choose the scheduler asha, successive-halving or hyperband with the policy none, or the scheduler full with the policy asha"
     )]
     Rank,
     /// The sampler's settings.
@@ -183,7 +183,7 @@ pub enum StudyError {
     Criterion(#[from] StopCriterionError),
     /// Perfect foresight, outside a replay.
     #[error(
-        "the policy oracle knows how runs end, which only a replay of recorded runs does; choose another"
+        "the policy oracle needs to know how runs end, which only a replay of recorded runs does. Choose another policy"
     )]
     Oracle,
     /// An objective or a limit.
@@ -194,7 +194,7 @@ pub enum StudyError {
     Predictor(#[from] UnknownPredictor),
     /// A policy that extrapolates curves, with a predictor that does not.
     #[error(
-        "the policies lce and lce-optimistic stop by the extrapolation of each curve, and {predictor} does not extrapolate: leave it out or name {}; the policy srm stops by any predictor",
+        "the policies lce and lce-optimistic extrapolate each curve, but {predictor} does not extrapolate. Leave it out or choose {}, or use the policy srm, which works with any predictor",
         .known.join(" or ")
     )]
     NoExtrapolation {
@@ -208,7 +208,7 @@ pub enum StudyError {
     Part(#[from] PartError),
     /// The record does not follow from those before it.
     #[error(
-        "record {record} of the log speaks of trial {trial}, which was never started: the log is not of this study"
+        "record {record} of the log is about trial {trial}, which was never started. The log belongs to another study"
     )]
     Record {
         /// Its number, from 1.
@@ -218,7 +218,7 @@ pub enum StudyError {
     },
     /// The record starts another job than the study's plan has there.
     #[error(
-        "record {record} of the log starts trial {trial}, which the study's plan does not do there: the log is of another version or was changed"
+        "record {record} of the log starts trial {trial}, which the study's plan does not start there. The log was changed, or written by another version"
     )]
     Plan {
         /// Its number, from 1.
@@ -228,7 +228,7 @@ pub enum StudyError {
     },
     /// The record starts a trial beyond those that the study plans for.
     #[error(
-        "record {record} of the log starts trial {trial}, beyond the trials of this study; raise `trials`"
+        "record {record} of the log starts trial {trial}, beyond the trials of this study. Raise `trials`"
     )]
     MoreTrials {
         /// Its number, from 1.
@@ -238,7 +238,7 @@ pub enum StudyError {
     },
     /// The record ends a trial with a result, but the trial has no value.
     #[error(
-        "record {record} of the log ends trial {trial} with a result, but the trial has reported no finite value: the log was changed; restore it from a copy"
+        "record {record} of the log ends trial {trial} with a result, but the trial reported no finite value. The log was changed; restore it from a copy"
     )]
     NoValue {
         /// Its number, from 1.
@@ -247,7 +247,7 @@ pub enum StudyError {
         trial: u64,
     },
     /// The log does not begin with the study's description.
-    #[error("the log does not begin with a study's description")]
+    #[error("the log does not start with a study's description")]
     NoHeader,
 }
 
@@ -329,7 +329,7 @@ impl StudySpec {
             levels(self.max_resource, eta).map_err(ScheduleError::from)?;
         }
         self.validate_queue()?;
-        share("exempt share", self.exempt)?;
+        share("exempt fraction", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
         self.validate_objectives()?;
