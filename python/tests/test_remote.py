@@ -164,7 +164,7 @@ def test_what_is_wrong_is_said(server):
         (lambda: foretell.connect(server.address, "new", SPACE, metric="acc"), ValueError, "epochs: a new study needs"),
         (lambda: foretell.connect("127.0.0.1:1", "rates"), ConnectionError, "is `foretell serve` running there?"),
         (lambda: foretell.connect(server.address, "rates", {"x": "int:1:2"}), RuntimeError, "different study"),
-        (lambda: foretell.connect(server.address, "rates").report(7, 1, 0.5), (LookupError, ValueError), "ask has not given out such a trial"),
+        (lambda: foretell.connect(server.address, "rates").report(7, 1, 0.5), (LookupError, ValueError), "no ask has returned it"),
     ]:
         with pytest.raises(kind) as error:
             call()

@@ -108,7 +108,7 @@ def test_bad_input(tmp_path):
         (lambda: Study(SPACE, metric="acc", epochs=2, colour=1), TypeError, 'unknown setting "colour"'),
         (lambda: Study(SPACE, folder=tmp_path / "s", epochs=20, metric="acc"), OSError, ""),
         (lambda: pickle.dumps(study), TypeError, "cannot be pickled"),
-        (lambda: study.report(7, 1, 0.5), KeyError, "ask has not given out such a trial"),
+        (lambda: study.report(7, 1, 0.5), KeyError, "no ask has returned it"),
         (lambda: trial.report("x"), TypeError, "x"),
         (lambda: trial.report(0.5, -1), ValueError, "step -1"),
         (lambda: trial.report(0.5, 0.5), ValueError, "step 0.5"),

@@ -119,7 +119,7 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
         (
             "a report taken out",
             |lines| drop(lines.remove(2)),
-            "line 3: its sequence number is 4, but 3 is due",
+            "line 3: its sequence number is 4 instead of 3",
             1,
         ),
         ("a line doubled", |lines| lines.insert(3, lines[2].clone()), "it is a copy of line 3", 0),
@@ -208,7 +208,7 @@ fn a_log_that_is_deleted_under_a_search_is_noticed() {
     let script = "for e in 1 2 3; do echo val_acc={lr}$e; done; rm -r study; sleep 0.2; for e in 4 5 6; do echo val_acc={lr}$e; done; sleep 30";
     let begun = Instant::now();
     let (_, said) = output(&mut search(folder.path(), &["--trials", "2"], script), 1);
-    assert!(said.contains("events.jsonl was deleted while it was written"), "{said}");
+    assert!(said.contains("events.jsonl was deleted during the search"), "{said}");
     assert!(begun.elapsed() < Duration::from_secs(25), "it does not wait for the trial");
 }
 
@@ -493,8 +493,8 @@ fn a_full_disk_pauses_the_search_and_nothing_is_lost() {
     let output = running.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(said.matches("wait until there is room").count(), 1, "{said}");
-    assert_eq!(said.matches("there is room again").count(), 1, "{said}");
+    assert_eq!(said.matches("wait until disk space is free").count(), 1, "{said}");
+    assert_eq!(said.matches("disk space is free again").count(), 1, "{said}");
     let result = json(&output);
     assert_eq!(
         (&result["trials"]["completed"], &result["epochs"]["spent"]),

@@ -355,7 +355,7 @@ fn a_blank_cell_of_an_epoch_that_has_been_is_a_value_that_is_not_finite() -> Tes
     }
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
     let notes = String::from_utf8(foretell(&arguments)?.stderr)?;
-    assert!(notes.contains("taken for diverged; change this with --empty-ends"), "{notes}");
+    assert!(notes.contains("counted as diverged; change this with --empty-ends"), "{notes}");
     Ok(())
 }
 

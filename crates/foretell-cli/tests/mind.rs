@@ -86,7 +86,7 @@ fn a_running_study_tries_what_is_enqueued_next() {
     let enqueue =
         |more: &[&str]| foretell(folder, &[&["study", "enqueue", "foretell-out/mine"], more].concat());
     let (_, said) = output(&mut enqueue(&["lr=7"]), 2);
-    assert!(said.contains("lr=7: a queued trial: lr is `7`, outside of log:0.01:1"), "{said}");
+    assert!(said.contains("lr=7: a queued trial: lr is `7`, which is outside log:0.01:1"), "{said}");
     std::fs::write(folder.join("wanted.jsonl"), "{\"lr\": 0.25}\ndepth=3,lr=0.75\n").expect("written");
     std::fs::write(folder.join("wrong.txt"), "lr=0.5\n{\"lr\": \n").expect("written");
     let (_, said) = output(&mut enqueue(&["--file", "wrong.txt"]), 2);

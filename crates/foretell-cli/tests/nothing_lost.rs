@@ -225,11 +225,11 @@ fn what_is_no_log_is_named() {
         let search = ["search", "--param", "x=int:1:9", "--epochs", "2", "--out", out, "--", "true", "{x}"];
         text(&foretell(folder, &search).output().unwrap().stderr)
     };
-    assert!(words("gone").contains("symbolic link to a folder that is not there"), "{}", words("gone"));
+    assert!(words("gone").contains("symbolic link to a folder that does not exist"), "{}", words("gone"));
     fs::create_dir(folder.join("pipe")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(folder.join("pipe/events.jsonl")).status().unwrap();
     assert!(made.success());
-    assert!(words("pipe").contains("it is no file"), "{}", words("pipe"));
+    assert!(words("pipe").contains("it is not a file"), "{}", words("pipe"));
     let double = ["search", "--param", "x=int:1:9", "--epochs", "2", "--gpus", "0,0", "--", "true", "{x}"];
     let said = text(&foretell(folder, &double).output().unwrap().stderr);
     assert!(said.contains("0 is named twice"), "{said}");

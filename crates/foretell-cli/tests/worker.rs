@@ -103,7 +103,7 @@ fn a_worker_that_is_asked_to_end_hands_back_its_trial_which_goes_on_from_its_che
     let (code, _, said) = ended(search);
     assert_eq!(code, Some(0), "{said}");
     let (_, _, worked) = ended(second);
-    assert!(worked.contains("trial 0 begins after epoch 2"), "{worked}");
+    assert!(worked.contains("trial 0 starts after epoch 2"), "{worked}");
     let own = &trials(folder.path())[&0];
     assert_eq!(own.len(), 7, "six epochs, each once, and an end: {own:?}");
 }
@@ -365,7 +365,7 @@ fn what_is_wrong_is_said_in_one_line() {
     let place = place(folder.path());
     let cases: [(&[&str], &str); 5] = [
         (&["worker", &place, "nowhere"], "no study is called"),
-        (&["worker", "https://node1:1"], "speaks no TLS"),
+        (&["worker", "https://node1:1"], "does not support TLS"),
         (&["worker", "http://node1:1/?token=x"], "FORETELL_TOKEN"),
         (&["worker", &place, "--workdir", "/nowhere"], "Choose another one with --workdir"),
         (&["worker", "node1"], "neither an address"),

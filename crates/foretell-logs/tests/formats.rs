@@ -280,7 +280,7 @@ fn a_folder_is_read_by_its_curves_and_named_after_itself() {
     assert_eq!(notes(&recorded, Topic::Identity).len(), 1, "no file left aside");
     let two = folder(&[("curves.csv", CURVES), ("configs.csv", CONFIGS), ("other.csv", CONFIGS)]);
     let mut options = ReadOptions::default();
-    let ignored = "`curves.csv` is read, and not `other.csv`";
+    let ignored = "`curves.csv` is read; other files are not: `other.csv`";
     assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity)[1], ignored);
     options.configurations = Some(two.path().join("other.csv"));
     assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity).len(), 1);

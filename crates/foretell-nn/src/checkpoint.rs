@@ -175,7 +175,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 fn blocks(bytes: &[u8]) -> Result<[&[u8]; 3], String> {
     let (body, sum) = bytes.split_last_chunk::<4>().ok_or("the file is empty")?;
     let mut rest =
-        body.strip_prefix(FIRST_LINE).ok_or("it does not begin like a checkpoint of this version")?;
+        body.strip_prefix(FIRST_LINE).ok_or("it does not start like a checkpoint of this version")?;
     if checksum(body) != u32::from_le_bytes(*sum) {
         return Err("its checksum is wrong".to_owned());
     }
@@ -234,7 +234,7 @@ mod tests {
         let fresh = || -> Learner<crate::layers::dense::Dense> { unreachable!("nothing is read") };
         let error = load(directory.path(), &Identity::default(), fresh).err().unwrap().to_string();
         assert!(error.ends_with(
-            "epoch-000001.checkpoint: another version of Foretell wrote this checkpoint; continue with that version, or delete the checkpoint to start from scratch"
+            "epoch-000001.checkpoint: another version of Foretell wrote this checkpoint. Continue with that version, or delete the checkpoint to start from scratch"
         ), "{error}");
     }
 

@@ -107,11 +107,11 @@ mod tests {
         };
         let truncated = read(&records(&[1, 2])[..6000]);
         assert!(
-            truncated.contains("data_batch_1.bin: 6000 bytes are no multiple of the 3073"),
+            truncated.contains("data_batch_1.bin: 6000 bytes are not a multiple of the 3073"),
             "{truncated}"
         );
         let label = read(&records(&[1, 10]));
-        assert!(label.contains("image 1 has label 10, but labels are 0 to 9"), "{label}");
+        assert!(label.contains("the label of image 1 is 10, but labels are 0 to 9"), "{label}");
         let empty = tempfile::tempdir().unwrap();
         assert!(read_all(empty.path()).unwrap_err().to_string().contains("no data_batch_*.bin"));
         assert!(read_all(&empty.path().join("nowhere")).unwrap_err().to_string().contains("cannot read"));

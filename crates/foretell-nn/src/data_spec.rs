@@ -224,7 +224,7 @@ mod tests {
     fn an_unknown_name_is_refused_with_the_known_ones() {
         for name in ["imagenet", "cifar10", "mnist:", "shapes:big", ""] {
             let error = name.parse::<DataSpec>().unwrap_err().to_string();
-            assert!(error.contains("known are shapes, shapes:SIDE, cifar10:DIR"), "{error}");
+            assert!(error.contains("Known data sets are shapes, shapes:SIDE, cifar10:DIR"), "{error}");
         }
     }
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum Error {
     /// The name of the data set is not known.
-    #[error("unknown data set `{name}`; known are {known}")]
+    #[error("unknown data set `{name}`. Known data sets are {known}")]
     UnknownData {
         /// The name as given.
         name: String,
@@ -17,7 +17,7 @@ pub enum Error {
         known: &'static str,
     },
     /// A directory holds none of the files of the data set.
-    #[error("no {expected} in {}; put the data set's files there or name another directory", directory.display())]
+    #[error("no {expected} in {}. Put the files of the data set there, or name another directory", directory.display())]
     NoFiles {
         /// The directory that was searched.
         directory: PathBuf,
@@ -35,7 +35,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file of CIFAR-10 records is not made of whole records.
-    #[error("{}: {bytes} bytes are no multiple of the {record} bytes of a record; fetch the file again", path.display())]
+    #[error("{}: {bytes} bytes are not a multiple of the {record} bytes of a record. Fetch the file again", path.display())]
     RecordSize {
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum Error {
         record: usize,
     },
     /// An idx file begins with the wrong number.
-    #[error("{}: begins with {found:#010x} instead of {expected:#010x}; is it the right idx file?", path.display())]
+    #[error("{}: the file starts with {found:#010x} instead of {expected:#010x}. Check that it is the right idx file", path.display())]
     Magic {
         /// The file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub enum Error {
         expected: u32,
     },
     /// A file ends early, or goes on after its end.
-    #[error("{}: its header promises {needed} bytes, but it has {found}; fetch the file again", path.display())]
+    #[error("{}: the header promises {needed} bytes, but the file contains {found}. Fetch the file again", path.display())]
     Length {
         /// The file.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum Error {
         found: usize,
     },
     /// A label is not one of the classes.
-    #[error("{}: image {image} has label {label}, but labels are 0 to {}; fetch the file again", path.display(), classes - 1)]
+    #[error("{}: the label of image {image} is {label}, but labels are 0 to {}. Fetch the file again", path.display(), classes - 1)]
     Label {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum Error {
         classes: usize,
     },
     /// A file of images and a file of labels do not belong together.
-    #[error("{} images in {} but {} labels in {}; use files of one release", .images.0, .images.1.display(), .labels.0, .labels.1.display())]
+    #[error("{} images in {} do not match {} labels in {}. Use files of one release", .images.0, .images.1.display(), .labels.0, .labels.1.display())]
     Counts {
         /// How many images, in which file.
         images: (usize, PathBuf),
@@ -86,7 +86,7 @@ pub enum Error {
     },
     /// The data set is smaller than the requested parts.
     #[error(
-        "{train} training and {validation} validation images asked of {data}, which has {available}; ask for fewer"
+        "{train} training and {validation} validation images are requested, but {data} contains {available}. Ask for fewer"
     )]
     TooFew {
         /// The data set.
@@ -100,7 +100,7 @@ pub enum Error {
     },
     /// A text is shorter than the requested parts.
     #[error(
-        "{train} training and {validation} validation tokens asked of {data}, which has {available}; each part needs at least 2, ask for fewer"
+        "{train} training and {validation} validation tokens are requested, but {data} contains {available}. Ask for fewer, but at least 2 for each part"
     )]
     TooFewTokens {
         /// The text.
@@ -113,7 +113,7 @@ pub enum Error {
         available: usize,
     },
     /// A file of text is not in UTF-8.
-    #[error("{}: byte {byte} is no UTF-8; convert the file to UTF-8", path.display())]
+    #[error("{}: byte {byte} is not UTF-8. Convert the file to UTF-8", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -121,7 +121,7 @@ pub enum Error {
         byte: usize,
     },
     /// A MATLAB file cannot be used.
-    #[error("{}: no MATLAB file of version 5 with the expected arrays ({reason}); fetch the file again", path.display())]
+    #[error("{}: not a MATLAB file of version 5 with the expected arrays ({reason}). Fetch the file again", path.display())]
     Mat {
         /// The file.
         path: PathBuf,
@@ -129,7 +129,7 @@ pub enum Error {
         reason: String,
     },
     /// A picture cannot be used.
-    #[error("{}: no JPEG or PNG picture that can be used ({reason}); replace it or take it away", path.display())]
+    #[error("{}: not a usable JPEG or PNG picture ({reason}). Replace it or remove it", path.display())]
     Picture {
         /// The file.
         path: PathBuf,
@@ -137,7 +137,7 @@ pub enum Error {
         reason: String,
     },
     /// A space of networks by a name that is not known.
-    #[error("unknown space `{name}`; known are {known}")]
+    #[error("unknown space `{name}`. Choose one of {known}")]
     UnknownSpace {
         /// The name as given.
         name: String,
@@ -158,7 +158,7 @@ pub enum Error {
     },
     /// A network does not fit the size of the images.
     #[error(
-        "{space} needs images of at least {needed}×{needed} pixels, but {data} has {height}×{width}; use larger images"
+        "{space} needs images of at least {needed}×{needed} pixels, but those of {data} have {height}×{width}. Use larger images"
     )]
     SmallImages {
         /// The space.
@@ -173,7 +173,7 @@ pub enum Error {
         width: usize,
     },
     /// Images were named where a text is needed, or a text where images are needed.
-    #[error("{space} learns from {needed}, and {data} is {found}; name another data set")]
+    #[error("{space} learns from {needed}, but {data} is {found}. Choose another data set")]
     Material {
         /// The space.
         space: String,
@@ -188,7 +188,7 @@ pub enum Error {
     #[error(transparent)]
     Architecture(#[from] ArchitectureError),
     /// The network ends in another number of classes than the data has.
-    #[error("{layer} has {found} classes, but {data} has {expected}; change the layer")]
+    #[error("{layer} has {found} classes, but {data} has {expected}. Change the layer")]
     Classes {
         /// The layer, in layer notation.
         layer: String,
@@ -210,7 +210,7 @@ pub enum Error {
         expected: String,
     },
     /// The name of a schedule of the learning rate is not known.
-    #[error("unknown schedule `{name}`; known are {known}")]
+    #[error("unknown schedule `{name}`. Choose one of {known}")]
     UnknownSchedule {
         /// The name as given.
         name: String,
@@ -218,7 +218,7 @@ pub enum Error {
         known: String,
     },
     /// A data set cannot be fetched by a name that is not known.
-    #[error("cannot fetch `{name}`; known are {known}")]
+    #[error("cannot fetch `{name}`. Choose one of {known}")]
     UnknownDownload {
         /// The name as given.
         name: String,
@@ -227,7 +227,7 @@ pub enum Error {
     },
     /// A file could not be fetched.
     #[error(
-        "cannot fetch {address}: {reason}; run the same command again to continue, or download the file elsewhere, put it at {} and run the command again", path.display()
+        "cannot fetch {address}: {reason}. Run the same command again to continue, or download the file elsewhere, put it at {}, and then run it", path.display()
     )]
     Fetch {
         /// Where it was to come from.
@@ -238,7 +238,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A fetched file is not the published one.
-    #[error("{}: SHA-256 checksum {found}, published is {expected}; the file is damaged or another one: delete it and fetch it again", path.display())]
+    #[error("{}: the SHA-256 checksum is {found}, but the published one is {expected}. The file is damaged or a different one. Delete it and fetch it again", path.display())]
     Checksum {
         /// The file.
         path: PathBuf,
@@ -248,7 +248,7 @@ pub enum Error {
         expected: String,
     },
     /// No checkpoint of a directory can be read.
-    #[error("{}: damaged checkpoint ({reason}), and no older one to return to; delete it to start from scratch", path.display())]
+    #[error("{}: the checkpoint is damaged ({reason}), and there is no older one. Delete it to start from scratch", path.display())]
     Damaged {
         /// The newest checkpoint.
         path: PathBuf,
@@ -256,13 +256,13 @@ pub enum Error {
         reason: String,
     },
     /// A checkpoint has another format.
-    #[error("{}: another version of Foretell wrote this checkpoint; continue with that version, or delete the checkpoint to start from scratch", path.display())]
+    #[error("{}: another version of Foretell wrote this checkpoint. Continue with that version, or delete the checkpoint to start from scratch", path.display())]
     OtherCheckpoint {
         /// The checkpoint.
         path: PathBuf,
     },
     /// A checkpoint belongs to another training.
-    #[error("{}: a checkpoint of another training: its {field} is {found}, here it is {expected}; use another directory", path.display())]
+    #[error("{}: this is the checkpoint of another training: its {field} is {found} instead of {expected}. Use another directory", path.display())]
     ForeignCheckpoint {
         /// The checkpoint.
         path: PathBuf,

@@ -63,12 +63,12 @@ fn classes(directory: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
     }
     classes.retain(|files| !files.is_empty());
     if classes.is_empty() {
-        let expected = "folders with pictures (.jpg, .jpeg, .png), a folder a class,";
+        let expected = "folders with pictures (.jpg, .jpeg, .png), one folder per class,";
         return Err(Error::NoFiles { directory: directory.to_owned(), expected });
     }
     if !CLASSES.contains(&classes.len()) {
         let field = "the number of classes";
-        let expected = format!("{} to {}: a folder with pictures each", CLASSES.start(), CLASSES.end());
+        let expected = format!("{} to {}, with one folder of pictures each", CLASSES.start(), CLASSES.end());
         return Err(Error::Plan { field, found: classes.len().to_string(), expected });
     }
     Ok(classes)
@@ -132,7 +132,7 @@ mod tests {
             load_all(folder(pictures).path(), side).unwrap_err().to_string()
         };
         let broken = message(&[("n1/a.jpeg", &PICTURE[..100]), ("n2/a.jpeg", PICTURE)], 32);
-        assert!(broken.contains("a.jpeg") && broken.contains("no JPEG or PNG picture"), "{broken}");
+        assert!(broken.contains("a.jpeg") && broken.contains("not a usable JPEG or PNG picture"), "{broken}");
         for pictures in [&[][..], &[("n1/a.txt", &b"x"[..])]] {
             let empty = message(pictures, 32);
             assert!(empty.contains("no folders with pictures (.jpg, .jpeg, .png)"), "{empty}");

@@ -71,7 +71,7 @@ fn next(bytes: &[u8]) -> Result<(Element<'_>, &[u8]), String> {
         small => (kind & 0xffff, 4, small as usize, 4),
     };
     let value = bytes.get(from..from + size).ok_or_else(|| {
-        format!("an element promises {size} bytes and {} are left", bytes.len().saturating_sub(from))
+        format!("an element promises {size} bytes, but {} are left", bytes.len().saturating_sub(from))
     })?;
     Ok(((kind, value), bytes.get(from + padded..).unwrap_or_default()))
 }
@@ -90,7 +90,7 @@ fn array((kind, bytes): Element<'_>) -> Result<Option<Array>, String> {
     let name = String::from_utf8_lossy(name).into_owned();
     let values = match kind {
         BYTES => values.to_vec(),
-        DOUBLES => values.chunks_exact(8).map(byte).collect::<Option<_>>().ok_or("a value is no byte")?,
+        DOUBLES => values.chunks_exact(8).map(byte).collect::<Option<_>>().ok_or("a value is not a byte")?,
         _ => return Ok(None),
     };
     let count = sizes.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));

@@ -151,12 +151,16 @@ mod tests {
     #[test]
     fn broken_files_are_refused_with_file_value_and_remedy() {
         let rows = [
-            (idx(0x0801, &[1, 2, 3], &[0; 6]), labels(&[0]), "begins with 0x00000801 instead of 0x00000803"),
-            (images(2)[..20].to_vec(), labels(&[0, 1]), "promises 28 bytes, but it has 20"),
-            (images(2)[..7].to_vec(), labels(&[0, 1]), "promises 16 bytes, but it has 7"),
+            (
+                idx(0x0801, &[1, 2, 3], &[0; 6]),
+                labels(&[0]),
+                "the file starts with 0x00000801 instead of 0x00000803",
+            ),
+            (images(2)[..20].to_vec(), labels(&[0, 1]), "promises 28 bytes, but the file contains 20"),
+            (images(2)[..7].to_vec(), labels(&[0, 1]), "promises 16 bytes, but the file contains 7"),
             (images(2), labels(&[0, 1, 2]), "2 images in"),
-            (images(2), labels(&[0, 11]), "image 1 has label 11"),
-            (idx(IMAGES_MAGIC, &[u32::MAX; 3], &[0; 6]), labels(&[0]), "but it has 22"),
+            (images(2), labels(&[0, 11]), "the label of image 1 is 11"),
+            (idx(IMAGES_MAGIC, &[u32::MAX; 3], &[0; 6]), labels(&[0]), "but the file contains 22"),
         ];
         for (images, labels, expected) in rows {
             let directory = tempfile::tempdir().unwrap();

@@ -152,7 +152,10 @@ mod tests {
         assert!((RateSchedule::Cosine.factor(11, 20) - 0.5).abs() < 1e-12);
         assert!((RateSchedule::Constant.factor(20, 20) - 1.0).abs() < 1e-12);
         let error = "linear".parse::<RateSchedule>().unwrap_err().to_string();
-        assert!(error.contains("unknown schedule `linear`; known are step, exponential, cosine"), "{error}");
+        assert!(
+            error.contains("unknown schedule `linear`. Choose one of step, exponential, cosine"),
+            "{error}"
+        );
     }
 
     #[test]

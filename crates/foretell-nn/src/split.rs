@@ -91,7 +91,7 @@ mod tests {
     fn more_than_there_is_is_refused_with_the_numbers() {
         for (train, validation) in [(Some(190), 20), (None, 200), (Some(0), 20), (Some(usize::MAX), 1)] {
             let error = split(&numbered(200), train, validation, 0, "mnist:here").unwrap_err().to_string();
-            assert!(error.contains("mnist:here, which has 200"), "{error}");
+            assert!(error.contains("mnist:here contains 200"), "{error}");
         }
     }
 }

@@ -44,7 +44,10 @@ fn append(images: &mut Images, path: &Path) -> Result<(), Error> {
     let wrong = |reason: String| Error::Mat { path: path.to_owned(), reason };
     let arrays = mat::read(path)?;
     let find = |name: &str| {
-        arrays.iter().find(|array| array.name == name).ok_or_else(|| wrong(format!("it has no array {name}")))
+        arrays
+            .iter()
+            .find(|array| array.name == name)
+            .ok_or_else(|| wrong(format!("it contains no array {name}")))
     };
     let (pixels, labels) = (find("X")?, find("y")?);
     let count = labels.values.len();
@@ -93,7 +96,7 @@ mod tests {
             load(directory.path(), None, None, 0).unwrap_err().to_string()
         };
         let message = refused(file(&[("X", &[1, 1], &[0])]));
-        assert!(message.contains("it has no array y"), "{message}");
+        assert!(message.contains("it contains no array y"), "{message}");
         let message = refused(file(&[("X", &[1, 1], &[0]), ("y", &[1, 1], &[1])]));
         assert!(message.contains("X has sizes [1, 1] where there are 1 labels"), "{message}");
         let message = refused(file(&[("X", &[32, 32, 3, 1], &[0; 3072]), ("y", &[1, 1], &[11])]));

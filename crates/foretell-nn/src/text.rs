@@ -255,10 +255,10 @@ mod tests {
         let path = directory.path().join("text");
         std::fs::write(&path, b"good \xff bad").unwrap();
         let message = load(&path, Tokens::Words, None, None).unwrap_err().to_string();
-        assert!(message.contains("byte 5 is no UTF-8"), "{message}");
+        assert!(message.contains("byte 5 is not UTF-8"), "{message}");
         std::fs::write(&path, "a b").unwrap();
         let message = load(&path, Tokens::Words, Some(9), None).unwrap_err().to_string();
-        assert!(message.contains("which has 3"), "{message}");
+        assert!(message.contains("contains 3"), "{message}");
         let message = load(directory.path(), Tokens::Words, None, None).unwrap_err().to_string();
         assert!(message.contains("no file with `train` in its name"), "{message}");
     }

@@ -144,7 +144,7 @@ fn another_file_than_the_published_one_is_refused() {
     let error = fetch(into.path()).run(&set(&address, "words.txt", b"the words", None)).unwrap_err();
     assert!(matches!(error, Error::Checksum { .. }), "{error}");
     let error = error.to_string();
-    assert!(error.contains("words.txt.part: SHA-256 checksum") && error.contains("delete it"), "{error}");
+    assert!(error.contains("words.txt.part: the SHA-256 checksum") && error.contains("Delete it"), "{error}");
     assert!(!into.path().join("set/words.txt").exists());
 }
 

@@ -108,5 +108,5 @@ fn maps_that_shrink_to_nothing_and_unknown_spaces_are_refused() {
     assert!(message.contains("cuda-convnet needs images of at least 12×12"), "{message}");
     let unknown = TrainSpec { space: "vgg".to_owned(), ..spec(convnet) };
     let message = train(&unknown, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
-    assert!(message.contains("unknown space `vgg`; known are metaqnn, cuda-convnet, lstm"), "{message}");
+    assert!(message.contains("unknown space `vgg`. Choose one of metaqnn, cuda-convnet, lstm"), "{message}");
 }

@@ -182,7 +182,7 @@ fn the_last_two_checkpoints_are_kept_and_a_damaged_one_is_passed_over() {
         std::fs::write(path, "nonsense").unwrap();
     }
     let message = error(&spec).to_string();
-    assert!(message.contains("epoch-000006.checkpoint: damaged checkpoint"), "{message}");
+    assert!(message.contains("epoch-000006.checkpoint: the checkpoint is damaged"), "{message}");
     assert_eq!(numbers(&run(&TrainSpec { resume: false, ..spec })), numbers(&whole));
 }
 
@@ -193,9 +193,9 @@ fn a_checkpoint_of_another_training_is_refused_with_the_difference() {
     run(&base);
     let others = [
         (TrainSpec { configuration: network("[C(4,3,1), SM(10)]"), ..base.clone() }, "its configuration is"),
-        (TrainSpec { seed: 9, ..base.clone() }, "its seed is 0, here it is 9"),
+        (TrainSpec { seed: 9, ..base.clone() }, "its seed is 0 instead of 9"),
         (TrainSpec { data: "shapes:12".parse().unwrap(), ..base.clone() }, "its data is \"shapes\""),
-        (TrainSpec { learning_rate: None, ..base.clone() }, "its learning_rate is 0.003, here it is null"),
+        (TrainSpec { learning_rate: None, ..base.clone() }, "its learning_rate is 0.003 instead of null"),
         (TrainSpec { epochs: 7, ..base.clone() }, "its epochs is 6"),
         (TrainSpec { schedule: Some(RateSchedule::Cosine), ..base.clone() }, "its schedule is null"),
     ];

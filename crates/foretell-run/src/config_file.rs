@@ -30,7 +30,7 @@ pub enum ConfigFileError {
         source: io::Error,
     },
     /// Its name does not tell its form.
-    #[error("{path}: a configuration file ends in .json, .yaml, .yml or .toml", path = path.display())]
+    #[error("{path}: the format of the file is unknown. Use a file that ends in .json, .yaml, .yml or .toml", path = path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum ConfigFileError {
     },
     /// A parameter has no place in it.
     #[error(
-        "{path} contains no single value `{name}`. The entries are {known}: name the parameter like one of them, with dots between levels",
+        "{path} contains no single value `{name}`. Name the parameter like one of the entries, with dots between levels: {known}",
         path = path.display()
     )]
     Missing {
@@ -57,7 +57,7 @@ pub enum ConfigFileError {
         known: String,
     },
     /// A parameter has a place that cannot take its value.
-    #[error("{path}: a value for `{name}` cannot be put in: {problem}", path = path.display())]
+    #[error("{path}: the value of `{name}` cannot be set: {problem}", path = path.display())]
     Place {
         /// The file.
         path: PathBuf,
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn a_value_that_would_be_read_as_another_is_refused() {
         let cases =
-            [("lr: 1\n---\nlr: 2\n", "several documents"), ("lr: !!str 1\n", "would read another one")];
+            [("lr: 1\n---\nlr: 2\n", "several documents"), ("lr: !!str 1\n", "would read another value")];
         for (text, expected) in cases {
             let error = file("a.yaml", text).with(&parameters(json!({"lr": 3}))).expect_err(text).to_string();
             assert!(error.contains("`lr`") && error.contains(expected), "{text}{error}");

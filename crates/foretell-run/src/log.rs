@@ -306,7 +306,8 @@ fn open_locked(path: &Path) -> Result<(File, PathBuf, Lock), EventLogError> {
 fn open_file(path: &Path) -> io::Result<(File, PathBuf)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if folder.is_symlink() && !folder.exists() {
-        let why = "it is a symbolic link to a folder that is not there; make that folder, or remove the link";
+        let why =
+            "it is a symbolic link to a folder that does not exist. Create that folder, or remove the link";
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: {why}", folder.display())));
     }
     fs::create_dir_all(folder)?;
@@ -325,7 +326,7 @@ fn only_a_file(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(about) if !about.is_file() => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is no file; remove it, or name another folder",
+            "it is not a file. Remove it, or choose another folder",
         )),
         _ => Ok(()),
     }

@@ -22,7 +22,7 @@ pub const EPOCHS: &str = "epochs";
 pub enum PlaceholderError {
     /// No parameter has this name.
     #[error(
-        "unknown placeholder {{{name}}} in `{text}`: the parameters are {known}, and {{{PARAMS_JSON}}} stands for all; \
+        "unknown placeholder {{{name}}} in `{text}`. The parameters are {known}, and {{{PARAMS_JSON}}} stands for all; \
          write {{{{ and }}}} for plain braces"
     )]
     Unknown {
@@ -34,7 +34,7 @@ pub enum PlaceholderError {
         known: String,
     },
     /// A brace without its partner.
-    #[error("a single `{brace}` at byte {at} of `{text}`: write {brace}{brace} for a plain brace")]
+    #[error("a single `{brace}` at byte {at} of `{text}`. Write {brace}{brace} for a plain brace")]
     Unbalanced {
         /// The brace.
         brace: char,

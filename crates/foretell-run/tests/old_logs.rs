@@ -116,7 +116,7 @@ fn a_record_of_a_newer_program_is_refused_with_its_line_type_and_version() {
     drop(log);
     let bytes = std::fs::read(&path).expect("readable");
     let message = EventLog::<Record>::open(&path).expect_err("it is newer").to_string();
-    for part in ["events.jsonl, line 2", "`paused` version 3", "up to version 1", "use a newer foretell"] {
+    for part in ["events.jsonl, line 2", "`paused` version 3", "up to version 1", "Use a newer foretell"] {
         assert!(message.contains(part), "{part:?} is missing in {message:?}");
     }
     assert_eq!(std::fs::read(&path).expect("readable"), bytes, "a refused log is left alone");

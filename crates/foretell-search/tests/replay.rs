@@ -373,7 +373,7 @@ fn bad_settings_are_refused_with_their_numbers() {
         (ReplaySpec { orderings: 0, ..good.clone() }, "orderings is 0"),
         (ReplaySpec { exempt: 1.0, ..good.clone() }, "exempt fraction 1"),
         (ReplaySpec { refit: Some(1.0), ..good.clone() }, "refit factor 1"),
-        (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good.clone() }, "9 epochs each"),
+        (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good.clone() }, "for 9 epochs"),
     ];
     for (spec, message) in cases {
         let error = replay(&table, &[Setting::new(spec, None)]).unwrap_err().to_string();

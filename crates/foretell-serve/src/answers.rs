@@ -121,8 +121,8 @@ pub(crate) async fn surface(
     let asked = match (named("x"), named("y")) {
         (None, None) => Vec::new(),
         (Some(x), Some(y)) => vec![(x, y)],
-        (None, _) => return Err(Problem::field("x", "missing; a contour is over two parameters, x and y")),
-        (_, None) => return Err(Problem::field("y", "missing; a contour is over two parameters, x and y")),
+        (None, _) => return Err(Problem::field("x", "missing. A contour needs two parameters, x and y")),
+        (_, None) => return Err(Problem::field("y", "missing. A contour needs two parameters, x and y")),
     };
     let found = move || {
         served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
@@ -131,7 +131,10 @@ pub(crate) async fn surface(
                 (!names.contains(&name.as_str())).then(|| {
                     Problem::field(
                         field,
-                        format!("the study has no parameter {name:?}; it has {}", names.join(", ")),
+                        format!(
+                            "the study has no parameter {name:?}. Its parameters are {}",
+                            names.join(", ")
+                        ),
                     )
                 })
             };

@@ -30,12 +30,12 @@ impl Connections {
         let mut open = self.counts();
         let Limits { connections, connections_per_address, .. } = self.limits;
         if open.values().sum::<usize>() >= connections {
-            return Err(format!("this server accepts at most {connections} connections; try again later"));
+            return Err(format!("this server accepts at most {connections} connections. Try again later"));
         }
         let own = open.entry(place).or_default();
         if *own >= connections_per_address {
             return Err(format!(
-                "this server accepts at most {connections_per_address} connections per address; close some of yours"
+                "this server accepts at most {connections_per_address} connections per address. Close some of yours"
             ));
         }
         *own += 1;

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum ServeError {
     /// Anybody on the network could read the studies.
     #[error(
-        "--address {address} is reachable from other machines: set a --token for its readers, or use 127.0.0.1"
+        "--address {address} is reachable from other machines. Set a --token for its readers, or use 127.0.0.1"
     )]
     Open {
         /// The address.
@@ -18,11 +18,11 @@ pub enum ServeError {
     },
     /// The token cannot be sent in a header.
     #[error(
-        "the token (--token, or FORETELL_TOKEN) must be visible ASCII characters, at least one, without spaces around them"
+        "the token (--token, or FORETELL_TOKEN) must consist of visible ASCII characters, without spaces around them"
     )]
     Token,
     /// The address cannot be bound to.
-    #[error("{address}: {source}; choose another one with --address")]
+    #[error("{address}: {source}. Choose another one with --address")]
     Bind {
         /// The address.
         address: SocketAddr,

@@ -37,7 +37,7 @@ pub(crate) fn there(folder: &Path) -> Result<(), Problem> {
         return Ok(());
     }
     let text = format!(
-        "the folder {} that this server serves is gone; put it back, and send the request again",
+        "the folder {} that this server serves no longer exists. Put it back, and send the request again",
         folder.display()
     );
     Err(Problem::new(StatusCode::GONE, text))

@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// Refuses whom it does not know, before the body is read.
 pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     if !is_text(request.uri().path()) {
-        let why = "the address holds bytes that are no UTF-8";
+        let why = "the address contains bytes that are not UTF-8";
         return Problem::new(StatusCode::BAD_REQUEST, why).into_response();
     }
     if let Err((status, why)) = admit(&served.options, request.headers(), request.uri()) {
@@ -46,7 +46,7 @@ async fn whole(request: Request, limits: Limits) -> Result<Request, Problem> {
     let (head, body) = request.into_parts();
     let most = limits.body_bytes;
     let too_large = || {
-        let text = format!("body: longer than {most} bytes; the longest report has a few thousand");
+        let text = format!("body: longer than {most} bytes. The longest report takes a few thousand");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text).at("body")
     };
     let length = text(&head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
@@ -57,7 +57,7 @@ async fn whole(request: Request, limits: Limits) -> Result<Request, Problem> {
         Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
-            let text = format!("body: it did not come within {} seconds", limits.body.as_secs_f64());
+            let text = format!("body: it did not arrive within {} seconds", limits.body.as_secs_f64());
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, text).at("body"))
         }
     }
@@ -84,7 +84,7 @@ fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), Refuse
     }
     Err((
         StatusCode::UNAUTHORIZED,
-        "the token is missing or wrong: open the address that foretell serve printed",
+        "the token is missing or wrong. Open the address that foretell serve printed",
     ))
 }
 

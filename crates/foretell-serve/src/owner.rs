@@ -248,7 +248,7 @@ impl Owner {
         let log = folder::log(&self.folder, name)?;
         let (store, survey) = open_log(&log)?;
         let spec = survey.study.ok_or_else(|| {
-            Problem::conflict(format!("{name}: its log does not begin with a study's description"))
+            Problem::conflict(format!("{name}: its log does not start with a study's description"))
         })?;
         self.opened(log, *spec, store)
     }
@@ -277,7 +277,7 @@ fn close_if_gone(name: &str, place: &mut Option<Open>) -> Result<(), Problem> {
     let gone = place.as_ref().filter(|open| !open.log.is_file()).map(|open| open.log.clone());
     let Some(log) = gone else { return Ok(()) };
     *place = None;
-    Err(Problem::gone(name, &format!("its log {} is gone", log.display())))
+    Err(Problem::gone(name, &format!("its log {} no longer exists", log.display())))
 }
 
 /// How the log was taken away from under its writer, if that is why it cannot be written.
@@ -299,7 +299,7 @@ fn own_name(configuration: &Configuration) -> String {
 fn open_log(log: &Path) -> Result<(EventStore, Survey), Problem> {
     EventStore::open(log).map_err(|error| match &error {
         EventLogError::Lock(LockError::Held { .. }) => {
-            Problem::conflict(format!("{error}; its trials are run there, and report there"))
+            Problem::conflict(format!("{error}. Its trials run and report there"))
         }
         _ => Problem::conflict(error.to_string()),
     })
@@ -322,7 +322,7 @@ fn checked(name: &str) -> Result<&str, Problem> {
         return Ok(name);
     }
     let text = format!(
-        "a new study's name has letters, digits, '.', '_' and '-', begins with neither '.' nor '-', and is at most {LONGEST} long"
+        "the name of a new study consists of letters, digits, '.', '_' and '-', starts with neither '.' nor '-', and is at most {LONGEST} characters long"
     );
     Err(Problem::field("study", text))
 }

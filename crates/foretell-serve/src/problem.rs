@@ -31,27 +31,30 @@ impl Problem {
     }
 
     pub(crate) fn no_study(name: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, format!("no study is called {name:?}; GET /api/studies names them"))
-            .at("study")
+        Self::new(
+            StatusCode::NOT_FOUND,
+            format!("no study is called {name:?}. GET /api/studies lists the studies"),
+        )
+        .at("study")
     }
 
     /// The log of a study that this server had is not where it was.
     pub(crate) fn gone(name: &str, what: &dyn std::fmt::Display) -> Self {
-        let text = format!("{name}: {what}; put it back, and send the request again");
+        let text = format!("{name}: {what}. Put it back, and send the request again");
         Self::new(StatusCode::GONE, text).at("study")
     }
 
     /// The search that ran the study has ended, and this server will.
     pub(crate) fn ended(name: &str) -> Self {
         let text = format!(
-            "{name}: the search that runs this study is ending; send the request again once it continues"
+            "{name}: the search that runs this study is ending. Send the request again once it continues"
         );
         Self::new(StatusCode::SERVICE_UNAVAILABLE, text)
     }
 
     /// The server cannot do what it should; the same request may be sent again.
     pub(crate) fn midway(error: &dyn std::fmt::Display) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}; send the request again"))
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}. Send the request again"))
     }
 
     /// The same problem, of the field `name`.

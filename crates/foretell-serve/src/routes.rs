@@ -247,10 +247,13 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
         .into_iter()
         .fold(Router::new(), add)
         .fallback(|| async {
-            Problem::new(StatusCode::NOT_FOUND, "no such address; /openapi.json names them all")
+            Problem::new(StatusCode::NOT_FOUND, "no such address. /openapi.json lists all addresses")
         })
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "not by this method; /openapi.json names them all")
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this address does not take this method. /openapi.json lists all methods",
+            )
         })
         // the guard has read the body, and refuses one that is too long
         .layer(DefaultBodyLimit::disable())

@@ -52,7 +52,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(_) => Err(Problem::midway(
-            &"a calculation panicked; its message is on standard error: please report it",
+            &"a calculation panicked. Its message is on standard error; please report it",
         )),
     }
 }

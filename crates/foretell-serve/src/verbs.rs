@@ -66,7 +66,7 @@ pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, bod
 pub(crate) async fn ask(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
     let Ask { worker, turn } = read(&body)?;
     if turn.is_some() && worker.is_none() {
-        return Err(Problem::field("worker", "missing; a turn is that of a worker"));
+        return Err(Problem::field("worker", "missing. A turn belongs to a worker"));
     }
     let asked = move |host: &mut Hosted<EventStore>| match (&worker, turn) {
         (Some(worker), Some(turn)) => host.ask_in_turn(worker, turn),
@@ -100,7 +100,7 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
     if handed_back && failure.is_some() {
         return Err(Problem::field(
             "failure",
-            "a training that is handed back has not failed; leave one out",
+            "a training that is handed back has not failed. Leave one of the two out",
         ));
     }
     let told = move |host: &mut Hosted<EventStore>| match failure {
@@ -139,7 +139,7 @@ pub(crate) async fn work(
     match word(query.as_deref(), "version") {
         Some(version) if version != work.version => {
             let text = format!(
-                "version: this study runs by Foretell {}, and the worker is Foretell {version}; install the same version on both machines",
+                "version: this study runs with Foretell {}, but the worker is Foretell {version}. Install the same version on both machines",
                 work.version
             );
             Err(Problem::conflict(text).at("version"))
@@ -238,7 +238,7 @@ pub(crate) fn number(trial: &str) -> Result<u64, Problem> {
 fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
     let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
     let value: Value = serde_json::from_slice(body).map_err(|error| {
-        Problem::field("body", format!("not JSON: {error}; a value that is not finite is written null"))
+        Problem::field("body", format!("not JSON: {error}. Write null for a value that is not finite"))
     })?;
     match value {
         Value::Object(fields) => Ok(fields),

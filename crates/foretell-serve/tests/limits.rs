@@ -52,7 +52,7 @@ fn half_a_request_is_waited_for_so_long_and_no_longer() {
         "PUT /api/studies/s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 90\r\n\r\n{";
     let (status, error) = refusal(&sent(address, half));
     assert_eq!(status, 408, "{error}");
-    assert!(error.contains("did not come within 0.2 seconds"), "{error}");
+    assert!(error.contains("did not arrive within 0.2 seconds"), "{error}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_folder_that_is_gone_is_said_to_be_and_found_again() {
     {
         let (status, answer) = common::call(address, method, path, "");
         assert_eq!(status, 410, "{method} {path}: {answer}");
-        assert!(answer["error"].as_str().is_some_and(|text| text.contains("put it back")), "{answer}");
+        assert!(answer["error"].as_str().is_some_and(|text| text.contains("Put it back")), "{answer}");
     }
     std::fs::rename(&away, &folder).expect("it is moved");
     assert_eq!(done(address, "POST", "/api/studies/s/ask", r#"{"worker": "b"}"#)["start"]["trial"], 2);
@@ -214,5 +214,5 @@ fn a_host_in_capitals_is_this_machine_and_an_address_that_is_no_text_is_said_to_
     let answer =
         sent(address, "GET /api/studies/%ff/best HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let (status, error) = refusal(&answer);
-    assert!(status == 400 && error.contains("no UTF-8"), "{answer}");
+    assert!(status == 400 && error.contains("not UTF-8"), "{answer}");
 }

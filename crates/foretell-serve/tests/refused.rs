@@ -17,7 +17,7 @@ type Wrong = (&'static str, &'static str, &'static str, u16, &'static str, &'sta
 const WRONG: &[Wrong] = &[
     ("POST", REPORT, "{", 400, "body", "not JSON"),
     ("POST", REPORT, "[1]", 400, "body", "expected a JSON object"),
-    ("POST", REPORT, r#"{"step": 1, "value": NaN}"#, 400, "body", "written null"),
+    ("POST", REPORT, r#"{"step": 1, "value": NaN}"#, 400, "body", "Write null"),
     ("POST", REPORT, r#"{"step": 1}"#, 400, "value", "missing"),
     ("POST", REPORT, r#"{"value": 1}"#, 400, "step", "missing"),
     ("POST", REPORT, r#"{"step": 1.5, "value": 1}"#, 400, "step", "found 1.5"),
@@ -39,7 +39,7 @@ const WRONG: &[Wrong] = &[
         r#"{"step": 1, "value": 1}"#,
         404,
         "trial",
-        "ask has not given",
+        "no ask has returned it",
     ),
     (
         "POST",
@@ -51,7 +51,7 @@ const WRONG: &[Wrong] = &[
     ),
     ("POST", "/api/studies/no/ask", "", 404, "study", "no study is called"),
     ("POST", "/api/studies/s/ask", r#"{"worker": 1}"#, 400, "worker", "expected a string"),
-    ("POST", "/api/studies/s/trials/9/stop", "", 404, "trial", "ask has not given"),
+    ("POST", "/api/studies/s/trials/9/stop", "", 404, "trial", "no ask has returned it"),
     ("PUT", OTHER, "{}", 400, "space", "a new study needs a search space"),
     ("PUT", OTHER, r#"{"space": {"lr": "cubic:1:2"}}"#, 400, "space", "cubic"),
     ("PUT", OTHER, r#"{"space": {"lr": 1}}"#, 400, "space", "expected a string"),
@@ -67,7 +67,7 @@ const WRONG: &[Wrong] = &[
     ("PUT", OTHER, r#"{"spaces": {}}"#, 400, "spaces", "unknown"),
     ("PUT", "/api/studies/..%2fx", STUDY, 400, "study", "letters"),
     ("PUT", "/api/studies/.hidden", STUDY, 400, "study", "letters"),
-    ("PUT", "/api/studies/-rf", STUDY, 400, "study", "begins with neither"),
+    ("PUT", "/api/studies/-rf", STUDY, 400, "study", "starts with neither"),
     (
         "PUT",
         "/api/studies/s",

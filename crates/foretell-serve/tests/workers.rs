@@ -77,5 +77,5 @@ fn workers_of_another_version_and_studies_without_a_command_are_refused() {
     assert_eq!(call(address, "GET", "/api/studies/s/work?version=0.1.0", "").0, 200);
     let (status, answer) = call(address, "GET", "/api/studies/s/work?version=0.0.9", "");
     assert_eq!((status, &answer["field"]), (409, &json!("version")), "{answer}");
-    assert!(answer["error"].to_string().contains("install the same version"), "{answer}");
+    assert!(answer["error"].to_string().contains("Install the same version"), "{answer}");
 }

@@ -716,7 +716,7 @@ mod tests {
         assert!((measured.r2_floored[0] - (1.0 - 0.3412 / 0.365_066_67)).abs() < 1e-6);
         let none = Fold { tested: fold.tested[..2].to_vec(), ..fold };
         let error = evaluate(&[none], &last_value(), cut).unwrap_err().to_string();
-        assert!(error.contains("after step 2: 2 diverged by τ"), "{error}");
+        assert!(error.contains("after step 2 (2 diverged by τ"), "{error}");
     }
 
     #[test]

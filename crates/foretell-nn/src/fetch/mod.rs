@@ -82,7 +82,7 @@ impl Fetch {
         let child = curl.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn();
         let output = child
             .and_then(std::process::Child::wait_with_output)
-            .map_err(|error| failed(format!("the program curl does not start ({error}); install it")))?;
+            .map_err(|error| failed(format!("the program curl does not start ({error}). Install it")))?;
         if output.status.success() {
             return Ok(());
         }

@@ -22,7 +22,7 @@ pub(super) fn unpack(path: &Path, archive: &Archive, folder: &Path) -> Result<()
     if count.map_err(failed)? == 0 {
         return Err(failed(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("no {}… in it", archive.root),
+            format!("it contains no {}…", archive.root),
         )));
     }
     fs::rename(&aside, folder).map_err(|error| Error::write(folder, error))

@@ -60,7 +60,9 @@ fn find(documents: &[YamlNode], name: &str) -> Result<(usize, Steps), Unplaced> 
     match (found.next(), found.next()) {
         (Some(place), None) => Ok(place),
         (None, _) => Err(Unplaced { name: name.to_owned(), problem: None }),
-        _ => Err(Unplaced { name: name.to_owned(), problem: Some("several documents of the file have it") }),
+        _ => {
+            Err(Unplaced { name: name.to_owned(), problem: Some("several documents of the file contain it") })
+        }
     }
 }
 
@@ -164,7 +166,7 @@ fn check(text: &str, parameters: &Map<String, Value>) -> Result<(), Unplaced> {
         let is_same_number = found.as_f64().is_some_and(|number| value.as_f64() == Some(number));
         if found != *value && !is_same_number {
             let problem =
-                Some("the script would read another one: write its entry in one line, as `name: 1`");
+                Some("the script would read another value. Write the entry in one line, as `name: 1`");
             return Err(Unplaced { name: name.clone(), problem });
         }
     }

@@ -36,16 +36,16 @@ pub enum AccessError {
     Token,
     /// It is encrypted.
     #[error(
-        "ADDRESS {0}: a worker speaks no TLS; forward the port, as in ssh -L 8675:127.0.0.1:8675 HOST, and name http://127.0.0.1:8675"
+        "ADDRESS {0}: a worker does not support TLS. Forward the port, for example with ssh -L 8675:127.0.0.1:8675 HOST, and name http://127.0.0.1:8675"
     )]
     Encrypted(String),
     /// It is neither an address nor a file.
     #[error(
-        "ADDRESS {0}: neither an address, such as http://HOST:8675, nor the folder of a study that a search with --on or --serve runs now"
+        "ADDRESS {0}: this is neither an address, such as http://HOST:8675, nor the folder of a study that a search with --on or --serve is running"
     )]
     Neither(String),
     /// Its file cannot be read.
-    #[error("{path}: {source}; it is written while a search with --on or --serve runs", path = path.display())]
+    #[error("{path}: {source}. The file exists only while a search with --on or --serve is running", path = path.display())]
     File {
         /// The file.
         path: PathBuf,

@@ -110,7 +110,7 @@ pub enum DriverError {
     #[error("{0}")]
     Refused(String),
     /// Fitting a model panicked.
-    #[error("fitting a model panicked: {0}; this is a bug of the predictor")]
+    #[error("fitting a model panicked: {0}. This is a bug of the predictor")]
     Fit(String),
     /// The first trials all failed without a report.
     #[error(

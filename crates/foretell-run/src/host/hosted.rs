@@ -100,7 +100,7 @@ pub struct Reading {
 #[non_exhaustive]
 pub enum HostError {
     /// There is no such trial.
-    #[error("trial {trial}: ask has not given out such a trial")]
+    #[error("trial {trial} does not exist: no ask has returned it")]
     NoTrial {
         /// The trial's number.
         trial: u64,
@@ -114,7 +114,7 @@ pub enum HostError {
         state: &'static str,
     },
     /// A training that was recorded as a whole one is said to have failed.
-    #[error("trial {trial} has ended: {state}; it cannot have failed")]
+    #[error("trial {trial} has ended: {state}, so it cannot fail")]
     Contradicted {
         /// The trial's number.
         trial: u64,
@@ -122,13 +122,13 @@ pub enum HostError {
         state: &'static str,
     },
     /// Another worker has the trial.
-    #[error("trial {trial} was silent for too long and runs elsewhere now; ask for another")]
+    #[error("trial {trial} was silent for too long and runs elsewhere now. Ask for another")]
     Elsewhere {
         /// The trial's number.
         trial: u64,
     },
     /// A worker's later question was answered already.
-    #[error("turn {turn}: worker {worker} has asked again since")]
+    #[error("turn {turn} is old: worker {worker} has asked again since")]
     Outdated {
         /// The worker's name.
         worker: String,
@@ -136,7 +136,7 @@ pub enum HostError {
         turn: u64,
     },
     /// Another value was reported at this step.
-    #[error("trial {trial} already reported {value} at step {step}; a report is never changed")]
+    #[error("trial {trial} already reported {value} at step {step}, and a report cannot be changed")]
     Reported {
         /// The trial's number.
         trial: u64,
@@ -146,7 +146,7 @@ pub enum HostError {
         value: f64,
     },
     /// A later step was reported.
-    #[error("trial {trial} already reported step {step}; steps only increase")]
+    #[error("trial {trial} already reported step {step}, and steps must increase")]
     Passed {
         /// The trial's number.
         trial: u64,

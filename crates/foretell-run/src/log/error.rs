@@ -29,7 +29,7 @@ pub enum EventLogError {
     },
     /// A line before the last is damaged, or a line comes from another program.
     #[error(
-        "{path}, line {line}: {problem}; nothing was changed{}", remedy(problem, path, *good_records, *good_bytes),
+        "{path}, line {line}: {problem}. The file was not changed{}", remedy(problem, path, *good_records, *good_bytes),
         path = path.display()
     )]
     Line {
@@ -46,7 +46,7 @@ pub enum EventLogError {
     },
     /// No record of the log begins there.
     #[error(
-        "no record of {path} begins at byte {bytes}: the position is of another log, or the log was cut; read it from its start",
+        "no record of {path} starts at byte {bytes}. The position belongs to another log, or the log was truncated; read it from its start",
         path = path.display()
     )]
     Position {
@@ -56,14 +56,14 @@ pub enum EventLogError {
         bytes: u64,
     },
     /// The record has no JSON form (a map whose keys are not text, say).
-    #[error("a record cannot be written as JSON: {source}; nothing was written")]
+    #[error("a record cannot be written as JSON: {source}. Nothing was written")]
     Encode {
         /// What the encoder said.
         source: serde_json::Error,
     },
     /// The record's line was made, but gives another record: a number is not finite, say, and JSON holds `null` in its place.
     #[error(
-        "the record {written} would be read back as {read}; nothing was written; please report this as a bug"
+        "the record {written} would be read back as {read}, so it was not written. Please report this bug"
     )]
     ReadsOtherwise {
         /// The record.
@@ -73,7 +73,7 @@ pub enum EventLogError {
     },
     /// The record's line was made, but cannot be read back.
     #[error(
-        "a record cannot be read back from its line: {problem}; nothing was written; please report this as a bug"
+        "a record cannot be read back from its line, so it was not written: {problem}. Please report this bug"
     )]
     Unreadable {
         /// What is wrong with the line.
@@ -81,7 +81,7 @@ pub enum EventLogError {
     },
     /// The record was not written, and is not acknowledged; all those before it are safe.
     #[error(
-        "{}: {source}; this record was not written, the {acknowledged} acknowledged before it are kept; {}",
+        "{}: {source}. This record was not written, but the {acknowledged} acknowledged before it are kept. {}",
         full(path, source),
         advice(source)
     )]
@@ -95,7 +95,7 @@ pub enum EventLogError {
     },
     /// The log's file is not where it was opened.
     #[error(
-        "{path} {how} while it was written: this search ends here; {acknowledged} records were acknowledged before; {}",
+        "{path} {how} during the search, which ends here. {acknowledged} records were acknowledged before. {}",
         way_back(*how, path), path = path.display()
     )]
     Displaced {
@@ -108,8 +108,8 @@ pub enum EventLogError {
     },
     /// The records are written, but may not survive a loss of power.
     #[error(
-        "cannot flush {path} to its device: {source}; its {acknowledged} records are written, but those since the last \
-         successful sync may not survive a loss of power; check the device",
+        "cannot flush {path} to its device: {source}. Its {acknowledged} records are written, but those since the last \
+         successful sync may not survive a loss of power. Check the device",
         path = path.display()
     )]
     Sync {
@@ -135,9 +135,9 @@ fn way_back(how: Displacement, path: &Path) -> String {
     match how {
         Displacement::Written => {
             let folder = folder_of(path);
-            format!("end that program, look at the log by `foretell study doctor {folder}`, and search again")
+            format!("End that program, check the log with `foretell study doctor {folder}`, and search again")
         }
-        _ => "put the file back and search again, or begin in another folder".to_owned(),
+        _ => "Put the file back and search again, or start in another folder".to_owned(),
     }
 }
 
@@ -148,8 +148,8 @@ fn remedy(problem: &LineProblem, path: &Path, good_records: usize, good_bytes: u
     }
     let folder = folder_of(path);
     format!(
-        "; the {good_records} records before it (first {good_bytes} bytes) are good; restore the file from a copy, or keep \
-         what is sound by `foretell study doctor {folder} --repair`"
+        ", and the {good_records} records before this line (first {good_bytes} bytes) are intact. Restore it from a copy, or keep \
+         the intact records with `foretell study doctor {folder} --repair`"
     )
 }
 
@@ -163,8 +163,8 @@ fn full(path: &Path, source: &io::Error) -> String {
 
 fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some room and go on",
-        _ => "check the device and try again",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "Free some space and search again",
+        _ => "Check the device and try again",
     }
 }
 

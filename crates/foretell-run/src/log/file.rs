@@ -60,7 +60,7 @@ impl fmt::Display for Displacement {
         out.write_str(match self {
             Self::Deleted => "was deleted",
             Self::Replaced => "was replaced by another file",
-            Self::Cut => "was cut by another program",
+            Self::Cut => "was truncated by another program",
             Self::Written => "was written by another program",
         })
     }

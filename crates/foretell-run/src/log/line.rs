@@ -41,7 +41,7 @@ pub enum LineProblem {
     #[error("it is cut short")]
     Cut,
     /// The line is longer than any record.
-    #[error("it is longer than {LONGEST} bytes, the most that a record takes")]
+    #[error("it is longer than {LONGEST} bytes, the maximum for a record")]
     Long,
     /// The frame `{"v":2,"crc":"…","seq":…,"run":…,"time":…,"record":…}` around the record is broken.
     #[error(
@@ -49,7 +49,7 @@ pub enum LineProblem {
     )]
     Frame,
     /// The line holds a whole record and more: the newline after that record is damaged.
-    #[error("it holds more than one record: the newline between them is damaged")]
+    #[error("it contains more than one record, because the newline between them is damaged")]
     Joined,
     /// The record's text is not the one that was written.
     #[error("its checksum is {found:08x}, but {written:08x} was written")]
@@ -60,7 +60,7 @@ pub enum LineProblem {
         found: u32,
     },
     /// The record is not the one that is due in this line.
-    #[error("its sequence number is {found}, but {due} is due: {}", misplacement(*found, *due))]
+    #[error("its sequence number is {found} instead of {due}: {}", misplacement(*found, *due))]
     Sequence {
         /// The number in the line.
         found: u64,
@@ -68,10 +68,10 @@ pub enum LineProblem {
         due: u64,
     },
     /// The line has no sequence number, but one before it has.
-    #[error("it has no sequence number, but the lines before it have: it was put there, or moved")]
+    #[error("it contains no sequence number, unlike the lines before it: it was inserted or moved")]
     Unnumbered,
     /// The line was written in another format version.
-    #[error("its format version is {found}, this program reads {VERSION}: use a newer foretell")]
+    #[error("its format version is {found}, but this program reads {VERSION}. Use a newer foretell")]
     Version {
         /// The version in the line.
         found: u32,
@@ -85,11 +85,11 @@ pub enum LineProblem {
         bit: usize,
     },
     /// An editor or a transfer has put a byte-order mark before the line, or a carriage return behind it.
-    #[error("an editor or a transfer has put a byte-order mark before it, or a carriage return behind it")]
+    #[error("an editor or a transfer added a byte-order mark before it, or a carriage return after it")]
     Edited,
     /// The text is what was written, but not a record that this program knows.
     #[error(
-        "the record is whole, but this program cannot read it: {problem}; use a newer foretell, or the one that wrote it"
+        "the record is intact, but this program cannot read it: {problem}. Use a newer foretell, or the one that wrote it"
     )]
     Record {
         /// What the decoder said.
@@ -115,8 +115,8 @@ impl LineProblem {
 /// What a wrong sequence number tells.
 fn misplacement(found: u64, due: u64) -> String {
     match found.checked_sub(due) {
-        Some(1) => format!("line {due} was taken out, or moved"),
-        Some(missing) => format!("{missing} lines were taken out before it, or moved"),
+        Some(1) => format!("line {due} was removed or moved"),
+        Some(missing) => format!("{missing} lines before it were removed or moved"),
         None => format!("it is a copy of line {found}, or was moved"),
     }
 }

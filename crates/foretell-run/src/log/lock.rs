@@ -22,7 +22,7 @@ const WAIT: Duration = Duration::from_millis(10);
 #[non_exhaustive]
 pub enum LockError {
     /// Another process, or another part of this one, holds it.
-    #[error("{path} is held by {holder}: another foretell is writing this study; wait for it or end it", path = path.display())]
+    #[error("{path} is held by {holder}: another foretell is writing this study. Wait for it, or end it", path = path.display())]
     Held {
         /// The log.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum LockError {
         holder: String,
     },
     /// The log cannot be locked, or the note beside it not be opened.
-    #[error("cannot lock {path}: {source}; the folder must be writable and its file system must support locks", path = path.display())]
+    #[error("cannot lock {path}: {source}. The folder must be writable, and its file system must support locks", path = path.display())]
     Unavailable {
         /// The log.
         path: PathBuf,

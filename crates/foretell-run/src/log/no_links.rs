@@ -15,7 +15,7 @@ pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
         if error.raw_os_error() != Some(Errno::ELOOP as i32) {
             return error;
         }
-        let why = "it is a symbolic link, through which nothing is written; put the file itself there, or link its folder";
+        let why = "it is a symbolic link, and Foretell does not write through links. Put the file itself there, or link its folder";
         io::Error::new(io::ErrorKind::InvalidInput, why)
     })
 }

@@ -74,7 +74,7 @@ impl Room {
         if let Some(waits) = &self.waits
             && waits.waiting.fetch_add(1, Ordering::SeqCst) == 0
         {
-            (waits.say)(&format!("the search and its trials wait until there is room: {cause}"));
+            (waits.say)(&format!("the search and its trials wait until disk space is free: {cause}"));
         }
         Waiting { waits: self.waits.clone() }
     }
@@ -91,7 +91,7 @@ impl Waiting {
         if let Some(waits) = &self.waits
             && waits.waiting.load(Ordering::SeqCst) == 1
         {
-            (waits.say)("there is room again: the search continues");
+            (waits.say)("disk space is free again: the search continues");
         }
     }
 }

@@ -291,7 +291,7 @@ fn copy_of_first<R: DeserializeOwned>(path: &Path) -> Option<(Option<Stamp>, Vec
 }
 
 fn changed() -> io::Error {
-    io::Error::other("it was changed while it was read")
+    io::Error::other("it changed while it was read")
 }
 
 /// The records by their sequence numbers, each once; what stands in a wrong place, and holes, are noted.

@@ -32,7 +32,7 @@ pub enum StoredError {
     )]
     Missing(PathBuf),
     /// Its log has no record.
-    #[error("{}: the log is empty: nothing is recorded yet; `foretell search` with this folder as --out begins the study", .0.display())]
+    #[error("{}: the log is empty. To start the study, run `foretell search` with this folder as --out", .0.display())]
     Empty(PathBuf),
     /// Its log cannot be read.
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub enum StoredError {
         error: Box<StudyError>,
     },
     /// Its metric is better in the other direction.
-    #[error("{}: its metric {metric} has the opposite direction; remove it", .directory.display())]
+    #[error("{}: its metric {metric} has the opposite direction. Remove it", .directory.display())]
     Direction {
         /// The folder.
         directory: PathBuf,

@@ -328,9 +328,9 @@ fn whichever_write_fails_nothing_acknowledged_is_lost_and_writing_goes_on() {
 #[test]
 fn a_full_disk_is_called_by_its_name() {
     let cases = [
-        (io::ErrorKind::StorageFull, "is full", "free some room"),
-        (io::ErrorKind::QuotaExceeded, "quota", "free some room"),
-        (io::ErrorKind::Other, "cannot write", "check the device"),
+        (io::ErrorKind::StorageFull, "is full", "Free some space"),
+        (io::ErrorKind::QuotaExceeded, "quota", "Free some space"),
+        (io::ErrorKind::Other, "cannot write", "Check the device"),
     ];
     for (kind, what, advice) in cases {
         let contents = Arc::new(Mutex::new(Vec::new()));
@@ -463,7 +463,7 @@ fn a_line_of_a_newer_program_is_not_called_damaged() {
     for (line, expected) in cases {
         std::fs::write(&path, [bytes_of(&events(1)), line].concat()).expect("a file is written");
         let message = EventLog::<Event>::open(&path).expect_err(expected).to_string();
-        for part in ["line 2", expected, "newer foretell", "nothing was changed"] {
+        for part in ["line 2", expected, "newer foretell", "was not changed"] {
             assert!(message.contains(part), "{part:?} is missing in {message:?}");
         }
         assert!(!message.contains("restore") && !message.contains("at line"), "{message}");
@@ -532,12 +532,12 @@ fn a_line_taken_out_doubled_or_moved_is_found_and_named() {
     let path = folder.path().join("events.jsonl");
     let pick = |places: &[usize]| places.iter().flat_map(|&place| five_lines()[place].clone()).collect();
     let cases: [(Vec<u8>, &str, &str); 6] = [
-        (pick(&[0, 1, 3, 4]), "line 3: its sequence number is 4, but 3 is due", "line 3 was taken out"),
-        (pick(&[0, 3, 4]), "line 2: its sequence number is 4, but 2 is due", "2 lines were taken out"),
+        (pick(&[0, 1, 3, 4]), "line 3: its sequence number is 4 instead of 3", "line 3 was removed"),
+        (pick(&[0, 3, 4]), "line 2: its sequence number is 4 instead of 2", "2 lines before it were removed"),
         (pick(&[0, 1, 1, 2, 3, 4]), "line 3: its sequence number is 2", "a copy of line 2"),
-        (pick(&[0, 2, 1, 3, 4]), "line 2: its sequence number is 3", "was taken out, or moved"),
+        (pick(&[0, 2, 1, 3, 4]), "line 2: its sequence number is 3", "was removed or moved"),
         (pick(&[0, 1, 2, 3, 4, 4]), "line 6: its sequence number is 5", "a copy of line 5"),
-        (pick(&[1, 2]), "line 1: its sequence number is 2", "line 1 was taken out"),
+        (pick(&[1, 2]), "line 1: its sequence number is 2", "line 1 was removed"),
     ];
     for (bytes, first, second) in cases {
         std::fs::write(&path, &bytes).expect("a file is written");
@@ -570,7 +570,7 @@ fn lines_without_numbers_may_only_come_first() {
     let text = std::fs::read_to_string(&path).expect("readable") + &old(&event(4));
     std::fs::write(&path, text).expect("a file is written");
     let message = EventLog::<Event>::open(&path).expect_err("it was put there").to_string();
-    assert!(message.contains("line 4: it has no sequence number"), "{message}");
+    assert!(message.contains("line 4: it contains no sequence number"), "{message}");
 }
 
 #[test]
@@ -603,7 +603,7 @@ fn a_log_that_is_deleted_replaced_cut_or_written_under_its_writer_is_noticed_bef
             },
             "was replaced by another file",
         ),
-        (|path| std::fs::write(path, "").expect("it is there"), "was cut by another program"),
+        (|path| std::fs::write(path, "").expect("it is there"), "was truncated by another program"),
         (
             |path| {
                 let mut file = OpenOptions::new().append(true).open(path).expect("it is there");

@@ -42,7 +42,7 @@ pub enum Abandoned {
 #[non_exhaustive]
 pub enum AbandonedError {
     /// The record cannot be read or removed.
-    #[error("cannot {what} {path}: {source}; remove it once no process of this trial runs any more", path = path.display())]
+    #[error("cannot {what} {path}: {source}. Remove it once no process of this trial is running", path = path.display())]
     Record {
         /// `read`, `remove`.
         what: &'static str,
@@ -53,8 +53,8 @@ pub enum AbandonedError {
     },
     /// This system does not tell whether the process under the remembered id is still the trial's.
     #[error(
-        "process {pid} may be left over from a trial that was cut off, but this system does not tell: end it by hand \
-         if it is, then remove {path}",
+        "process {pid} may be left over from an interrupted trial, but this system cannot tell. End the process \
+         if it is, and then remove {path}",
         path = path.display()
     )]
     Unverifiable {
@@ -64,7 +64,7 @@ pub enum AbandonedError {
         path: PathBuf,
     },
     /// They do not even end when killed: they hang inside the operating system.
-    #[error("{count} processes of the trial in {path} are killed, but still there: see what device they wait for", path = path.display())]
+    #[error("{count} processes of the trial in {path} were killed, but still exist. Check the device that they wait for", path = path.display())]
     Unkillable {
         /// How many.
         count: usize,

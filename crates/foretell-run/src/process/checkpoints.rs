@@ -55,7 +55,7 @@ pub(crate) fn copied(directory: &Path) -> io::Result<()> {
         fs::remove_dir_all(&next)?;
         thread::sleep(AGAIN);
     }
-    Err(io::Error::other(format!("{}: it is written to all the time", last.display())))
+    Err(io::Error::other(format!("{}: it changes all the time", last.display())))
 }
 
 /// Removes all of them.

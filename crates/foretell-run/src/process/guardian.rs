@@ -69,7 +69,7 @@ impl Guardian {
                 if let Ok(again) = started(&program, &directory) {
                     child = again;
                     say(
-                        "the process that ends the trials of a killed search was ended itself, and is started again",
+                        "the process that ends the trials of a killed search has ended, and is started again",
                     );
                 }
             }

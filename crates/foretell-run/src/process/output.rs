@@ -193,7 +193,7 @@ impl<W: Write> OutputLog<W> {
                     if let Some(error) = refused.err().filter(|_| !self.is_full && !self.is_refused) {
                         self.is_refused = true;
                         self.disk.say(&format!(
-                            "{}: {error}; further output of the trial is not kept",
+                            "{}: {error}. Further output of the trial is not kept",
                             self.path.display()
                         ));
                     }

@@ -12,7 +12,7 @@ use crate::placeholder::PlaceholderError;
 #[non_exhaustive]
 pub enum StartError {
     /// The command is empty.
-    #[error("trial {trial} has no command: write one after `--`")]
+    #[error("trial {trial} has no command. Write one after `--`")]
     NoCommand {
         /// The trial's number.
         trial: u64,
@@ -21,7 +21,7 @@ pub enum StartError {
     #[error(transparent)]
     Placeholder(#[from] PlaceholderError),
     /// A trial of this number runs already.
-    #[error("trial {trial} runs already: wait for its end")]
+    #[error("trial {trial} is already running. Wait until it ends")]
     Running {
         /// The trial's number.
         trial: u64,
@@ -44,7 +44,7 @@ pub enum StartError {
     },
     /// There is no such program.
     #[error(
-        "cannot find the command `{program}` (or the interpreter in its first line): is it installed, and spelled correctly?"
+        "cannot find the command `{program}` (or the interpreter in its first line). Check that it is installed and spelled correctly"
     )]
     NotFound {
         /// The program.
@@ -59,7 +59,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The thread that watches all trials cannot be started, or has ended.
-    #[error("cannot watch trial {trial}: {source}; end other programs, or start this one again")]
+    #[error("cannot watch trial {trial}: {source}. End other programs, or start this one again")]
     Thread {
         /// The trial's number.
         trial: u64,

@@ -72,16 +72,16 @@ pub enum Notice {
 impl std::fmt::Display for Notice {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Late { reports } => write!(out, "all its {reports} reports were written at its end"),
+            Self::Late { reports } => write!(out, "all {reports} reports were written when it ended"),
             Self::Noted { note } => out.write_str(note),
             Self::Quiet { silence } => write!(out, "no report for {} s", silence.as_secs()),
             Self::Unusable { line, problem } => write!(out, "unusable report `{line}`: {problem}"),
             Self::Silent { lines, line } => {
                 write!(out, "{lines} lines (the last one is `{line}`), but no report yet")
             }
-            Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} begins"),
+            Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} starts"),
             Self::Retrained { from } => {
-                write!(out, "no checkpoint of {from} epochs: it trains them again, and they count again")
+                write!(out, "no checkpoint of {from} epochs, so it trains them again, and they count again")
             }
         }
     }

@@ -195,14 +195,14 @@ fn judged(status: u16, body: &[u8]) -> Result<Value, Trouble> {
     let said = |answer: &Value| answer["error"].as_str().map(str::to_owned);
     match (status, answer) {
         (200..=299, Some(answer)) => Ok(answer),
-        (200..=399, _) => Err(Trouble::Away("the address is not one of a Foretell server".to_owned())),
+        (200..=399, _) => Err(Trouble::Away("the address is not that of a Foretell server".to_owned())),
         (408 | 429 | 500.., answer) => {
             let text = answer.as_ref().and_then(said);
-            Err(Trouble::Away(text.unwrap_or_else(|| format!("the server answers {status}"))))
+            Err(Trouble::Away(text.unwrap_or_else(|| format!("the server answered {status}"))))
         }
         (_, answer) => {
             let answer = answer.unwrap_or_default();
-            let text = said(&answer).unwrap_or_else(|| format!("the server answers {status}"));
+            let text = said(&answer).unwrap_or_else(|| format!("the server answered {status}"));
             Err(Trouble::Refused { status, text, field: answer["field"].as_str().map(str::to_owned) })
         }
     }

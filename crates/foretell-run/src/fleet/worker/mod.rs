@@ -69,7 +69,7 @@ pub enum WorkerError {
     #[error("no server answers: {0}")]
     Away(String),
     /// It is not said which study.
-    #[error("the server has several studies; name one of {0}")]
+    #[error("the server serves several studies. Name one of {0}")]
     Studies(String),
     /// There is nothing to run.
     #[error(
@@ -173,7 +173,7 @@ impl Worker {
         let name = format!("{study}-{}", work.mark);
         if Path::new(&name).components().count() != 1 || !Path::new(&name).components().all(is_plain) {
             return Err(WorkerError::Refused(format!(
-                "the server names a study {study:?}, which is no name of a folder"
+                "the server names a study {study:?}, which is not a valid name of a folder"
             )));
         }
         let is_shared = work.is_shared();
@@ -223,7 +223,7 @@ impl Worker {
         let (mut open, mut refused) = (self.settings.slots, None);
         while open > 0 {
             if leave.load(Ordering::SeqCst) && !leaving.swap(true, Ordering::SeqCst) {
-                say("asked to end: trials that run are handed back");
+                say("the worker ends: running trials are handed back");
                 trainings.trainer.hand_back_all();
             }
             for wish in wished.try_iter() {
@@ -314,7 +314,7 @@ impl Trainings<'_> {
 
     fn start(&mut self, slot: usize, given: Given) {
         let trial = given.trial();
-        (self.say)(&format!("trial {trial} begins after epoch {}", given.start.from));
+        (self.say)(&format!("trial {trial} starts after epoch {}", given.start.from));
         let directory = trial_directory(self.directory, trial);
         if !runs_elsewhere(&directory) {
             // what a killed worker of this machine left running; what cannot be looked for is not there
