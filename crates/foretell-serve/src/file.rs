@@ -12,7 +12,7 @@ use crate::views;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-/// The script's parts, in the order of their use.
+/// The script's modules, in the order of their use.
 const SCRIPT: [&str; 18] = [
     include_str!("page/state.js"),
     include_str!("page/colours.js"),
@@ -75,10 +75,17 @@ pub(crate) fn empty() -> String {
     with("null")
 }
 
+/// The modules as one script, which a page in a file needs: their names are distinct, so imports and exports can go.
+fn script() -> String {
+    let lines = SCRIPT.iter().flat_map(|module| module.lines()).filter(|line| !line.starts_with("import "));
+    let lines = lines.map(|line| line.strip_prefix("export ").unwrap_or(line));
+    std::iter::once("\"use strict\";").chain(lines).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// The page with `data`, which is JSON.
 fn with(data: &str) -> String {
     // in a script element only `</` ends it, and `<!--` may confuse it
     let data = data.replace('<', "\\u003c");
-    let script = SCRIPT.concat().replace("\"/*SHADES*/\"", &shades());
+    let script = script().replace("\"/*SHADES*/\"", &shades());
     PAGE.replace("/*STYLE*/", &style()).replace("/*SCRIPT*/", &script).replace("/*DATA*/", &data)
 }

@@ -1,6 +1,11 @@
 // The study itself: its settings and space, who works on it, and a configuration of one's own to try next.
+import { duration, number, state } from "./state.js";
+import { declared } from "./scales.js";
+import { api, asks, chosen, element, pairs } from "./trial.js";
+import { inView, look, remember, view } from "./addresses.js";
+import { $, address, source, study } from "./main.js";
 
-function row(texts, name) {
+export function row(texts, name) {
   const tr = document.createElement("tr");
   for (const text of texts) { const td = element(name, text); if (name === "th") td.scope = "col"; tr.append(td); }
   return tr;
@@ -14,11 +19,11 @@ function flat(settings, before = "") {
   });
 }
 
-const optionsOf = (parameter) => parameter.kind === "flag" ? ["false", "true"] : parameter.options || null;
+export const optionsOf = (parameter) => parameter.kind === "flag" ? ["false", "true"] : parameter.options || null;
 const bounds = (parameter) => optionsOf(parameter) ? optionsOf(parameter).join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`;
 let aboutOf = null, offeredFor = null;
 
-function about(leader) {
+export function about(leader) {
   $("best-actions").hidden = !leader;
   if (leader) askBest(leader);
   if (!inView("all-settings") || !state.settings || aboutOf === state.settings) return;
@@ -45,7 +50,7 @@ function fields(configuration) {
 }
 
 // Sends the form: numbers as numbers, empty fields left to the sampler.
-async function enqueue(event) {
+export async function enqueue(event) {
   event.preventDefault();
   const configuration = {};
   for (const field of $("enqueue-fields").querySelectorAll("input, select")) {
@@ -62,14 +67,14 @@ async function enqueue(event) {
   }
 }
 
-function tryAgain() {
+export function tryAgain() {
   const trial = state.trials.get(chosen);
   if (!trial) return;
   look({ view: "settings", trial: null, filter: $("filter").value }); remember(true);
   fields(trial.configuration); $("enqueue").hidden = false; $("enqueue-fields").querySelector("input, select")?.focus();
 }
 
-async function askWorkers() {
+export async function askWorkers() {
   if (!source) return;
   const found = await asks(api("/workers")), workers = found ? found.workers : [];
   $("workers").hidden = false; $("workers-box").hidden = !workers.length;
@@ -80,7 +85,7 @@ async function askWorkers() {
 setInterval(() => { if (!document.hidden && view === "settings") askWorkers(); }, 5000);
 
 // The command of the best trial, where one is known.
-let bestOf = { id: null, of: null, command: null };
+export let bestOf = { id: null, of: null, command: null };
 async function askBest(leader) {
   if (!source || (bestOf.of === state && bestOf.id === leader.id)) return;
   const own = bestOf = { of: state, id: leader.id, command: null }, found = await asks(api(`/trials/${leader.id}`));
@@ -89,6 +94,6 @@ async function askBest(leader) {
 }
 
 // Copies, or where the browser forbids that, shows `text` to be copied.
-async function copy(text, says) {
+export async function copy(text, says) {
   try { await navigator.clipboard.writeText(text); says.textContent = "copied: " + text; } catch { says.textContent = text; }
 }

@@ -1,11 +1,17 @@
 // The address of what is looked at, after its #: /STUDY/VIEW?trial=17&filter=lr=0.01..0.1. Back and forward work.
+import { known } from "./parameters.js";
+import { askSurface } from "./surface.js";
+import { attend, chosen, openIn } from "./trial.js";
+import { askWorkers } from "./about.js";
+import { comparisonSoon } from "./compare.js";
+import { $, $$, open, soon, studies, study } from "./main.js";
 
 const VIEWS = ["overview", "parameters", "trials", "settings", "compare"];
-let view = VIEWS[0];
+export let view = VIEWS[0];
 
-const inView = (id) => !$(id).closest(".away");
+export const inView = (id) => !$(id).closest(".away");
 // What is looked at, with `change`.
-function addressOf(change = {}) {
+export function addressOf(change = {}) {
   const now = { study, view, trial: chosen, filter: $("filter").value.trim(), ...change }, query = new URLSearchParams();
   if (now.trial !== null) query.set("trial", now.trial);
   if (now.filter) query.set("filter", now.filter);
@@ -13,7 +19,7 @@ function addressOf(change = {}) {
   return `#/${encodeURIComponent(now.study || "")}/${now.view}${words ? "?" + words : ""}`;
 }
 
-function addressed() {
+export function addressed() {
   const [, of, where, words] = location.hash.match(/^#\/([^/?]*)(?:\/([^/?]*))?(?:\?(.*))?$/) || [], query = new URLSearchParams(words || ""), trial = query.get("trial");
   let name = "";
   try { name = decodeURIComponent(of || ""); } catch { /* no name of a study */ }
@@ -21,7 +27,7 @@ function addressed() {
 }
 
 // Keeps what is looked at in the address; as a step that Back takes back, if `step`.
-function remember(step = false) {
+export function remember(step = false) {
   const to = addressOf();
   if (to !== location.hash) history[step ? "pushState" : "replaceState"](null, "", to);
   links();
@@ -34,17 +40,17 @@ function arrive() {
   else look(to);
 }
 
-function look(to) {
+export function look(to) {
   view = to.view; $("filter").value = to.filter;
-  openIn = to.view === "trials" ? "row" : to.view === "overview" && to.trial === chosen ? openIn : "home";
-  if (to.trial !== chosen || openIn === "row") { chosen = to.trial; asked = null; reveal = chosen !== null; }
+  attend({ openIn: to.view === "trials" ? "row" : to.view === "overview" && to.trial === chosen ? openIn : "home" });
+  if (to.trial !== chosen || openIn === "row") attend({ chosen: to.trial, asked: null, reveal: to.trial !== null });
   for (const section of $$("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
   document.documentElement.dataset.view = view;
   links(); soon(); askForView(); if (view === "compare" || view === "overview") comparisonSoon();
 }
 
 // Asks for what only this view shows.
-function askForView() {
+export function askForView() {
   if (view === "parameters" && !known.slices.length) askSurface();
   if (view === "settings") askWorkers();
 }

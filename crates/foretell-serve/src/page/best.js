@@ -1,6 +1,14 @@
 // The best so far, against epochs and against time; and all trials, when they ended.
+import { better, ended, number, outcome, state, worth } from "./state.js";
+import { colour, shadeOf } from "./colours.js";
+import { results } from "./scales.js";
+import { inSight } from "./filter.js";
+import { canvas, frame } from "./curves.js";
+import { dotsOf, drawDots } from "./dots.js";
+import { inView } from "./addresses.js";
+import { $ } from "./main.js";
 
-function bestSoFar() {
+export function bestSoFar() {
   const trials = dotsOf((trial) => trial.ended), timed = trials.some((trial) => trial.ended.seconds !== null);
   $("progress").hidden = !trials.length;
   if ($("progress").hidden || !inView("progress")) return;

@@ -1,12 +1,14 @@
 // The colours of trials, by what they came to; the table is the one of the pictures of the command line.
+import { metric, minimizes, number, outcome, state } from "./state.js";
+import { $ } from "./main.js";
 const SHADES = /** @type {any} */ ("/*SHADES*/");
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-const shades = () => SHADES[matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"];
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+export const shades = () => SHADES[matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"];
 
 // From the worst result that has a colour of its own to the best: some trials may be worse.
 let spanned = { of: null, records: -1, worst: 0, best: 0 };
-function span() {
+export function span() {
   if (spanned.of === state && spanned.records === state.records) return spanned;
   const results = Float64Array.from([...state.trials.values()].map((trial) => outcome(trial).value).filter((value) => value !== null)).sort();
   if (minimizes()) results.reverse();
@@ -16,24 +18,24 @@ function span() {
 }
 
 // The number of a result's shade.
-function toned(value) {
+export function toned(value) {
   const { worst, best } = span(), share = best === worst ? 1 : (value - worst) / (best - worst);
   return Math.round(Math.min(1, Math.max(0, share)) * (shades().length - 1));
 }
-const shadeOf = (trial) => {
+export const shadeOf = (trial) => {
   const { value } = outcome(trial);
   return value === null ? colour("failed") : shades()[toned(value)];
 };
 
 // Trials by their shade, the worst first: those of one shade are drawn together.
-function byShade(trials) {
+export function byShade(trials) {
   const groups = shades().map((shade) => ({ shade, trials: [] }));
   for (const trial of trials) { const { value } = outcome(trial); if (value !== null) groups[toned(value)].trials.push(trial); }
   return groups.filter((group) => group.trials.length);
 }
 
 // What the colours mean, in words and as a ramp.
-function key() {
+export function key() {
   const { worst, best } = span(), none = ![...state.trials.values()].some((trial) => outcome(trial).value !== null);
   $("key").hidden = none;
   if (none) return;

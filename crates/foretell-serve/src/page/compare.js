@@ -1,4 +1,10 @@
 // Several studies side by side: the best so far against the epochs spent, and their totals.
+import { number } from "./state.js";
+import { colour } from "./colours.js";
+import { canvas, frame } from "./curves.js";
+import { row } from "./about.js";
+import { inView } from "./addresses.js";
+import { $, $$, address } from "./main.js";
 const HUES = ["running", "best", "completed", "failed", "violet", "teal"];
 let compared = [];
 
@@ -9,7 +15,7 @@ async function compare() {
   comparison();
 }
 
-const comparisonSoon = () => { if (compared.length) requestAnimationFrame(comparison); };
+export const comparisonSoon = () => { if (compared.length) requestAnimationFrame(comparison); };
 
 function comparison() {
   if (!inView("compare")) { sideBySide(); return; }
@@ -44,7 +50,7 @@ function sideBySide() {
   }));
 }
 
-function offer(names) {
+export function offer(names) {
   $("compare").hidden = $("to-compare").hidden = names.length < 2;
   if (names.length < 2) return;
   $("chosen-studies").replaceChildren(...names.map((name, i) => {

@@ -1,10 +1,16 @@
 // The learning curves: all of them, or quantile bands with the running and the best ones where there are too many.
+import { better, ended, metric, number, outcome, state, worth } from "./state.js";
+import { byShade, colour, key, shadeOf } from "./colours.js";
+import { inSight } from "./filter.js";
+import { tip, untip } from "./tip.js";
+import { chosen } from "./trial.js";
+import { $ } from "./main.js";
 const SINGLY = 2000; // so many curves are drawn singly
 const LEADERS = 50; // so many of the best are, where there are more
 const FANS = 20; // so many forecasts are drawn
-const plot = { trials: [], dots: [], x: null, y: null, end: 1 };
+export const plot = { trials: [], dots: [], x: null, y: null, end: 1 };
 
-function canvas(id) {
+export function canvas(id) {
   const element = $(id), scale = window.devicePixelRatio || 1, box = element.getBoundingClientRect();
   element.width = box.width * scale; element.height = box.height * scale;
   const pen = element.getContext("2d");
@@ -13,14 +19,14 @@ function canvas(id) {
 }
 
 // Round numbers from low to high, about `count` of them.
-function ticks(low, high, count) {
+export function ticks(low, high, count) {
   const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw)), unit = [1, 2, 5, 10].find((u) => u * power >= raw) * power;
   const first = Math.ceil(low / unit), found = [];
   for (let i = first; i * unit <= high + unit * 1e-9 && found.length < 50; i++) found.push(+(i * unit).toPrecision(12));
   return found;
 }
 
-function frame(pen, { left, right, top, bottom, width, height, low, high, end, label, whole = true, bare = false }) {
+export function frame(pen, { left, right, top, bottom, width, height, low, high, end, label, whole = true, bare = false }) {
   const x = (step) => left + (width - left - right) * step / end;
   const y = (value) => top + (height - top - bottom) * (1 - (Math.min(high, Math.max(low, value)) - low) / (high - low));
   pen.strokeStyle = colour("line"); pen.fillStyle = colour("soft"); pen.lineWidth = 1; pen.textAlign = "right";
@@ -50,7 +56,7 @@ function range(trials) {
   return [low - pad, high + pad];
 }
 
-function curves(leader) {
+export function curves(leader) {
   const { pen, width, height } = canvas("curves");
   const all = [...state.trials.values()].filter((trial) => trial.last !== null);
   canvas("hover"); untip(); Object.assign(plot, { trials: [], dots: [] });
@@ -80,7 +86,7 @@ function curves(leader) {
 }
 
 // A text that can be read over lines.
-function written(pen, text, x, y, align, ink) {
+export function written(pen, text, x, y, align, ink) {
   pen.textAlign = align; pen.strokeStyle = colour("paper"); pen.lineWidth = 4; pen.strokeText(text, x, y);
   pen.fillStyle = ink; pen.fillText(text, x, y);
 }
@@ -193,7 +199,7 @@ function quantiles(trials, end) {
 }
 
 // The curve nearest to the pointer.
-function nearest(event) {
+export function nearest(event) {
   const box = $("curves").getBoundingClientRect(), [left, top] = [event.clientX - box.left, event.clientY - box.top];
   const dot = plot.dots.findLast((dot) => Math.hypot(dot.left - left, dot.top - top) < 6);
   if (dot) return { trial: dot.trial, dot };
@@ -211,7 +217,7 @@ function nearest(event) {
   return found;
 }
 
-function hover(event) {
+export function hover(event) {
   const found = nearest(event), { pen } = canvas("hover");
   $("curves").classList.toggle("pick", Boolean(found));
   if (!found) { untip(); return; }

@@ -1,9 +1,15 @@
 // Trials as dots: of what is measured full, of forecasts hollow. The pointer finds them.
-const MOST_DOTS = 3000; // so many are drawn, the best and some of the others
-const dotted = new Map(); // by canvas
+import { better, outcome, state } from "./state.js";
+import { colour, shadeOf } from "./colours.js";
+import { inSight } from "./filter.js";
+import { tip, untip } from "./tip.js";
+import { choose, chosen } from "./trial.js";
+import { $ } from "./main.js";
+export const MOST_DOTS = 3000; // so many are drawn, the best and some of the others
+export const dotted = new Map(); // by canvas
 
 // Draws `dots` ({ trial, left, top }, from the worst to the best) and lets the pointer find them.
-function drawDots(pen, id, dots, radius = 3) {
+export function drawDots(pen, id, dots, radius = 3) {
   dotted.set(id, dots);
   for (const { trial, left, top } of dots) {
     const seen = inSight(trial), hollow = outcome(trial).how === "forecast";
@@ -16,7 +22,7 @@ function drawDots(pen, id, dots, radius = 3) {
 }
 
 // Trials with a result, the worst first; of very many the best half and some of the others.
-function dotsOf(filter = (_) => true) {
+export function dotsOf(filter = (_) => true) {
   const all = [...state.trials.values()].filter((trial) => outcome(trial).value !== null && filter(trial)).sort((a, b) => better(outcome(a).value, outcome(b).value) ? 1 : -1);
   if (all.length <= MOST_DOTS) return all;
   const rest = all.slice(0, -MOST_DOTS / 2), every = rest.length / (MOST_DOTS / 2);
@@ -29,7 +35,7 @@ function dotAt(event, id) {
 }
 
 // Makes a canvas answer the pointer.
-function findable(id) {
+export function findable(id) {
   const own = $(id);
   own.onmousemove = (event) => { const found = dotAt(event, id); own.classList.toggle("pick", Boolean(found)); if (found) tip(event, found.trial, found.line); else untip(); };
   own.onmouseleave = untip;

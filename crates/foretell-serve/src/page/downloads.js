@@ -1,4 +1,7 @@
 // Trials and curves as files, with the columns that `foretell study export` has.
+import { ended, metric, state, worth } from "./state.js";
+import { element } from "./trial.js";
+import { study } from "./main.js";
 
 const csvCell = (value) => value === null || value === undefined ? "" : typeof value === "string" && /[,"\n\r]/.test(value) ? `"${value.replace(/"/g, '""')}"` : String(value);
 const csv = (columns, rows) => [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((cells) => cells.map(csvCell).join(",") + "\n").join("");
@@ -25,7 +28,7 @@ const files = {
   "curves.jsonl": () => [...state.trials.values()].filter(({ steps }) => steps.length).map(({ id, configuration, values, steps }) => JSON.stringify({ id: String(id), metric: metric(), direction: state.spec.direction, configuration, values, steps }) + "\n").join(""),
 };
 
-function download(name) {
+export function download(name) {
   const link = element("a", null, { download: `${study}-${name}` });
   link.href = URL.createObjectURL(new Blob([files[name]()], { type: name.endsWith("csv") ? "text/csv" : "application/json" }));
   link.click(); setTimeout(() => URL.revokeObjectURL(link.href), 10000);

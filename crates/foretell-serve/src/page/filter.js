@@ -1,9 +1,13 @@
 // Which trials are looked at: words, and terms such as lr=0.01..0.1, optimizer=adam,sgd or state=stopped. Brushes write such terms.
+import { metric, outcome, shown, state, worth } from "./state.js";
+import { cell, columns, columnsNow, table } from "./table.js";
+import { remember } from "./addresses.js";
+import { $, soon } from "./main.js";
 
 const RESULT = "result";
 const split = (text) => text.match(/(?:[^\s"]|"[^"]*"?)+/g) || [];
 const bare = (text) => text.replace(/"/g, "");
-const quoted = (text) => /[\s,"]/.test(text) ? `"${text.replace(/"/g, "")}"` : text;
+export const quoted = (text) => /[\s,"]/.test(text) ? `"${text.replace(/"/g, "")}"` : text;
 
 // What a term may name, and its value.
 const namedValues = {
@@ -31,7 +35,7 @@ let filtered = { text: null, records: -1, of: null, columns: "", terms: [], pass
 const filterText = () => $("filter").value.trim();
 
 // The trials that pass, in their order, and the terms by which they do.
-function filtering() {
+export function filtering() {
   const text = filterText(), shownColumns = columns.join();
   if (filtered.text === text && filtered.of === state && filtered.records === state.records && filtered.columns === shownColumns) return filtered;
   const terms = split(text).map(term), tests = terms.filter((one) => one.test), wanted = terms.filter((one) => !one.test).map((one) => one.word);
@@ -43,16 +47,16 @@ function filtering() {
 }
 
 // Whether a trial is looked at.
-const inSight = (trial) => { const { set } = filtering(); return !set || set.has(trial); };
-const termOf = (name) => filtering().terms.find((one) => one.name === name) || null;
+export const inSight = (trial) => { const { set } = filtering(); return !set || set.has(trial); };
+export const termOf = (name) => filtering().terms.find((one) => one.name === name) || null;
 
 // Puts `range` in the place of the term about `name`; null takes it away.
-function setTerm(name, range) {
+export function setTerm(name, range) {
   const kept = split(filterText()).filter((text) => term(text).name !== name);
   setFilter([...kept, ...(range === null ? [] : [`${name}=${range}`])].join(" "));
 }
 
-function setFilter(text) {
+export function setFilter(text) {
   if ($("filter").value !== text) $("filter").value = text;
   $("rows").scrollTop = 0; columnsNow(); table(); soon(); remember();
 }

@@ -1,4 +1,14 @@
 // The front of a study with several objectives: the trials that no other dominates, and the hypervolume against the epochs spent.
+import { number, state, whole } from "./state.js";
+import { colour, shadeOf } from "./colours.js";
+import { between, results } from "./scales.js";
+import { inSight } from "./filter.js";
+import { canvas, frame, written } from "./curves.js";
+import { MOST_DOTS, drawDots } from "./dots.js";
+import { shortened } from "./parameters.js";
+import { element } from "./trial.js";
+import { inView } from "./addresses.js";
+import { $ } from "./main.js";
 const LOG_FROM = 20; // an axis whose largest value is so many times its smallest is logarithmic
 
 // The study's front as the server sent it last; null with one objective, or before a trial has ended.
@@ -18,7 +28,7 @@ function limitsOf(at) {
   return ((state.settings && state.settings.limits) || []).map(read).filter(([, name]) => name === own).map(([, , , bound]) => Number(bound)).filter(isFinite);
 }
 
-function front() {
+export function front() {
   $("front").hidden = !((state.settings && state.settings.objectives) || []).length;
   if ($("front").hidden || !inView("front")) return;
   const all = state.front ? placed() : [], none = !state.front || !state.front.trials.length;

@@ -1,14 +1,29 @@
 // Takes the study from the page itself, or from the server as it goes on, and draws.
+import { duration, leading, number, startAgain, state, take, whole, worth } from "./state.js";
+import { setFilter } from "./filter.js";
+import { untip } from "./tip.js";
+import { canvas, curves, hover, nearest, plot } from "./curves.js";
+import { findable } from "./dots.js";
+import { bestSoFar } from "./best.js";
+import { front } from "./front.js";
+import { beginBrush, endBrush, importance, known, moveBrush, parallel, parallels } from "./parameters.js";
+import { askSurface, contour, slices, surface } from "./surface.js";
+import { ROW, columnsNow, kept, rows, table } from "./table.js";
+import { asked, attend, choose, chosen, openIn, order, reveal, why } from "./trial.js";
+import { about, bestOf, copy, enqueue, tryAgain } from "./about.js";
+import { download } from "./downloads.js";
+import { comparisonSoon, offer } from "./compare.js";
+import { addressed, askForView, inView, look, remember, view } from "./addresses.js";
 /** @type {(id: string) => any} */
-const $ = (id) => document.getElementById(id);
+export const $ = (id) => document.getElementById(id);
 /** @type {(selector: string, root?: any) => any[]} */
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const token = new URLSearchParams(location.search).get("token");
-const address = (path, query = {}) => {
+export const address = (path, query = {}) => {
   const words = new URLSearchParams(token ? { ...query, token } : query).toString();
   return words ? path + "?" + words : path;
 };
-let study = null, studies = [], source = null, due = false, took = 0, drawnAt = 0, learnt = { at: -Infinity, ended: -1, soon: null };
+export let study = null, studies = [], source = null, due = false, took = 0, drawnAt = 0, learnt = { at: -Infinity, ended: -1, soon: null };
 
 function totals(leader) {
   const { trials, epochs, planned, training_seconds: trained, saved_seconds: saved, left_seconds: left, done } = state.totals || { trials: { total: 0, running: 0 }, epochs: {}, planned: 0 };
@@ -27,14 +42,14 @@ function totals(leader) {
   return trials.total - trials.running;
 }
 
-function draw() {
+export function draw() {
   const began = performance.now(), leader = leading();
   due = false;
   const done = totals(leader);
   columnsNow();
   if (inView("curves-box")) curves(leader);
   front(); bestSoFar(); parallel(leader); slices(); contour(); table(); why(); about(leader);
-  if (reveal && state.trials.has(chosen)) { reveal = false; arriveAt(chosen); }
+  if (reveal && state.trials.has(chosen)) { attend({ reveal: false }); arriveAt(chosen); }
   took = performance.now() - began; drawnAt = performance.now();
   document.documentElement.dataset.drawn = String(state.records);
   if (source && !learnt.soon && done >= Math.max(learnt.ended + 1, learnt.ended * 1.15))
@@ -42,7 +57,7 @@ function draw() {
 }
 
 // Draws soon; where drawing takes long, not more than a quarter of the time.
-function soon() {
+export function soon() {
   if (due) return;
   due = true;
   setTimeout(() => requestAnimationFrame(draw), Math.max(0, drawnAt + Math.min(2000, 3 * took) - performance.now()));
@@ -62,9 +77,9 @@ function arriveAt(id) {
   $("why").scrollIntoView({ block: "nearest" });
 }
 
-function open(name, to = { view, trial: null, filter: "" }) {
+export function open(name, to = { view, trial: null, filter: "" }) {
   if (source) source.close();
-  study = name; state = anew(); chosen = null; clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null); surface(null);
+  study = name; startAgain(); attend({ chosen: null }); clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null); surface(null);
   $("title").textContent = name; document.title = name + " · Foretell"; $("study").value = name;
   look(to); follow(); askForView();
 }
@@ -130,8 +145,8 @@ $("try-again").onclick = tryAgain;
 $("copy-command").onclick = () => copy($("command").textContent, $("copied"));
 $("copy-best").onclick = () => copy(bestOf.command, $("copied-best"));
 $("open-best").onclick = () => { const leader = leading(); if (leader) choose(leader.id); };
-$("stop").onclick = () => { asked = chosen; why(); $("no").focus(); };
-$("no").onclick = () => { asked = null; why(); $("stop").focus(); };
+$("stop").onclick = () => { attend({ asked: chosen }); why(); $("no").focus(); };
+$("no").onclick = () => { attend({ asked: null }); why(); $("stop").focus(); };
 $("yes").onclick = () => order("stop");
 $("keep").onclick = () => order("keep");
 addEventListener("keydown", (event) => { if (event.key === "Escape" && asked !== null) $("no").click(); });

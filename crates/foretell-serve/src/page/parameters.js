@@ -1,17 +1,26 @@
 // What the parameters do: parallel coordinates with brushes, and how much of the results each of them explains.
+import { better, leading, metric, outcome, state, varying } from "./state.js";
+import { byShade, colour } from "./colours.js";
+import { results, scale } from "./scales.js";
+import { inSight, quoted, setTerm, termOf } from "./filter.js";
+import { tip, untip } from "./tip.js";
+import { canvas, written } from "./curves.js";
+import { choose, chosen } from "./trial.js";
+import { inView } from "./addresses.js";
+import { $ } from "./main.js";
 const THREADS = 1500; // so many trials are drawn
 const AXES = 14;
 const REACH = 24; // a brush begins so near to its axis
-const parallels = { axes: [], trials: [], drag: null, y: null, back: null };
+export const parallels = { axes: [], trials: [], drag: null, y: null, back: null };
 
 // Networks have no order and are too long for an axis. The ones that matter come last, next to the result.
-function axesNow() {
+export function axesNow() {
   const rank = new Map((known.importance ? known.importance.parameters : []).map(({ name }, i) => [name, i]));
   const names = varying().filter((name) => name !== "net");
   return names.sort((a, b) => (rank.get(b) ?? -1) - (rank.get(a) ?? -1)).slice(-AXES);
 }
 
-function parallel(leader) {
+export function parallel(leader) {
   const names = axesNow(), all = [...state.trials.values()].filter((trial) => outcome(trial).value !== null);
   $("parameters").hidden = !names.length || !all.length;
   if ($("parameters").hidden || !inView("parameters")) return;
@@ -93,21 +102,21 @@ function onAxis(event) {
   return { axis, left, top, share: y ? Math.min(1, Math.max(0, (y(0) - top) / (y(0) - y(1)))) : 0 };
 }
 
-function beginBrush(event) {
+export function beginBrush(event) {
   const { axis, share } = onAxis(event);
   if (!axis || event.button) return;
   parallels.drag = { axis, from: share, to: share, moved: false };
   $("parallel").setPointerCapture(event.pointerId); untip();
 }
 
-function moveBrush(event) {
+export function moveBrush(event) {
   const { drag } = parallels;
   if (!drag) { hoverThread(event); return; }
   drag.to = onAxis(event).share; drag.moved = drag.moved || Math.abs(drag.to - drag.from) > 0.02;
   if (drag.moved) parallel(leading());
 }
 
-function endBrush(event) {
+export function endBrush(event) {
   const { drag } = parallels;
   parallels.drag = null;
   if (!drag) { const found = nearestThread(event); if (found) choose(found.id); return; }
@@ -150,7 +159,7 @@ function hoverThread(event) {
   tip(event, found);
 }
 
-function shortened(pen, text, width) {
+export function shortened(pen, text, width) {
   let kept = text;
   while (kept.length > 3 && pen.measureText(kept).width > width) kept = kept.slice(0, -2) + "…";
   return kept;
@@ -165,9 +174,9 @@ function sampled(trials) {
 }
 
 // What the server was asked about the parameters.
-const known = { importance: null };
+export const known = { importance: null };
 
-function importance(found) {
+export function importance(found) {
   known.importance = found;
   $("importance").hidden = !found || !(found.parameters.length || found.trials);
   if ($("importance").hidden) return;

@@ -1,12 +1,16 @@
 // Where the values of a parameter lie on an axis: by the scale that it is searched on.
+import { number, state } from "./state.js";
+import { span } from "./colours.js";
+import { ticks } from "./curves.js";
+import { optionsOf } from "./about.js";
 
-const declared = (name) => {
+export const declared = (name) => {
   const space = state.settings && state.settings.space;
   return (space && space.parameters && space.parameters.find((parameter) => parameter.name === name)) || null;
 };
 
 // `place` of a value is from 0 to 1, `at` goes back; `ticks` are the values that are written.
-function scale(name) {
+export function scale(name) {
   const known = [];
   for (const { configuration } of state.trials.values()) { const value = configuration[name]; if (value !== null && value !== undefined) known.push(value); }
   const parameter = declared(name);
@@ -18,7 +22,7 @@ function scale(name) {
   return between(low, high, log, parameter ? parameter.kind.endsWith("int") : known.every(Number.isInteger));
 }
 
-function between(low, high, log = false, whole = false) {
+export function between(low, high, log = false, whole = false) {
   const f = log ? Math.log : (v) => v, g = log ? Math.exp : (v) => v;
   const place = (v) => high === low ? 0.5 : Math.min(1, Math.max(0, (f(v) - f(low)) / (f(high) - f(low))));
   const at = (share) => { const v = g(f(low) + share * (f(high) - f(low))); return whole ? Math.round(v) : v; };
@@ -47,7 +51,7 @@ function choices(options, known) {
 }
 
 // The scale of the results: all but the wildest tenth of the worse ones.
-function results() {
+export function results() {
   const { worst, best } = span();
   return worst === best ? between(worst - 0.5, best + 0.5) : between(Math.min(worst, best), Math.max(worst, best));
 }

@@ -1,13 +1,15 @@
-"use strict";
 // What the server has made of the study's log: `take` takes in what is new of it, the views show it.
-let state = anew();
+export let state = anew();
 
 function anew() {
   return { spec: null, settings: null, totals: null, front: null, trials: new Map(), parameters: new Map(), records: 0 };
 }
 
-function take(news) {
-  if (news.anew) state = anew();
+// Forgets all that was taken in.
+export function startAgain() { state = anew(); }
+
+export function take(news) {
+  if (news.anew) startAgain();
   state.records = news.records; state.spec = news.study; state.totals = news.totals; state.settings = news.settings || state.settings; state.front = news.front || state.front;
   for (const trial of news.trials) update(trial);
 }
@@ -32,7 +34,7 @@ function came({ state: now, score, forecast }) {
   if (now !== "completed" && forecast && forecast.mean !== null) return { value: forecast.mean, sd: forecast.sd, interval: forecast.interval, how: "forecast" };
   return { value: score ?? null, sd: null, interval: null, how: "measured" };
 }
-const outcome = (trial) => trial.outcome;
+export const outcome = (trial) => trial.outcome;
 
 function append(list, from, more) {
   list.length = Math.min(list.length, from);
@@ -48,33 +50,33 @@ function meet(trial) {
   }
 }
 
-const minimizes = () => Boolean(state.spec) && state.spec.direction === "minimize";
-const better = (a, b) => minimizes() ? a < b : a > b;
+export const minimizes = () => Boolean(state.spec) && state.spec.direction === "minimize";
+export const better = (a, b) => minimizes() ? a < b : a > b;
 // what a trial is worth so far
-const worth = (trial) => trial.score;
+export const worth = (trial) => trial.score;
 const countsBest = () => Boolean(state.spec) && state.spec.score === "best";
-const ended = (trial) => trial.state === "completed" || (countsBest() && (trial.state === "stopped" || trial.state === "paused"));
-const metric = () => state.spec ? state.spec.metric : "result";
-const leading = () => (state.totals && state.totals.best && state.trials.get(state.totals.best.trial)) || null;
+export const ended = (trial) => trial.state === "completed" || (countsBest() && (trial.state === "stopped" || trial.state === "paused"));
+export const metric = () => state.spec ? state.spec.metric : "result";
+export const leading = () => (state.totals && state.totals.best && state.trials.get(state.totals.best.trial)) || null;
 
 // The parameters that vary.
-const varying = () => [...state.parameters].filter(([, kinds]) => kinds.size > 1).map(([name]) => name);
+export const varying = () => [...state.parameters].filter(([, kinds]) => kinds.size > 1).map(([name]) => name);
 
-const number = (x) => {
+export const number = (x) => {
   if (x === null || x === undefined || !isFinite(x)) return "–";
   return x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(2).replace(/\.?0+e/, "e") : String(+x.toPrecision(4));
 };
 // A value with two digits of its standard deviation: 0.8996 ± 0.0067.
-const uncertain = (mean, sd) => {
+export const uncertain = (mean, sd) => {
   if (!isFinite(mean) || !(sd > 0) || !isFinite(sd)) return `${number(mean)} ± ${number(sd)}`;
   const digits = 1 - Math.floor(Math.log10(sd));
   return digits < 0 || digits > 8 ? `${number(mean)} ± ${number(+sd.toPrecision(2))}` : `${mean.toFixed(digits)} ± ${sd.toFixed(digits)}`;
 };
 // Whether this is the configuration that was given first, before those that the sampler chose.
-const isYours = (trial) => trial.id === 0 && Boolean(state.spec) && (state.spec.queue || []).length === 1;
-const whole = (n) => (n || 0).toLocaleString("en");
-const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);
-function duration(seconds) {
+export const isYours = (trial) => trial.id === 0 && Boolean(state.spec) && (state.spec.queue || []).length === 1;
+export const whole = (n) => (n || 0).toLocaleString("en");
+export const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);
+export function duration(seconds) {
   const minutes = seconds / 60;
   if (minutes < 1) return Math.round(seconds) + " s";
   return minutes < 60 ? Math.round(minutes) + " min" : minutes < 2880 ? (minutes / 60).toFixed(1) + " h" : (minutes / 1440).toFixed(1) + " d";

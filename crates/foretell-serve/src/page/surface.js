@@ -1,11 +1,21 @@
 // The results as a surface over the parameters: a slice along each, a contour over two, with how unsure they are.
+import { better, number, outcome, shown, uncertain } from "./state.js";
+import { colour, shades, toned } from "./colours.js";
+import { results, scale } from "./scales.js";
+import { inSight } from "./filter.js";
+import { canvas, frame, ticks } from "./curves.js";
+import { dotsOf, dotted, drawDots, findable } from "./dots.js";
+import { axesNow, known, shortened } from "./parameters.js";
+import { chosen, element } from "./trial.js";
+import { inView } from "./addresses.js";
+import { $, address, source, study } from "./main.js";
 const CENTRAL = 1.645; // so many standard deviations on either side hold 90 %
 Object.assign(known, { slices: [], through: null, contours: new Map(), isPairChosen: false });
 
 const pair = (x, y) => JSON.stringify([x, y]);
 
 // What the server, or the page's own data, has of the surface.
-function surface(found) {
+export function surface(found) {
   if (!found) { known.isPairChosen = false; known.slices = []; known.through = null; known.contours = new Map(); offerPairs(); return; }
   if (source) known.contours = new Map(); // others are of before
   known.slices = found.slices; known.through = found.through;
@@ -13,7 +23,7 @@ function surface(found) {
   offerPairs(); slices(); contour();
 }
 
-function slices() {
+export function slices() {
   $("slices").hidden = !known.slices.length;
   if ($("slices").hidden || !inView("slices")) return;
   const order = axesNow().reverse(), shownSlices = known.slices.filter((slice) => order.includes(slice.name)).sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name)), box = $("slice-box");
@@ -71,7 +81,7 @@ function chosenContour() {
   return { x, y, x_values: turned.y_values, y_values: turned.x_values, means: over(turned.means), sds: over(turned.sds) };
 }
 
-function contour() {
+export function contour() {
   if ($("contours").hidden || !inView("contours")) return;
   const found = chosenContour(), same = $("contour-x").value === $("contour-y").value;
   $("contours-note").textContent = same ? "Choose two different parameters." : found ? "" : askedFor && askedFor === answered ? "One of the two does not apply to the best trial, or the file has no contour over them." : "…";
@@ -135,7 +145,7 @@ function isolines(pen, xs, ys, cells) {
 }
 
 // Asks the server for the slices, and for the contour that is looked at.
-async function askSurface() {
+export async function askSurface() {
   if (!source) return;
   const x = $("contour-x").value, y = $("contour-y").value, query = x && y && x !== y ? { x, y } : {};
   const of = study, reply = await fetch(address(`/api/studies/${encodeURIComponent(of)}/surface`, query)).catch(() => null);

@@ -1,22 +1,28 @@
 // The table of trials: sorted and filtered; only the rows in sight are in the document.
-const ROW = 30; // a row's height
-let sort = { key: "score", down: true }, kept = [], columns = [], focused = null;
+import { isYours, metric, minimizes, shown, state, uncertain, varying, whole, worth } from "./state.js";
+import { shadeOf } from "./colours.js";
+import { filtering } from "./filter.js";
+import { choose, chosen, close, openIn } from "./trial.js";
+import { inView } from "./addresses.js";
+import { $ } from "./main.js";
+export const ROW = 30; // a row's height
+export let sort = { key: "score", down: true }, kept = [], columns = [], focused = null;
 
-const named = (trial) => trial.state === "stopped" && trial.byHand ? "stopped by hand" : trial.state === "completed" ? "completed" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
+export const named = (trial) => trial.state === "stopped" && trial.byHand ? "stopped by hand" : trial.state === "completed" ? "completed" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
 
 const cells = {
   trial: (t) => t.id, state: named, epochs: (t) => t.epochs, score: worth,
   forecast: (t) => t.forecast ? t.forecast.mean : null, why: (t) => t.byHand ? "" : t.why.split("\n")[0],
 };
-const cell = (trial, key) => key.startsWith("p:") ? trial.configuration[key.slice(2)] : cells[key](trial);
+export const cell = (trial, key) => key.startsWith("p:") ? trial.configuration[key.slice(2)] : cells[key](trial);
 const title = (key) => key.startsWith("p:") ? key.slice(2) : key === "score" ? metric() : key;
 
 // What the columns are: those of every trial, then the parameters that vary.
-function columnsNow() {
+export function columnsNow() {
   columns = ["trial", "state", "epochs", "score", "forecast", ...varying().map((name) => "p:" + name), "why"];
 }
 
-function table() {
+export function table() {
   columnsNow();
   const { passing, set } = filtering();
   // the better first, where down
@@ -51,7 +57,7 @@ function head() {
 
 const numeric = (key) => ["epochs", "score", "forecast"].includes(key) || (key.startsWith("p:") && typeof cell(kept[0] || { configuration: {} }, key) === "number");
 
-function rows() {
+export function rows() {
   const scroller = $("rows"), inside = scroller.contains(document.activeElement) && /** @type {any} */ (document.activeElement).dataset.trial !== undefined;
   const at = openIn === "row" ? kept.findIndex((trial) => trial.id === chosen) : -1, tall = at < 0 ? 0 : opened().offsetHeight || 300;
   // as if the open row were closed
@@ -77,7 +83,7 @@ function rows() {
 
 // The row beneath the open one, which holds what is known of its trial.
 let openedRow = null;
-function opened() {
+export function opened() {
   if (!openedRow) {
     openedRow = document.createElement("tr"); openedRow.className = "open";
     const td = document.createElement("td"); td.append(document.createElement("div")); openedRow.append(td);
@@ -134,7 +140,7 @@ function openerOf(trial) {
   return button;
 }
 
-const button = (trial) => $("trials").querySelector(`[data-trial="${trial}"]`);
+export const button = (trial) => $("trials").querySelector(`[data-trial="${trial}"]`);
 
 // Moves the focus to row `index`.
 function goTo(index) {

@@ -1,6 +1,9 @@
 // What is said beside the pointer: a trial with its parameters. It is never cut at an edge.
+import { metric, number, outcome, shown, uncertain } from "./state.js";
+import { named } from "./table.js";
+import { $ } from "./main.js";
 
-function tip(event, trial, line) {
+export function tip(event, trial, line) {
   const box = $("tip"), title = document.createElement("strong"), text = document.createElement("div"), list = document.createElement("dl"), { value, sd, how } = outcome(trial);
   title.textContent = `trial ${trial.id} · ${named(trial)}`;
   text.textContent = line || (value === null ? "no result" : `${metric()} ${how === "forecast" ? uncertain(value, sd) + ", forecast" : number(value)}`);
@@ -20,4 +23,4 @@ function putBeside(event, box) {
   box.style.left = Math.max(4, Math.min(left, wide - width - 4)) + "px"; box.style.top = Math.max(4, Math.min(top, high - height - 4)) + "px";
 }
 
-const untip = () => { $("tip").hidden = true; };
+export const untip = () => { $("tip").hidden = true; };

@@ -1,17 +1,26 @@
 // One trial: settings, metrics, output, and why it was stopped or goes on, decision by decision; and what a person orders about it.
-let chosen = null, asked = null, openIn = "home", reveal = false;
+import { metric, number, outcome, shown, state, uncertain, whole, worth } from "./state.js";
+import { colour } from "./colours.js";
+import { canvas, frame } from "./curves.js";
+import { button, kept, named, opened } from "./table.js";
+import { row } from "./about.js";
+import { addressOf, remember, view } from "./addresses.js";
+import { $, address, draw, source, study } from "./main.js";
+export let chosen = null, asked = null, openIn = "home", reveal = false;
+// Sets some of these from another file.
+export function attend(change) { ({ chosen, asked, openIn, reveal } = { chosen, asked, openIn, reveal, ...change }); }
 
 // Opens a trial: in its row of the table, or beneath the curves.
-function choose(id, where = view === "trials" ? "row" : "home") {
+export function choose(id, where = view === "trials" ? "row" : "home") {
   chosen = id; asked = null; openIn = where; remember(true); draw(); $("why-title").focus({ preventScroll: true }); $("why").scrollIntoView({ block: "nearest" });
 }
 
-function close() {
+export function close() {
   const before = chosen;
   chosen = null; asked = null; remember(true); draw(); button(before)?.focus({ preventScroll: true });
 }
 
-const element = (tag, text, attributes = {}) => {
+export const element = (tag, text, attributes = {}) => {
   const made = document.createElement(tag);
   if (text !== null && text !== undefined) made.textContent = text;
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -20,7 +29,7 @@ const element = (tag, text, attributes = {}) => {
 
 /** @type {any} */
 let whyPanel = null;
-function why() {
+export function why() {
   const trial = state.trials.get(chosen), place = openIn === "row" && trial && kept.includes(trial) ? opened().cells[0].firstChild : $("why-home"), panel = $("why") || whyPanel;
   whyPanel = panel;
   if (panel.parentNode !== place) { const inside = panel.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null; place.append(panel); inside?.focus({ preventScroll: true }); }
@@ -36,7 +45,7 @@ function why() {
   hand(trial); decisions(trial); details(trial);
 }
 
-function pairs(list, entries) {
+export function pairs(list, entries) {
   list.replaceChildren(...entries.map(([name, value]) => { const div = document.createElement("div"); div.append(element("dt", name), element("dd", shown(value))); return div; }));
 }
 
@@ -62,8 +71,8 @@ function details(trial) {
   if (source && detailed.as !== now) { detailed.as = now; askDetails(detailed, trial); }
 }
 
-const api = (path) => `/api/studies/${encodeURIComponent(study)}${path}`;
-const asks = async (path, query) => { const reply = await fetch(address(path, query)).catch(() => null); return reply && reply.ok ? reply.json() : null; };
+export const api = (path) => `/api/studies/${encodeURIComponent(study)}${path}`;
+export const asks = async (path, query) => { const reply = await fetch(address(path, query)).catch(() => null); return reply && reply.ok ? reply.json() : null; };
 
 async function askDetails(own, trial) {
   const found = await asks(api(`/trials/${trial.id}`));
@@ -125,7 +134,7 @@ function hand(trial) {
   $("ordered").textContent = trial.ordered;
 }
 
-async function order(what) {
+export async function order(what) {
   const trial = state.trials.get(chosen);
   if (!trial) return;
   asked = null; trial.ordered = what === "stop" ? "stopping …" : "keeping …"; why();

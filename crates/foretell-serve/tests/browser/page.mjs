@@ -363,7 +363,7 @@ const tests = {
   },
 
   async "a running search obeys the page"() {
-    const folder = join(home, "search"), script = "for i in $(seq 1 400); do echo val_acc=0.$((100 + {x})); sleep 0.05; done";
+    const folder = join(home, "search"), script = "for i in $(seq 1 400); do echo val_acc=0.$((100 + {x} + i)); sleep 0.05; done";
     const words = ["search", "--param", "x=int:1:9", "--metric", "val_acc", "--epochs", "400", "--trials", "3", "--burn-in", "3", "--workers", "2", "--serve=127.0.0.1:0", "--out", folder, "--", "sh", "-c", script];
     const search = spawn(FORETELL, words, { stdio: ["ignore", "ignore", "pipe"] });
     servers.push(search);
