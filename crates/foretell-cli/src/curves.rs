@@ -183,7 +183,7 @@ impl CurveFlags {
         }
         for (column, values) in encoder.left_out() {
             note(&format!(
-                "{}: column `{column}` is left out: its {values} different texts are more than the 12 that are told apart",
+                "{}: column `{column}` is left out, because it contains {values} different strings, and the limit is 12",
                 recorded.name
             ));
         }
@@ -194,7 +194,7 @@ impl CurveFlags {
         let named = direction_of(&recorded.metric.name);
         if let (Some(asked), Some(named)) = (self.direction().filter(|_| self.direction() != named), named) {
             note(&format!(
-                "{}: metric `{}`: {} is better as asked, though by its name {} is",
+                "{}: metric `{}`: {} is better, as requested, although its name suggests that {} is",
                 recorded.name,
                 recorded.metric.name,
                 asked.better(),
@@ -216,7 +216,9 @@ impl CurveFlags {
             ..self.read_options()?
         };
         let recorded = read(path, &options).map_err(|error| match self.metric {
-            None => unread(error, &format!("; that of the finished runs is `{}`", finished.metric.name)),
+            None => {
+                unread(error, &format!(". The metric of the completed runs is `{}`", finished.metric.name))
+            }
             Some(_) => unread(error, ""),
         })?;
         say_notes(&recorded);
@@ -286,7 +288,7 @@ impl CurveFlags {
         let lost: Vec<_> = points.filter(|(.., value)| self.log_scale && *value <= 0.0).collect();
         lost.first().map_or(Ok(()), |(id, step, value)| {
             Err(Failure::input(format!(
-                "{}: --log-scale: run `{id}` reports {value} at step {step}, which has no logarithm ({} such values in total); remove the flag",
+                "{}: --log-scale: run `{id}` reports {value} at step {step}, which has no logarithm ({} such values in total). Remove the flag",
                 path.display(),
                 lost.len()
             )))
@@ -312,11 +314,11 @@ impl CurveFlags {
         let first = recorded.runs.iter().flat_map(|run| run.curve.steps()).copied().fold(target, f64::min);
         if history.grid().iter().all(|point| point.total_cmp(&first).is_ne()) {
             let why = match history.thinned() {
-                Some(steps) => format!("{steps} different steps are more than 2000"),
-                None => "runs do not share their steps".to_owned(),
+                Some(steps) => format!("there are {steps} different steps, more than 2000"),
+                None => "the runs do not share their steps".to_owned(),
             };
             note(&format!(
-                "{}: {why}: interpolated onto {} evenly spaced ones up to {target}",
+                "{}: {why}, so values are interpolated onto {} evenly spaced steps up to {target}",
                 recorded.name,
                 history.grid().len()
             ));
@@ -360,9 +362,9 @@ fn without_value(runs: &[Run], history: &History) -> Option<String> {
         late += usize::from(curve.steps()[0] > target);
     }
     let parts = [
-        (short, format!("end before step {target} and are not learnt from")),
-        (between, format!("have no value at step {target}: it is interpolated between two steps")),
-        (late, format!("begin after step {target}: their first value stands for it")),
+        (short, format!("end before step {target}, so forecasts do not learn from them")),
+        (between, format!("have no value at step {target}, so it is interpolated between two steps")),
+        (late, format!("start after step {target}, so their first value is used")),
     ];
     let said = parts.into_iter().filter(|part| part.0 > 0);
     let said: Vec<String> =
@@ -380,7 +382,7 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     let shown = |score: f64| metric_value(direction.value(history.scale().invert(score, direction)));
     if best <= worst && ends.len() > 1 {
         return Some(format!(
-            "all {} finished runs end at {}: nothing tells them apart",
+            "all {} completed runs end at {}, so nothing distinguishes them",
             ends.len(),
             shown(best)
         ));
@@ -392,14 +394,12 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     let mut parts = Vec::new();
     if beyond > 0 {
         let floor = shown(history.floor());
-        parts.push(format!(
-            "{beyond} of {} finished runs end beyond {floor}: learnt from as lost",
-            ends.len()
-        ));
+        parts
+            .push(format!("{beyond} of {} completed runs end beyond {floor}, and count as lost", ends.len()));
     }
     if reach > 0.0 && (farthest - middle).abs() > reach {
         parts.push(format!(
-            "a run ends at {}, far from the others (their median is {}): is that value right?",
+            "a run ends at {}, far from the others (their median is {}). Check this value",
             shown(farthest),
             shown(middle)
         ));
@@ -418,7 +418,7 @@ fn say_notes(recorded: &Recorded) {
 /// Why a file gives no curves, and by which flag a metric is named; `more` is what else is known of the metric.
 fn unread(error: foretell_logs::Error, more: &str) -> Failure {
     match error {
-        error @ foretell_logs::Error::Metric { .. } => Failure::input(format!("{error} by --metric{more}")),
+        error @ foretell_logs::Error::Metric { .. } => Failure::input(format!("{error} with --metric{more}")),
         other => Failure::input(other),
     }
 }
@@ -434,7 +434,7 @@ pub(crate) fn tool(text: &str) -> Result<Format, String> {
 /// A step to forecast.
 fn step(text: &str) -> Result<f64, &'static str> {
     let step = text.trim().parse::<f64>().ok().filter(|step| step.is_finite());
-    step.ok_or("not a number; give a step of the curves, such as 20")
+    step.ok_or("not a number. Give a step of the curves, such as 20")
 }
 
 /// Reads curves, or the logs of a tool; a study is named by its folder or its log.
@@ -458,7 +458,7 @@ fn declared<T: Copy>(first: Naming<'_, T>, second: Naming<'_, T>) -> Result<BTre
     if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
         let (one, other) = (first.0, second.0);
         return Err(Failure::input(format!(
-            "{one} and {other} both name `{column}`: leave it out of one of them"
+            "{one} and {other} both name `{column}`. Remove it from one of them"
         )));
     }
     let says = |naming: Naming<'_, T>| {

@@ -153,7 +153,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         (&[&one], &["one.csv", "there are 1", "Read more runs"]),
         (
             &[&zero, "--log-scale"],
-            &["zero.csv", "--log-scale", "run `2` reports 0 at step 2", "remove the flag"],
+            &["zero.csv", "--log-scale", "run `2` reports 0 at step 2", "Remove the flag"],
         ),
         (&[&good, "--plot", &nowhere], &["nowhere/a.svg", "there is no folder", "make it"]),
         (&[&good, "--plot", &there], &[&there, ".svg or .png"]),
@@ -280,14 +280,17 @@ fn runs_without_a_value_of_their_own_at_the_target_are_counted() -> Tested {
     let row = |run: u32| format!("0.{},0.{},{}\n", run + 10, run + 20, if run < 14 { "0.9" } else { "" });
     fs::write(&curves, "acc_10,acc_20,acc_30\n".to_owned() + &(0..20).map(row).collect::<String>())?;
     let (notes, _) = evaluated(&curves, &["--observed", "0.5"])?;
-    assert!(notes.contains("ragged: 6 of 20 runs end before step 30 and are not learnt from\n"), "{notes}");
+    assert!(
+        notes.contains("ragged: 6 of 20 runs end before step 30, so forecasts do not learn from them\n"),
+        "{notes}"
+    );
     assert!(notes.contains("6 of 20 runs end in empty cells"), "{notes}");
     assert!(notes.contains("; change this with --empty-ends"), "{notes}");
     let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--target", "15"])?;
-    assert!(notes.contains("20 of 20 runs have no value at step 15: it is interpolated"), "{notes}");
+    assert!(notes.contains("20 of 20 runs have no value at step 15, so it is interpolated"), "{notes}");
     let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--empty-ends", "diverged"])?;
     assert!(notes.contains("6 of 20 runs diverged at"), "{notes}");
-    assert!(!notes.contains("not learnt from"), "{notes}");
+    assert!(!notes.contains("do not learn from"), "{notes}");
     Ok(())
 }
 
@@ -315,7 +318,7 @@ fn runs_of_one_setting_are_forecast_from_those_of_another() -> Tested {
     let message = String::from_utf8(output.stderr)?;
     assert!(
         message.contains("--test-where schedule=linear: no such run")
-            && message.contains("schedule is cosine, step"),
+            && message.contains("Known values are cosine, step"),
         "{message}"
     );
     let output = foretell(&["evaluate", &path, "--train", "5", "--train-where", "schedule"])?;
@@ -364,7 +367,9 @@ fn what_cannot_be_meant_is_said() -> Tested {
     write_curves(&curves, 20)?;
     let (notes, _) = evaluated(&curves, &["--minimize"])?;
     assert!(
-        notes.contains("metric `val_acc`: smaller is better as asked, though by its name larger is"),
+        notes.contains(
+            "metric `val_acc`: smaller is better, as requested, although its name suggests that larger is"
+        ),
         "{notes}"
     );
     let long = folder.path().join("long.csv");

@@ -186,7 +186,7 @@ fn what_is_at_the_target_is_shown_as_recorded_and_what_cannot_come_there_says_wh
     assert_eq!(numbers(2), (Some(1e6), Some(0.0), Some(true)), "not the floor");
     assert_eq!(rows[2]["interval_90"], serde_json::json!([1e6, 1e6]));
     for (i, problem) in
-        [(1, "diverged at step 3"), (3, "begins at step 20"), (4, "0 at step 2 has no logarithm")]
+        [(1, "diverged at step 3"), (3, "starts at step 20"), (4, "0 at step 2 has no logarithm")]
     {
         assert_eq!(numbers(i), (None, None, Some(false)), "{}", rows[i]);
         assert!(rows[i]["problem"].as_str().is_some_and(|text| text.starts_with(problem)), "{}", rows[i]);
@@ -232,8 +232,8 @@ fn the_table_and_the_notes_say_what_was_done_with_running_curves() -> Tested {
     for note in [
         "running: 1 of 6 runs diverged at",
         "running: lengths differ",
-        "running: 2 of 6 runs are at step 12 already, or beyond",
-        "running: 1 of 6 runs have steps that are not those of the finished ones: interpolated",
+        "running: 2 of 6 runs have reached step 12, so their recorded values are shown",
+        "running: 1 of 6 runs have other steps than the completed ones, and are interpolated",
     ] {
         assert!(notes.contains(note), "no {note:?} in\n{notes}");
     }
@@ -283,7 +283,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
             &["--history", &finished, &running, "--target", "0"],
             &["finished.csv", "--target 0", "at least 1", "the earliest step"],
         ),
-        (&["--history", &finished, &other], &["other.csv", "`acc_`", "finished runs is `val_loss`"]),
+        (&["--history", &finished, &other], &["other.csv", "`acc_`", "completed runs is `val_loss`"]),
         (&["--history", &finished, &running, "--plot", &nowhere], &["nowhere", "there is no folder"]),
         (&["--history", &finished, &gone], &["gone.csv"]),
         (&["--history", &gone, &running], &["gone.csv"]),
@@ -315,13 +315,13 @@ fn running_runs_in_another_unit_or_without_the_columns_are_told() -> Tested {
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
     let output = foretell(&[&arguments[..], &["--predictor", "ols", "--format", "json"]].concat())?;
     let notes = String::from_utf8(output.stderr)?;
-    assert!(notes.contains("running: no column lr, which the finished runs have"), "{notes}");
+    assert!(notes.contains("running: there is no column lr, unlike in the completed runs"), "{notes}");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let (sound, wrong) = (&document["rows"][0], &document["rows"][1]);
     assert!(sound["forecast"].is_number() && sound["problem"].is_null(), "{sound}");
     assert_eq!(
         wrong["problem"],
-        "50 at step 2 is not between 0 and 1, as all finished runs are: another unit?"
+        "50 at step 2 is not between 0 and 1, unlike in all completed runs. Check its unit"
     );
     assert!(wrong["forecast"].is_null(), "{wrong}");
     Ok(())
@@ -400,7 +400,7 @@ fn settings_far_from_those_of_the_finished_runs_are_named_as_extrapolated() -> T
     }
     assert!(document["rows"][1]["forecast"].is_number());
     assert!(notes.contains("1 of 2 runs are extrapolated"), "{notes}");
-    assert!(notes.contains("column `text` is left out: its 14 different texts"), "{notes}");
+    assert!(notes.contains("column `text` is left out, because it contains 14 different strings"), "{notes}");
     Ok(())
 }
 
@@ -413,12 +413,16 @@ fn extreme_values_give_finite_forecasts_and_are_named() -> Tested {
     let ordinary = |run: u32| 1.0 + 0.01 * f64::from(run);
     type End<'a> = &'a dyn Fn(u32) -> f64;
     let cases: [(&str, End<'_>, &str); 6] = [
-        ("a blow-up", &|run| if run == 3 { 1e30 } else { ordinary(run) }, "1 of 30 finished runs end beyond"),
+        (
+            "a blow-up",
+            &|run| if run == 3 { 1e30 } else { ordinary(run) },
+            "1 of 30 completed runs end beyond",
+        ),
         ("the largest", &|run| if run == 3 { 1e308 } else { ordinary(run) }, "far from the others"),
         ("a subnormal", &|run| if run == 3 { 5e-324 } else { ordinary(run) }, "far from the others"),
         ("subnormals", &|run| 1e-310 * f64::from(run + 1), ""),
-        ("all equal", &|_| 0.5, "all 30 finished runs end at 0.5000: nothing tells them apart"),
-        ("all zero", &|_| 0.0, "all 30 finished runs end at 0.0000: nothing tells them apart"),
+        ("all equal", &|_| 0.5, "all 30 completed runs end at 0.5000, so nothing distinguishes them"),
+        ("all zero", &|_| 0.0, "all 30 completed runs end at 0.0000, so nothing distinguishes them"),
     ];
     for (what, end, said) in cases {
         fs::write(&finished, header.clone() + &(0..30).map(|run| row(run, end(run))).collect::<String>())?;
@@ -495,7 +499,10 @@ fn a_metric_that_is_not_there_names_the_flag_and_many_steps_are_thinned_not_unsh
     fs::write(&running, "run,step,val_loss\n".to_owned() + &row(3, 1000))?;
     let output = foretell(&["forecast", "--history", &long.to_string_lossy(), &running.to_string_lossy()])?;
     let notes = String::from_utf8(output.stderr)?;
-    assert!(notes.contains("5000 different steps are more than 2000: interpolated onto 200"), "{notes}");
+    assert!(
+        notes.contains("there are 5000 different steps, more than 2000, so values are interpolated onto 200"),
+        "{notes}"
+    );
     assert!(!notes.contains("do not share"), "{notes}");
     Ok(())
 }

@@ -228,8 +228,8 @@ fn too_few_runs_at_the_target_say_which_step_enough_of_them_reach() {
     let output = foretell(folder.path(), &["replay", "mlruns", "--target", "10"]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("2 of 6 runs reach step 10, and a replay needs at least 4"), "{said}");
-    assert!(said.contains("give --target 6, which 5 runs reach"), "{said}");
+    assert!(said.contains("2 of 6 runs reach step 10, but a replay needs at least 4"), "{said}");
+    assert!(said.contains("Use --target 6, which 5 runs reach"), "{said}");
     // without --target a step is chosen that enough of them reach
     let (answer, _) = done(folder.path(), &["replay", "mlruns", "--orderings", "2"]);
     assert!(answer.contains("5 finished runs of 6 points"), "{answer}");

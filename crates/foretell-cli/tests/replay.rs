@@ -167,7 +167,7 @@ fn a_burn_in_that_no_draw_outlasts_is_said_to_stop_nothing() -> Tested {
         Ok(String::from_utf8(output.stdout)?)
     };
     // R = 9, eta = 3: 9 + 5 + 3 configurations
-    assert!(answer("17")?.contains("A burn-in of 17 is no less than the 17 configurations tried"));
+    assert!(answer("17")?.contains("The burn-in of 17 is not below the 17 configurations tried"));
     assert!(!answer("16")?.contains("nothing could be stopped"));
     Ok(())
 }
@@ -293,17 +293,20 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--offset", "-1"], "--offset: offset -1"),
         (&["--agreeing-checks", "0"], "--agreeing-checks"),
         (&["--nth-best", "0"], "nth_best is 0"),
-        (&["--figure", "fates"], "give --plot FILE, or best-so-far with --format json"),
+        (&["--figure", "fates"], "Add --plot FILE, or choose best-so-far with --format json"),
         (
             &["--scheduler", "asha", "--rank", "mean", "--policy", "median"],
             "ranking by forecasts needs rungs",
         ),
-        (&["--figure", "iterations", "--plot", "a.svg"], "the scheduler is full; give --scheduler hyperband"),
-        (&["--first-check", "0"], "--first-check: it is 0, and must be at least 1"),
+        (
+            &["--figure", "iterations", "--plot", "a.svg"],
+            "the scheduler is full. Choose --scheduler hyperband",
+        ),
+        (&["--first-check", "0"], "--first-check: it is 0, but must be at least 1"),
         (&["--workers", "0"], "--workers: it is 0"),
         (&["--plot", "nowhere/a.svg"], "there is no folder nowhere"),
         (&["--target", "0"], "--target 0: no run reports a value up to step 0. Use a --target of at least 1"),
-        (&["--target", "1"], "up to step 1; give a later --target"),
+        (&["--target", "1"], "(up to step 1). Choose a later --target"),
         (&["--predictor", "nobody"], "unknown predictor `nobody`"),
         (&["--plot", "picture.pdf"], ".svg or .png"),
     ];

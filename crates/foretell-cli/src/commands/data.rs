@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let fetch = Fetch { into: into.clone(), mirror: from.clone(), progress: std::io::stderr().is_terminal() };
     let folder = fetch.run(download).map_err(Failure::input)?;
     print(&format!(
-        "{name} is in {}; use it by --data {}:{}",
+        "{name} is in {}. Use it with --data {}:{}",
         folder.display(),
         download.kind,
         folder.display()

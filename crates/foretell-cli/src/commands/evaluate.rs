@@ -174,7 +174,7 @@ fn measure(
     let in_file = |error: EvaluationError| {
         let remedy = match error {
             EvaluationError::Observed { .. } => {
-                format!(" (of those up to step {}); change --observed or --target", last_step(&history))
+                format!(" (up to step {}). Change --observed or --target", last_step(&history))
             }
             _ => String::new(),
         };
@@ -228,10 +228,10 @@ fn with_setting(
     }
     let known: BTreeSet<String> = found.iter().flatten().map(ToString::to_string).collect();
     let known = match known.is_empty() {
-        true => format!("no run has a setting {name}"),
-        false => format!("{name} is {}", Vec::from_iter(known).join(", ")),
+        true => format!("No run has a setting {name}"),
+        false => format!("Known values are {}", Vec::from_iter(known).join(", ")),
     };
-    Err(Failure::input(format!("{flag} {name}={value}: no such run in {}; {known}", recorded.name)))
+    Err(Failure::input(format!("{flag} {name}={value}: no such run in {}. {known}", recorded.name)))
 }
 
 /// The splits of `recorded`, see [`Recorded::fold`].
@@ -289,11 +289,11 @@ pub(super) fn runs(text: &str) -> Result<usize, String> {
 
 /// A fraction of a curve: some of it seen, some left to forecast.
 pub(super) fn fraction(text: &str) -> Result<f64, String> {
-    let value = text.trim().parse::<f64>().map_err(|_| "not a number; give a fraction such as 0.25")?;
+    let value = text.trim().parse::<f64>().map_err(|_| "not a number. Give a fraction such as 0.25")?;
     if value > 0.0 && value < 1.0 {
         Ok(value)
     } else {
-        Err("a fraction of the curve lies between 0 and 1: 0.25 for a quarter".to_owned())
+        Err("a fraction of the curve must be between 0 and 1, for example 0.25".to_owned())
     }
 }
 

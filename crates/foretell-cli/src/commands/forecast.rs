@@ -139,7 +139,7 @@ fn say_running(running: &Recorded, history: &History) {
     let there = running.runs.iter().filter(|run| history.end_of(&run.curve).is_some()).count();
     if there > 0 {
         note(&format!(
-            "{name}: {there} of {all} runs are at step {target} already, or beyond: shown as recorded there; a later --target forecasts them"
+            "{name}: {there} of {all} runs have reached step {target}, so their recorded values are shown. To forecast them, choose a later --target"
         ));
     }
     let between =
@@ -147,7 +147,7 @@ fn say_running(running: &Recorded, history: &History) {
     let apart = running.runs.iter().filter(|run| run.curve.steps().iter().any(between)).count();
     if apart > 0 {
         note(&format!(
-            "{name}: {apart} of {all} runs have steps that are not those of the finished ones: interpolated"
+            "{name}: {apart} of {all} runs have other steps than the completed ones, and are interpolated"
         ));
     }
 }
@@ -161,7 +161,7 @@ fn say_columns(running: &Recorded, finished: &Recorded) {
     let missing: Vec<&str> = there.difference(&here).map(String::as_str).collect();
     if !missing.is_empty() && !running.runs.is_empty() {
         note(&format!(
-            "{}: no column {}, which the finished runs have: taken as missing",
+            "{}: there is no column {}, unlike in the completed runs, so its values count as missing",
             running.name,
             missing.join(", ")
         ));
@@ -185,7 +185,7 @@ fn say_extrapolated(rows: &[Row], running: &Recorded) {
     let far: Vec<&Row> = rows.iter().filter(|row| !row.extrapolated.is_empty()).collect();
     if let Some(first) = far.first() {
         note(&format!(
-            "{}: {} of {} runs are extrapolated, with settings far from those of the finished ones: `{}` has {}{}",
+            "{}: {} of {} runs are extrapolated, because their settings are far from those of the completed ones: `{}` has {}{}",
             running.name,
             far.len(),
             rows.len(),
@@ -214,7 +214,7 @@ fn extrapolated(forecaster: &Forecaster, run: &Run, constants: &Configuration) -
 
 fn no_finished_run(path: &Path) -> Failure {
     Failure::input(format!(
-        "{}: no run is finished: nothing to learn from or to beat; choose an earlier --target",
+        "{}: no run reaches the target, so there is nothing to learn from or to beat. Choose an earlier --target",
         path.display()
     ))
 }
@@ -270,15 +270,15 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
 fn problem(history: &History, run: &Run) -> Option<String> {
     match history.standing(&run.curve) {
         Standing::Running | Standing::Arrived => None,
-        Standing::Late { first } => Some(format!("begins at step {first}, after the target")),
+        Standing::Late { first } => Some(format!("starts at step {first}, after the target")),
         Standing::Diverged { at } => Some(format!("diverged at step {at}")),
         Standing::NoLogarithm { step, value } => {
-            Some(format!("{value} at step {step} has no logarithm: give --linear-scale"))
+            Some(format!("{value} at step {step} has no logarithm. Add --linear-scale"))
         }
         Standing::OutOfBounds { step, value } => {
             let (low, high) = history.bounds();
             Some(format!(
-                "{value} at step {step} is not between {low} and {high}, as all finished runs are: another unit?"
+                "{value} at step {step} is not between {low} and {high}, unlike in all completed runs. Check its unit"
             ))
         }
     }

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let read = read_all(arguments)?;
     if read.runs().is_empty() {
-        return Err(Failure::input("the files contain no run"));
+        return Err(Failure::input("the files contain no runs"));
     }
     let failed = |error| Failure::midway(format!("{}: {error}", out.display()));
     let mut writer = Draft::of_output(out).map_err(failed)?;
@@ -100,7 +100,7 @@ fn before(arguments: &Arguments) -> Result<Option<(Manifest, &Path)>, Failure> {
         return Ok(None);
     }
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::input(format!("{}: {error}; read everything again with --force", sources.display()))
+        Failure::input(format!("{}: {error}. Read everything again with --force", sources.display()))
     };
     let text = std::fs::read_to_string(&sources).map_err(|error| failed(&error))?;
     let manifest = serde_json::from_str(&text).map_err(|error| failed(&error))?;
@@ -223,13 +223,13 @@ fn list(arguments: &Arguments) -> Outcome {
     if !flags.are_logs(&arguments.files)? {
         let [file] = &arguments.files[..] else {
             return Err(Failure::input(
-                "--list: not all of these are logs of tools; list curve files one at a time",
+                "--list: not all of these are logs of tools. List curve files one at a time",
             ));
         };
         let recorded = Imported::Recorded(Box::new(flags.read(file)?), None);
         if arguments.json {
             return Err(Failure::input(format!(
-                "{}: is a curve file: --json lists the logs of tools; leave it out",
+                "{}: this is a curve file, but --json lists the logs of tools. Leave --json out",
                 file.display()
             )));
         }
@@ -403,7 +403,7 @@ fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let found = found.ok_or_else(|| {
         Failure::input("found no metric in the logs. Name it with --metric, for example --metric val_acc")
     })?;
-    note(&format!("using the metric `{}`; choose another one with --metric", found.source));
+    note(&format!("using the metric `{}`. Choose another one with --metric", found.source));
     Ok((found.source, found.name))
 }
 
@@ -413,7 +413,7 @@ fn read(file: &Path) -> Result<String, Failure> {
     let open = File::open(file).map_err(|error| failed(&error))?;
     let read = open.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     if read as u64 > MOST_BYTES {
-        return Err(failed(&"is larger than a gigabyte: keep the lines with the metric only"));
+        return Err(failed(&"the file is larger than a gigabyte. Keep only the lines with the metric"));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -19,7 +19,7 @@ fn schema() -> Value {
     let mut properties: Map<String, Value> =
         flags.filter_map(|flag| Some((flag.get_long()?.to_owned(), property(flag)))).collect();
     let command = json!({
-        "description": "Program and arguments of a training; `{lr}` stands for the parameter lr.",
+        "description": "Program and arguments of a trial. `{lr}` stands for the parameter lr.",
         "type": "array", "items": {"type": "string"}, "minItems": 1
     });
     let parameters = json!({

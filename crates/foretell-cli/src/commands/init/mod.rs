@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     if !(arguments.seconds > 0.0 && arguments.seconds <= 86_400.0) {
         return Err(Failure::input(format!(
-            "--seconds {}: must be above 0, and a day at most",
+            "--seconds {}: the limit must be above 0 and at most a day",
             arguments.seconds
         )));
     }
@@ -64,14 +64,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let sample = probe::run(command, limit, &|lines| probe::names_epochs(lines) && is_known(lines))?;
     if sample.failed && sample.lines.is_empty() {
         return Err(Failure::input(format!(
-            "`{}` fails without output; give the command as you run it",
+            "`{}` fails without output. Give the command as you run it",
             command.join(" ")
         )));
     }
     let mut found = metric::find(&sample);
     if found.is_none() && sample.failed {
         return Err(Failure::input(format!(
-            "`{}` fails: {}\ngive the command as you run it",
+            "`{}` fails: {}\nGive the command as you run it",
             command.join(" "),
             sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ")
         )));

@@ -194,7 +194,7 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
 fn loss(row: &Row, metric: &str, best: f64) -> String {
     if let Some(front) = row.front {
         return format!(
-            "The front has {:.1} runs on average; as many epochs spent on runs chosen at random would have kept {:.1} % of it.",
+            "The front contains {:.1} runs on average. As many epochs spent on random runs would have kept {:.1} % of it.",
             front.size_mean,
             100.0 * front.kept_at_random
         );
@@ -203,7 +203,7 @@ fn loss(row: &Row, metric: &str, best: f64) -> String {
         return String::new();
     };
     format!(
-        "Where the best was lost, the best that was left was worse by {} ({metric}; {in_sd:.2} standard deviations of the final values), at most by {}; {} on average over all orders.",
+        "Where the best was lost, the best remaining run was worse by {} ({metric}; {in_sd:.2} standard deviations of the final values), at most by {}; {} on average over all orders.",
         metric_difference(worse, best, 4),
         metric_difference(row.regret_max, best, 4),
         metric_difference(row.regret_mean, best, 5)
@@ -231,7 +231,7 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
     let waits = |row: &&Row| !matches!(row.policy, "none" | "i-epoch") && row.burn_in >= row.runs;
     if let Some(row) = file.rows.iter().find(waits).filter(|_| arguments.warm_start == 0) {
         lines.push(format!(
-            "A burn-in of {} is no less than the {} configurations tried: nothing could be stopped; lower --burn-in.",
+            "The burn-in of {} is not below the {} configurations tried, so nothing could be stopped. Lower --burn-in.",
             row.burn_in, row.runs
         ));
     }

@@ -114,7 +114,7 @@ pub(crate) struct Arguments {
 
 /// A study's size: two runs at least.
 fn study_size(text: &str) -> Result<usize, String> {
-    let size = text.parse().map_err(|_| "no whole number".to_owned())?;
+    let size = text.parse().map_err(|_| "not a whole number".to_owned())?;
     if size < 2 { Err("a study of fewer than 2 runs stops nothing".to_owned()) } else { Ok(size) }
 }
 
@@ -137,14 +137,14 @@ impl Arguments {
         if self.figure == Some(FigureKind::Iterations) && !self.scheduler().is_hyperband() {
             let scheduler = self.scheduler().name();
             let text = format!(
-                "`iterations` are those of Hyperband, and the scheduler is {scheduler}; give --scheduler hyperband or f-hyperband, or another figure"
+                "`iterations` needs Hyperband, but the scheduler is {scheduler}. Choose --scheduler hyperband or f-hyperband, or another figure"
             );
             return Err(flag("--figure", &text));
         }
         if self.figure.is_some() && self.plot.is_none() && !self.writes_best_so_far() {
             return Err(flag(
                 "--figure",
-                &"there is no file to draw into; give --plot FILE, or best-so-far with --format json",
+                &"there is no file for the figure. Add --plot FILE, or choose best-so-far with --format json",
             ));
         }
         for stop_probability in self.compared("stop_probability") {
@@ -167,10 +167,10 @@ impl Arguments {
             ("--patience", self.chosen::<usize>("patience") == 0),
         ];
         if let Some((name, _)) = at_least_1.iter().find(|(_, zero)| *zero) {
-            return Err(flag(name, &"it is 0, and must be at least 1"));
+            return Err(flag(name, &"it is 0, but must be at least 1"));
         }
         if self.agreeing(false).contains(&0) {
-            return Err(flag("--agreeing-checks", &"0 checks cannot agree; it must be at least 1"));
+            return Err(flag("--agreeing-checks", &"it is 0, but must be at least 1"));
         }
         Ok(())
     }

@@ -40,11 +40,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
         if arguments.curves.len() > 1 {
-            return Err(Failure::input("--plot draws one set of curves; name a single file"));
+            return Err(Failure::input("--plot shows one set of curves. Name a single file"));
         }
     }
     if arguments.report.is_some() && arguments.curves.len() > 1 {
-        return Err(Failure::input("--report is on one set of curves; name a single file or folder"));
+        return Err(Failure::input("--report describes one set of curves. Name a single file or folder"));
     }
     let replayed = replayed(arguments)?;
     match arguments.format {
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         plot::save(picture, &pictures::draw(FigureKind::Fates, first, arguments)).map_err(Failure::midway)?;
         write_report(report, first, arguments)?;
         note(
-            "the picture is in savings.svg, the report to send on in savings.html; --plot and --report name others",
+            "wrote the picture savings.svg and the report savings.html. To choose other names, use --plot and --report",
         );
     }
     Ok(())
@@ -146,13 +146,13 @@ fn too_few(recorded: &Recorded, target: f64) -> String {
     let reach = |target: f64| ends.iter().filter(|&&end| end >= target).count();
     let needed = LEAST_LEARNT + 1;
     let first = format!(
-        "{} of {} runs reach step {target}, and a replay needs at least {needed}: {LEAST_LEARNT} to learn from, and one that could be stopped",
+        "{} of {} runs reach step {target}, but a replay needs at least {needed}: {LEAST_LEARNT} to learn from, and one to stop",
         reach(target),
         recorded.runs.len()
     );
     match ends.get(needed - 1).filter(|end| **end < target) {
-        Some(&end) => format!("{first}; give --target {end}, which {} runs reach", reach(end)),
-        None => format!("{first}; train more runs, or add the logs of others"),
+        Some(&end) => format!("{first}. Use --target {end}, which {} runs reach", reach(end)),
+        None => format!("{first}. Train more runs, or add more logs"),
     }
 }
 
@@ -179,7 +179,9 @@ fn replay_file(
     let options = arguments.reading.history_options(&recorded);
     let table =
         Table::new(&recorded.runs, &options, arguments.finer as usize).map_err(|error| match error {
-            ReplayError::OnePoint => in_file(&format!("{error} up to step {target}; give a later --target")),
+            ReplayError::OnePoint => {
+                in_file(&format!("{error} (up to step {target}). Choose a later --target"))
+            }
             ReplayError::TooFewRuns { .. } => in_file(&too_few(&recorded, target)),
             _ => in_file(&error),
         })?;
