@@ -62,7 +62,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 /// What clap finds wrong, in one line, without its advice on usage.
 pub(crate) fn brief(error: &clap::Error) -> String {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return "help and version are for the command line only; leave the key out".to_owned();
+        return "help and version are for the command line only. Leave the key out".to_owned();
     }
     let text = error.to_string();
     let said = text.split("\n\nUsage").next().unwrap_or_default();

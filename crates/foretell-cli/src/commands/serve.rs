@@ -52,7 +52,7 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
     let Arguments { folder, address, token, lease } = arguments;
     if !folder.is_dir() {
         return Err(Failure::input(format!(
-            "{}: no such folder; name the one that contains the studies",
+            "{}: no such folder. Name the one that contains the studies",
             folder.display()
         )));
     }
@@ -122,7 +122,7 @@ pub(crate) fn beside(directory: &Path, address: SocketAddr, served: Served) -> R
     let address = server.address();
     let serve = move || {
         if let Err(error) = server.run() {
-            note(&format!("the page ends: {error}"));
+            note(&format!("the page has ended: {error}"));
         }
     };
     std::thread::Builder::new().name("page".to_owned()).spawn(serve).map_err(Failure::midway)?;

@@ -254,7 +254,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
     let path = out.map_or_else(|| stored.directory.join("curves.svg"), Path::to_owned);
     if out.is_none() && path.is_symlink() {
         return Err(Failure::input(format!(
-            "{}: it is a symbolic link, through which nothing is written; name the picture by --out",
+            "{}: it is a symbolic link, and Foretell does not write through links. Name the picture with --out",
             path.display()
         )));
     }
@@ -266,7 +266,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
     };
     let watched = study_picture::watched(&stored.directory, watch)?;
     plot::save(&path, &study_picture::of(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;
-    print(&format!("drawn into {}", path.display()))
+    print(&format!("wrote the plot {}", path.display()))
 }
 
 fn show(stored: &Stored, top: Option<usize>, all: bool, format: Format) -> Outcome {

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub(crate) enum PlotError {
     /// The file name ends neither in `.svg` nor in `.png`.
-    #[error("cannot draw into {path}: its name must end in .svg or .png")]
+    #[error("cannot write the plot {path}: its name must end in .svg or .png")]
     Extension {
         /// The file asked for.
         path: PathBuf,
     },
     /// The file cannot be placed at this path.
-    #[error("cannot draw into {path}: {reason}")]
+    #[error("cannot write the plot {path}: {reason}")]
     Place {
         /// The file asked for.
         path: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) enum PlotError {
         reason: String,
     },
     /// The picture could not be rendered or encoded.
-    #[error("cannot make a png of {width} x {height} pixels: {reason}; save it as .svg instead")]
+    #[error("cannot make a png of {width} x {height} pixels: {reason}. Save it as .svg instead")]
     Png {
         /// Width in pixels.
         width: u32,
@@ -31,7 +31,7 @@ pub(crate) enum PlotError {
         reason: String,
     },
     /// The file could not be written.
-    #[error("cannot write {path}: {source}; check that its folder exists and can be written")]
+    #[error("cannot write {path}: {source}. Check that its folder exists and is writable")]
     Write {
         /// The file asked for.
         path: PathBuf,

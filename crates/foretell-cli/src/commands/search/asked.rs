@@ -49,7 +49,7 @@ impl Asked {
         let kept = serde_json::to_string_pretty(&whole).map_err(std::io::Error::from);
         if let Err(error) = kept.and_then(|text| write_atomically(&path, text.as_bytes())) {
             note(&format!(
-                "{}: {error}; `foretell study run` will not know this search's command",
+                "{}: {error}. `foretell study run` will not know this search's command",
                 path.display()
             ));
         }

@@ -104,7 +104,7 @@ fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
         return Err(Failure::input(format!("--width {}: {expected}", size.width)));
     }
     if batch_size == 0 {
-        return Err(Failure::input("--batch-size 0: a step needs at least 1 example"));
+        return Err(Failure::input("--batch-size 0: must be at least 1"));
     }
     Ok(())
 }
@@ -113,12 +113,12 @@ fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
 fn check_metric(arguments: &Arguments, metric: &str) -> Result<(), Failure> {
     if let Some(other) = arguments.metric().filter(|&name| name != metric) {
         return Err(Failure::input(format!(
-            "unknown metric `{other}`; the built-in networks report {metric}"
+            "unknown metric `{other}`. The built-in networks report {metric}"
         )));
     }
     let (flag, given, wanted) = match metric {
-        "val_acc" => ("--minimize", Direction::Minimize, "an accuracy, which is to be large"),
-        _ => ("--maximize", Direction::Maximize, "a perplexity, which is to be small"),
+        "val_acc" => ("--minimize", Direction::Minimize, "an accuracy (larger is better)"),
+        _ => ("--maximize", Direction::Maximize, "a perplexity (smaller is better)"),
     };
     if arguments.direction() == Some(given) {
         return Err(Failure::input(format!("{flag}: the built-in networks report {wanted}")));
@@ -134,10 +134,10 @@ fn load(arguments: &Arguments, data: &DataSpec, space: &str, plan: &Plan) -> Res
     };
     match (plan.material, data.is_text()) {
         (Material::Images, true) => Err(Failure::input(format!(
-            "{space} learns from images, and {data} is a text; name another data set"
+            "{space} learns from images, but {data} is a text. Choose another data set"
         ))),
         (Material::Text, false) => Err(Failure::input(format!(
-            "{space} learns from a text, and {data} is images; name another data set"
+            "{space} learns from a text, but {data} contains images. Choose another data set"
         ))),
         (Material::Text, true) => {
             let text = data.read_text(&options).map_err(Failure::input)?;

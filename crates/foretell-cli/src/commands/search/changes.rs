@@ -66,13 +66,13 @@ fn parameters(there: &Space, here: &Space) -> Vec<String> {
     let named = |all: &[Parameter], name: &str| all.iter().find(|parameter| parameter.name == name).cloned();
     let changed =
         here.parameters().iter().filter_map(|parameter| match named(there.parameters(), &parameter.name) {
-            None => Some(format!("a new parameter {parameter}")),
+            None => Some(format!("new parameter {parameter}")),
             Some(before) if before == *parameter => None,
             Some(before) => Some(format!("{parameter} (was {})", before.kind)),
         });
     let gone =
         there.parameters().iter().filter(|parameter| named(here.parameters(), &parameter.name).is_none());
-    let gone = gone.map(|parameter| format!("no parameter {} any more", parameter.name));
+    let gone = gone.map(|parameter| format!("removed parameter {}", parameter.name));
     changed.chain(gone).collect()
 }
 

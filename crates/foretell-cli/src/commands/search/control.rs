@@ -113,17 +113,17 @@ impl Control {
             return Err(Failure::input(format!("--max-gpu-hours {hours}: must be above 0")));
         }
         if let Some(times) = self.stall.filter(|times| !(*times >= 1.0 && *times < 1e9)) {
-            return Err(Failure::input(format!("--stall {times}: must be 1 or more; 10 is a good start")));
+            return Err(Failure::input(format!("--stall {times}: must be at least 1, for example 10")));
         }
         no_gpu_twice(&self.gpus)?;
         if self.on != Some(On::Slurm) && !self.slurm.is_empty() {
-            return Err(Failure::input("--slurm: only with --on slurm"));
+            return Err(Failure::input("--slurm needs --on slurm"));
         }
         if self.on != Some(On::Ray) && !self.ray.is_empty() {
-            return Err(Failure::input("--ray: only with --on ray"));
+            return Err(Failure::input("--ray needs --on ray"));
         }
         if self.on != Some(On::Slurm) && self.owner == OwnerPlace::Job {
-            return Err(Failure::input("--owner job: only with --on slurm"));
+            return Err(Failure::input("--owner job needs --on slurm"));
         }
         match &self.follow {
             Some(file) if workers > 1 && !file.contains('{') => Err(Failure::input(format!(

@@ -92,7 +92,7 @@ pub(super) fn text(
 ) -> String {
     let mut lines = vec![format!("would search: {}", workload.described(spec)), schedule(spec, plan)];
     if workload.is_built_in() && matches!(workload.space, Space::Metaqnn(_)) {
-        let attempts = "first epochs that show no learning come on top: up to five a network, each at a smaller learning rate";
+        let attempts = "first epochs without learning are added: up to five per network, each at a smaller learning rate";
         lines.push(attempts.to_owned());
     }
     if let Space::Parameters(space) = &workload.space {

@@ -129,7 +129,8 @@ fn study_name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
     if text.is_empty() || text.starts_with(['.', '-']) || !text.chars().all(is_plain) {
         return Err(
-            "a name has letters, digits, '.', '_' and '-', and begins with neither '.' nor '-'".to_owned()
+            "a name consists of letters, digits, '.', '_' and '-', and starts with neither '.' nor '-'"
+                .to_owned(),
         );
     }
     Ok(text.to_owned())

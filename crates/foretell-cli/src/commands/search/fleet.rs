@@ -84,7 +84,7 @@ impl Fleet {
         let slurm = Slurm::new(directory, &arguments.control.slurm, arguments.workers())?;
         let job = slurm.submit_owner(&owner_words(&asked.line)?)?;
         note(&format!(
-            "job {job} owns the study in {0}. To see the study: `foretell study show {0}`; its messages: the end of {0}/slurm/owner-{job}.log; to end it: `scancel {job}`",
+            "job {job} owns the study in {0}. Show the study with `foretell study show {0}`, and end it with `scancel {job}`. Its messages are in {0}/slurm/owner-{job}.log",
             foretell_run::shell_line(&[directory.display().to_string()])
         ));
         Ok(true)

@@ -152,7 +152,7 @@ fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
         let watched = study_picture::watched(search.directory(), &arguments.watch)?;
         let figure = study_picture::of(search.study(), &name, arguments.figure(), watched);
         plot::save(path, &figure).map_err(Failure::midway)?;
-        note(&format!("drawn into {}", path.display()));
+        note(&format!("wrote the plot {}", path.display()));
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ impl Fleet {
         let control = &arguments.control;
         if control.serve.is_some() || control.on.is_some() {
             return Err(Failure::input(
-                "--serve and --on: this program was built without the server; build it with the feature `serve`",
+                "--serve and --on: this program was built without the server. Build it with the feature `serve`",
             ));
         }
         Ok((search, None))

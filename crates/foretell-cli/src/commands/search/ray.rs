@@ -34,14 +34,16 @@ impl Ray {
         command.arg(&program).arg(foretell).arg(study);
         for option in options {
             let Some((name @ ("address" | "cpus" | "gpus"), value)) = option.split_once('=') else {
-                return Err(Failure::input(format!("[ray] {option}: known are address, cpus and gpus")));
+                return Err(Failure::input(format!(
+                    "[ray] {option}: unknown option. Choose address, cpus or gpus"
+                )));
             };
             command.arg(format!("--{name}={value}"));
         }
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
         let mut child = child.map_err(|error| {
             Failure::input(format!(
-                "{}: {error}; --on ray needs Python with Ray: name one by FORETELL_PYTHON",
+                "{}: {error}. --on ray needs Python with Ray. Name it with FORETELL_PYTHON",
                 python.display()
             ))
         })?;
@@ -53,7 +55,7 @@ impl Ray {
 impl Engine for Ray {
     fn tend(&mut self, wanted: usize, _hears: bool) -> Result<String, EngineError> {
         if let Ok(Some(status)) = self.child.try_wait() {
-            let why = format!("{} ended ({status}); see its message above", self.program.display());
+            let why = format!("{} ended ({status}). See its message above", self.program.display());
             return Err(EngineError::Ever(why));
         }
         if let Some(wishes) = &mut self.wishes {

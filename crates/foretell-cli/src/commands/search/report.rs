@@ -179,9 +179,11 @@ fn stopping_line(study: &Study, watching: bool) -> String {
         true if spec.has_front() => (teachers(study), "joining the front"),
         true => (teachers(study), "winning"),
         false if study.warm_start_runs().is_empty() => {
-            (format!("{} trials at a level", spec.burn_in), "going on")
+            (format!("{} trials at a level", spec.burn_in), "continuing")
         }
-        false => (format!("{} trials at a level, including those of --learn-from", spec.burn_in), "going on"),
+        false => {
+            (format!("{} trials at a level, including those of --learn-from", spec.burn_in), "continuing")
+        }
     };
     format!(
         "{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}{}",

@@ -53,7 +53,7 @@ impl Slurm {
         let study = std::path::absolute(directory).map_err(Failure::midway)?;
         if study.to_string_lossy().contains(['\n', '\r']) {
             return Err(Failure::input(
-                "--on slurm: the name of the study's folder contains a line break; choose another one with --out",
+                "--on slurm: the name of the study's folder contains a line break. Choose another one with --out",
             ));
         }
         let name = format!("foretell-{:08x}", fingerprint(&study.to_string_lossy()));
@@ -118,7 +118,7 @@ impl Slurm {
         let jobs = self.jobs_named(&self.owner_name()).map_err(Failure::input)?;
         if let Some(job) = jobs.first() {
             return Err(Failure::input(format!(
-                "job {} owns this study already; `scancel {}` ends it and its workers",
+                "job {} already owns this study. End it and its workers with `scancel {}`",
                 job.id, job.id
             )));
         }
@@ -274,7 +274,7 @@ fn line_of(option: &str) -> Result<String, Failure> {
     let line = if option.starts_with('-') { option.to_owned() } else { format!("--{option}") };
     let name = line.trim_start_matches('-').split(['=', ' ']).next().unwrap_or_default().replace('_', "-");
     if OWN.contains(&name.as_str()) {
-        return Err(wrong(format!("the search sets --{name} itself; leave it out")));
+        return Err(wrong(format!("the search sets --{name} itself. Leave it out")));
     }
     match line.split_once('=') {
         Some((_, value)) if !option.starts_with('-') => Ok(format!("--{name}={value}")),
@@ -288,7 +288,7 @@ fn line_of(option: &str) -> Result<String, Failure> {
 /// Runs a program of Slurm; answers what it printed, or its own words of refusal.
 fn run(program: &str, words: &[String]) -> Result<String, String> {
     let output = Command::new(program).args(words).output().map_err(|error| {
-        format!("{program}: {error}; --on slurm needs the programs of Slurm on this machine")
+        format!("{program}: {error}. --on slurm needs the programs of Slurm on this machine")
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());

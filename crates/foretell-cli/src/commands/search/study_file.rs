@@ -95,7 +95,7 @@ fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
 fn read(path: &Path) -> Result<Contents, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::input(format!(
-            "{}: {error}; the first word after `search` names a file with the study's flags, a command goes after `--`",
+            "{}: {error}. The first word after `search` names a study file; write a command after `--`",
             path.display()
         ))
     })?;
@@ -170,7 +170,7 @@ fn unquoted(line: &str) -> Option<String> {
         && !value.starts_with('[')
         && !["true", "false", "inf", "nan"].contains(&value);
     let quote = if value.contains('\\') { '\'' } else { '"' };
-    is_text.then(|| format!("`{value}` is a text: write it in quotes, {key} = {quote}{value}{quote}"))
+    is_text.then(|| format!("`{value}` is a string. Write it in quotes: {key} = {quote}{value}{quote}"))
 }
 
 /// Refuses a key that is no flag's name, and names the nearest one.
@@ -201,13 +201,14 @@ fn words(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
             std::iter::once(Ok("--".to_owned())).chain(words).collect()
         }
         _ if key == COMMAND => {
-            Err("`command` must be a list of words, such as [\"python\", \"train.py\", \"{lr}\"]".to_owned())
+            Err("`command` must be a list of words, for example [\"python\", \"train.py\", \"{lr}\"]"
+                .to_owned())
         }
         DeValue::Boolean(wanted) => Ok(if *wanted { vec![format!("--{key}")] } else { Vec::new() }),
         DeValue::Array(values) => values.iter().map(|value| flag(value.get_ref())).collect(),
         DeValue::Table(table) if ENGINES.contains(&key) => engine_words(key, table),
         DeValue::Table(_) => {
-            Err(format!("`{key}` is a table, and must be a text, a number or true or false"))
+            Err(format!("`{key}` is a table, but must be a string, a number, true or false"))
         }
         other => Ok(vec![flag(other)?]),
     }
@@ -236,6 +237,6 @@ fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) => Ok(number.to_string()),
         DeValue::Float(number) => Ok(number.to_string()),
-        other => Err(format!("`{key}` must be a text or a number, not of kind {}", other.type_str())),
+        other => Err(format!("`{key}` must be a string or a number, not of kind {}", other.type_str())),
     }
 }

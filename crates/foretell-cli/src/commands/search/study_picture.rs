@@ -47,8 +47,10 @@ pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Wa
     })?;
     let known = || curves.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let unknown = |name: &String| match curves.is_empty() {
-        true => Failure::input(format!("--watch {name}: no trial has reported any metric by name")),
-        false => Failure::input(format!("--watch {name}: no trial has reported it; known are {}", known())),
+        true => Failure::input(format!("--watch {name}: no trial has reported metrics by name")),
+        false => {
+            Failure::input(format!("--watch {name}: no trial has reported it. Choose one of {}", known()))
+        }
     };
     let one = |name: &String| {
         let curves = curves.get(name).ok_or_else(|| unknown(name))?.clone();

@@ -154,7 +154,7 @@ impl StudyRun {
             Finish::Cancelled => "interrupted",
             Finish::Unfinished => "not finished",
             Finish::Spent(limit) => {
-                note(&format!("the {limit} is reached, and the search ends. A larger one continues it"));
+                note(&format!("the {limit} is reached, so the search ends. A larger limit continues it"));
                 return Ok(());
             }
         };

@@ -64,8 +64,9 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
             "found {count} earlier studies of this command, the largest {path} ({completed} completed trials)"
         ),
     };
-    let continued = if *continues { format!("continue it with --out {path}, or ") } else { String::new() };
-    Some(format!("{found}; {continued}learn from it with --learn-from {path}{}", spared(*completed, spec)))
+    let advice =
+        if *continues { format!("Continue it with --out {path}, or learn") } else { "Learn".to_owned() };
+    Some(format!("{found}. {advice} from it with --learn-from {path}{}", spared(*completed, spec)))
 }
 
 /// Says what the study of `spec` saves by learning from `trials` finished trials; empty if they are fewer than its burn-in.
@@ -113,7 +114,7 @@ fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
 
 fn other_direction(path: &Path, metric: &str) -> Failure {
     Failure::input(format!(
-        "--learn-from {}: its metric {metric} has the opposite direction; remove it",
+        "--learn-from {}: its metric {metric} has the opposite direction. Remove it",
         path.display()
     ))
 }
@@ -126,7 +127,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= lowest as f64);
     if !runs.iter().any(reaches) {
         return wrong(format!(
-            "none of its {} runs reaches epoch {lowest}, so forecasts cannot learn from it; remove it",
+            "none of its {} runs reaches epoch {lowest}, so forecasts cannot learn from it. Remove it",
             runs.len()
         ));
     }
@@ -137,7 +138,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
     if let Some(missing) = names.iter().find(|name| !known(name)) {
         return wrong(format!(
-            "its runs do not contain `{missing}`, which this study searches; remove it, or rename its column"
+            "its runs do not contain `{missing}`, which this study searches. Remove it, or rename its column"
         ));
     }
     let Space::Parameters(space) = &spec.space else { return Ok(()) };
@@ -146,7 +147,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
         let text = |run: &&Run| run.configuration.get(name).is_some_and(|value| value.text().is_some());
         if let Some(run) = runs.iter().find(text) {
             return wrong(format!(
-                "`{name}` of run {} is `{}`, but this study searches numbers; correct it, or leave the cell empty",
+                "`{name}` of run {} is `{}`, but this study searches numbers. Correct it, or leave the cell empty",
                 run.id, run.configuration[name]
             ));
         }

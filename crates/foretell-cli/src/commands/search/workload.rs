@@ -45,7 +45,7 @@ impl Workload {
             return Self::command(arguments);
         }
         if !arguments.parameters.is_empty() || arguments.asked.request.space.is_some() {
-            return Err(Failure::input("--param needs a command: write it after `--`"));
+            return Err(Failure::input("--param needs a command. Write it after `--`"));
         }
         Self::built_in(arguments)
     }
@@ -54,7 +54,9 @@ impl Workload {
     fn command(arguments: &Arguments) -> Result<Self, Failure> {
         let space = searched(arguments)?;
         if arguments.asked.request.epochs.is_none() {
-            return Err(Failure::input("set the number of epochs (or steps) of a full trial: --epochs N"));
+            return Err(Failure::input(
+                "set the number of epochs (or steps) of a full trial with --epochs N",
+            ));
         }
         check_placeholders(&arguments.command, &space)?;
         let config = config_file(arguments, &space)?;
@@ -90,8 +92,9 @@ impl Workload {
             return self.about.clone();
         }
         let named = direction_of(&spec.metric).filter(|named| *named != spec.direction);
-        let doubt = named
-            .map_or(String::new(), |named| format!(" as asked, though by its name {} is", named.better()));
+        let doubt = named.map_or(String::new(), |named| {
+            format!(", as requested, although its name suggests that {} is", named.better())
+        });
         format!("{}\nmetric: {}, {} is better{doubt}", self.about, spec.metric, spec.direction.better())
     }
 
@@ -151,7 +154,7 @@ impl Workload {
     #[cfg(not(feature = "nn"))]
     fn built_in(_arguments: &Arguments) -> Result<Self, Failure> {
         Err(Failure::input(
-            "this binary was built without the built-in networks: give your own command after `--`, or build with the feature `nn`",
+            "this binary was built without the built-in networks. Give your own command after `--`, or build with the feature `nn`",
         ))
     }
 }
@@ -213,10 +216,10 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
             }
         },
         (None, true) => Err(Failure::input(
-            "nothing to search: give the parameters of the command, for example --param 'lr=log:1e-4:1', or a space of networks, --space metaqnn",
+            "there is nothing to search. Give the parameters of the command, for example --param 'lr=log:1e-4:1', or a space of networks, for example --space metaqnn",
         )),
         (Some(_), false) => Err(Failure::input(
-            "--space and --param: a study searches networks or parameters, not both; remove one of them",
+            "--space and --param: a study searches networks or parameters, not both. Remove one of them",
         )),
         (Some(_), true) => {
             if let Some(other) = arguments.space.as_deref().filter(|&name| name != "metaqnn") {

@@ -52,7 +52,7 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
     let Some(leader) = leaders.get(rank - 1) else {
         return Err(Failure::midway(match leaders.len() {
             0 => "no trial was completed, so there is no best one yet".to_owned(),
-            there => format!("only {there} trials were completed: there is no {rank}th best"),
+            there => format!("only {there} trials were completed, so there is no {rank}th best"),
         }));
     };
     let Some(trial) = stored.study.trial(leader.trial) else { return Err(no_trial(stored, leader.trial)) };
@@ -78,7 +78,7 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
         BestFormat::Args => match &document.command {
             Some(command) => print(&asked::shell_line(command)),
             None => Err(Failure::input(
-                "the command is unknown, because another program started the trials; --format json prints the parameters",
+                "the command is unknown, because another program started the trials. To print the parameters, add --format json",
             )),
         },
     }

@@ -94,7 +94,7 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
     let (one, other) = (first.study.spec(), second.study.spec());
     if (&one.metric, one.direction) != (&other.metric, other.direction) {
         return Err(Failure::input(format!(
-            "cannot compare them: {} searches for a {} {}, {} for a {} {}",
+            "cannot compare the studies: {} searches for a {} {}, but {} for a {} {}",
             first.directory.display(),
             one.direction.better(),
             one.metric,

@@ -45,7 +45,9 @@ fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, F
         let place = format!("{}:{}", path.display(), number + 1);
         let queued = match line.trim_start().starts_with('{') {
             true => serde_json::from_str(line).map(Queued::Values).map_err(|error| {
-                Failure::input(format!("{place}: no JSON object of values, such as {{\"lr\": 0.1}}: {error}"))
+                Failure::input(format!(
+                    "{place}: not a JSON object of values, such as {{\"lr\": 0.1}}: {error}"
+                ))
             })?,
             false => Queued::Text(line.trim().to_owned()),
         };

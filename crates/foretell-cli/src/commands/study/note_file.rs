@@ -24,7 +24,7 @@ pub(crate) fn add(directory: &Path, text: &str) -> Outcome {
     }
     if path.is_symlink() {
         return Err(Failure::input(format!(
-            "{}: it is a symbolic link, through which nothing is written",
+            "{}: it is a symbolic link, and Foretell does not write through links",
             path.display()
         )));
     }
@@ -39,6 +39,6 @@ pub(super) fn run(directory: &Path, words: &[String]) -> Outcome {
     }
     print(
         &of(directory)
-            .unwrap_or_else(|| "no notes yet; to add one: foretell study note STUDY TEXT".to_owned()),
+            .unwrap_or_else(|| "no notes yet. Add one with `foretell study note STUDY TEXT`".to_owned()),
     )
 }

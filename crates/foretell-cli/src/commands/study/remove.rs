@@ -69,7 +69,7 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
 /// Asks on the terminal.
 fn agrees(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::input(format!("{question}? There is no terminal to answer: give --yes")));
+        return Err(Failure::input(format!("{question}? There is no terminal to answer. Add --yes")));
     }
     say(&harmless(&format!("{question}? [y/N] ")));
     let mut answer = String::new();
