@@ -563,11 +563,11 @@ fn settings_that_cannot_be_meant_are_refused_with_what_to_write() {
     let (_, said) = output(&mut foretell(folder.path(), &words), 2);
     assert!(said.contains("epochs 18446744073709551615 is too large"), "{said}");
     for (line, expected) in [
-        ("metric = f1", "write it in quotes, metric = \"f1\""),
-        ("metric = val_acc # the best", "write it in quotes, metric = \"val_acc\""),
-        ("scheduler = full", "write it in quotes, scheduler = \"full\""),
-        ("max-time = 8h", "write it in quotes, max-time = \"8h\""),
-        ("metric = acc: ([\\d.]+)", "write it in quotes, metric = 'acc: ([\\d.]+)'"),
+        ("metric = f1", "Write it in quotes: metric = \"f1\""),
+        ("metric = val_acc # the best", "Write it in quotes: metric = \"val_acc\""),
+        ("scheduler = full", "Write it in quotes: scheduler = \"full\""),
+        ("max-time = 8h", "Write it in quotes: max-time = \"8h\""),
+        ("metric = acc: ([\\d.]+)", "Write it in quotes: metric = 'acc: ([\\d.]+)'"),
     ] {
         std::fs::write(folder.path().join("study.toml"), format!("trials = 3\n{line}\n")).unwrap();
         let (_, said) = output(&mut foretell(folder.path(), &["search", "study.toml"]), 2);
@@ -819,7 +819,10 @@ fn second_metrics_are_shown_with_the_trials_that_printed_them() {
     let picture = std::fs::read_to_string(folder.path().join("curves.svg")).unwrap();
     assert!(picture.contains(">loss<") && picture.contains(">f1<"), "both are drawn");
     let (_, said) = output(&mut foretell(folder.path(), &["study", "plot", "study", "--watch", "los"]), 2);
-    assert!(said.contains("--watch los: no trial has reported it; known are f1, loss, val_acc"), "{said}");
+    assert!(
+        said.contains("--watch los: no trial has reported it. Choose one of f1, loss, val_acc"),
+        "{said}"
+    );
     let (_, said) =
         output(&mut search(folder.path(), &["--trials", "4", "--no-stopping", "--watch", "loss"], script), 0);
     assert!(said.contains("done  loss 0.6000  lr 0."), "{said}");

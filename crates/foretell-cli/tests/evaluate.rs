@@ -155,7 +155,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
             &[&zero, "--log-scale"],
             &["zero.csv", "--log-scale", "run `2` reports 0 at step 2", "Remove the flag"],
         ),
-        (&[&good, "--plot", &nowhere], &["nowhere/a.svg", "there is no folder", "make it"]),
+        (&[&good, "--plot", &nowhere], &["nowhere/a.svg", "there is no folder", "Create it"]),
         (&[&good, "--plot", &there], &[&there, ".svg or .png"]),
         (&[&good, "--metric", "nope"], &["good.csv", "`nope`", "`val_acc_`"]),
         (&[&empty], &["empty", "(found: no file)", "folder with one .csv"]),

@@ -90,7 +90,7 @@ fn a_running_study_tries_what_is_enqueued_next() {
     std::fs::write(folder.join("wanted.jsonl"), "{\"lr\": 0.25}\ndepth=3,lr=0.75\n").expect("written");
     std::fs::write(folder.join("wrong.txt"), "lr=0.5\n{\"lr\": \n").expect("written");
     let (_, said) = output(&mut enqueue(&["--file", "wrong.txt"]), 2);
-    assert!(said.contains("wrong.txt:2: no JSON object"), "{said}");
+    assert!(said.contains("wrong.txt:2: not a JSON object"), "{said}");
     output(&mut enqueue(&["depth=2", "--file", "wanted.jsonl"]), 0);
     let finished = running.wait_with_output().expect("it ends");
     assert!(finished.status.success(), "{}", text(&finished.stderr));
@@ -142,7 +142,7 @@ fn studies_are_named_noted_listed_and_compared() {
     named("small", "lr=log:0.01:0.1", &["--note", "a first try"]);
     named("large", "lr=log:0.5:1", &[]);
     let (_, said) = output(&mut foretell(folder, &["search", "--name", "../x", "--", "true"]), 2);
-    assert!(said.contains("a name has letters"), "{said}");
+    assert!(said.contains("a name consists of letters"), "{said}");
     let ls = |more: &[&str]| {
         text(&foretell(folder, &[&["study", "ls"], more].concat()).output().expect("it runs").stdout)
     };

@@ -571,7 +571,7 @@ fn a_wrong_study_file_is_told_by_file_line_and_key() {
     }
     let output = foretell(folder.path(), &["search", "nowhere.toml"]).output().unwrap();
     let said = text(&output.stderr);
-    assert!(said.contains("nowhere.toml: ") && said.contains("goes after `--`"), "{said}");
+    assert!(said.contains("nowhere.toml: ") && said.contains("a command after `--`"), "{said}");
 }
 
 #[test]

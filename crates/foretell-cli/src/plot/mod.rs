@@ -149,7 +149,7 @@ mod tests {
         std::fs::write(&file, "")?;
         std::fs::create_dir(&folder)?;
         for (path, part) in [
-            (here.path().join("gone").join("a.svg"), "gone; make it"),
+            (here.path().join("gone").join("a.svg"), "gone. Create it"),
             (file.join("a.svg"), "file is a file, not a folder"),
             (folder.clone(), "it is a folder"),
         ] {
@@ -168,7 +168,7 @@ mod tests {
         let path = tempfile::tempdir()?.path().join("no such folder").join("a.svg");
         let message = save(&path, &figure()).expect_err("the folder is missing").to_string();
         assert!(
-            message.contains("no such folder") && message.contains("check that its folder exists"),
+            message.contains("no such folder") && message.contains("Check that its folder exists"),
             "{message}"
         );
         Ok(())
