@@ -101,14 +101,14 @@ pub(crate) struct CurveFlags {
     /// Columns to use without transformation.
     #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) linear_columns: Vec<String>,
-    /// File with one row of configuration per run, for a long file.
+    /// File with the configurations of the runs, for a long file.
     #[arg(long, help_heading = HEADING, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
     /// Meaning of empty cells at the end of a run (default: diverged for two or more empty cells in a long file, since pandas writes `nan`
     /// as an empty cell, and for one in a file of running runs; otherwise unmeasured).
     #[arg(long, help_heading = HEADING, value_enum, value_name = "MEANING")]
     pub(crate) empty_ends: Option<EmptyEndsName>,
-    /// Maximum length of a line of a curve file, in MB (default: 8).
+    /// Maximum length of a line, in MB (default: 8).
     #[arg(long, help_heading = HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_line: Option<u64>,
     /// Maximum expanded size of a compressed file, in MB (default: 64, or 200 times its size).

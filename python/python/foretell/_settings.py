@@ -34,7 +34,7 @@ class StudySettings(TypedDict, total=False):
     budget_epochs: int | None
     #: In Python: whether the objective continues a paused trial after the epochs that it has trained.
     checkpoints: bool | None
-    #: Configuration to try first, such as `lr=0.1,opt=sgd`, or a network, such as `[C(64,3,1), SM(10)]`. The sampler chooses
+    #: Configuration to try first. For example: `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`. The sampler chooses
     #: the values that you leave out. Can be repeated (in a file: `[[trial]]`).
     enqueue: Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str] | None
     #: End the search after this many trials without improvement.
@@ -45,13 +45,13 @@ class StudySettings(TypedDict, total=False):
     seed: int | None
     #: Method that chooses the next configuration (default: tpe-gp)
     sampler: Literal["random", "grid", "tpe", "gp", "tpe-gp", "q-learning"] | None
-    #: Method that decides which trial to train next, and how long (default: full)
+    #: Method that decides which trial to train, and how long (default: full)
     scheduler: Literal["full", "successive-halving", "hyperband", "f-hyperband", "asha"] | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.
     eta: int | None
     #: Maximum number of rungs of asha below the last epoch. The lowest ones are left out (default: all)
     rungs: int | None
-    #: How to rank trials at a rung, with policy none or asha. Ranking by forecasts uses `predictor` and starts after
+    #: How to rank trials at a rung. This needs the policy none or asha. Ranking by forecasts uses `predictor` and starts after
     #: `burn_in` completed trials. asha then ignores rungs that do not predict the final value.
     rank: Literal["value", "mean", "upper"] | None
     #: Number of times to run all brackets of Hyperband.
@@ -94,9 +94,9 @@ class StudySettings(TypedDict, total=False):
     nth_best: int | None
     #: Number of consecutive checks that must agree before stopping (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks together.
+    #: Whether Δ applies to each check, or to all together.
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25 (default: 1.05; with
+    #: Growth factor of completed trials before refitting, or `once`. For example: 1.25 (default: 1.05; with
     #: rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
     #: Fraction of trials that are never stopped, as an audit.
@@ -129,9 +129,9 @@ class StopSettings(TypedDict, total=False):
     nth_best: int | None
     #: Number of consecutive checks that must agree before stopping (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks together.
+    #: Whether Δ applies to each check, or to all together.
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25 (default: 1.05; with
+    #: Growth factor of completed trials before refitting, or `once`. For example: 1.25 (default: 1.05; with
     #: rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
     #: Predictor for the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
@@ -167,9 +167,9 @@ class PrunerSettings(TypedDict, total=False):
     nth_best: int | None
     #: Number of consecutive checks that must agree before stopping (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks together.
+    #: Whether Δ applies to each check, or to all together.
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25 (default: 1.05; with
+    #: Growth factor of completed trials before refitting, or `once`. For example: 1.25 (default: 1.05; with
     #: rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
     #: Predictor for the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)

@@ -28,7 +28,7 @@ enum Action {
 struct FetchArguments {
     /// Name of the data set.
     name: String,
-    /// Folder in which to create a folder named after the data set.
+    /// Parent folder. A folder named after the data set is created in it.
     #[arg(long, value_name = "DIR", default_value = "data")]
     into: PathBuf,
     /// Download from this address instead of the official one. For example, a mirror or file:///media/disk/.

@@ -54,9 +54,9 @@ pub(crate) struct Arguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Write a plot of R² by observed fraction to this file (.svg or .png). Two more plots are written next to it: `-scatter`, the
-    /// forecasts of the best predictor against the true values at the first fraction (one file per set of curves), and `-calibration`, how
-    /// often the intervals contain the true value. With one fraction and one set of curves, this file contains the scatter plot.
+    /// Write a plot of R² by observed fraction (.svg or .png). Two more plots are written next to it: `-scatter`, the forecasts of the
+    /// best predictor against the true values at the first fraction (one file per set of curves), and `-calibration`, how often the
+    /// intervals contain the true value. With one fraction and one set of curves, this file contains the scatter plot.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]

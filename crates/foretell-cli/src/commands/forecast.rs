@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Write a fan chart per unfinished run to this file (.svg or .png).
+    /// Write a fan chart per unfinished run (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// run. Folders are searched recursively.
     #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
-    /// List the tools, runs, metrics, settings and ignored files only.
+    /// Only list the tools, runs, metrics, settings and ignored files.
     #[arg(long)]
     list: bool,
     /// Tool that wrote the logs, as `--log-format` (default: detected from their content).

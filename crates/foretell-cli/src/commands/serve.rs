@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The arguments of `foretell serve`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Folder that contains the studies, or the folder of one study.
+    /// Folder of the studies, or of one study.
     #[arg(default_value = crate::commands::search::STUDIES)]
     folder: PathBuf,
     /// Address to listen on. Port 0 selects a free one.

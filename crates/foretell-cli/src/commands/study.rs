@@ -57,7 +57,7 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
-    /// Compare two studies, and test whether B is better than A.
+    /// Compare two studies, and test whether B is better.
     #[command(after_help = examples::COMPARE)]
     Compare {
         /// Folder of study A.
@@ -69,7 +69,7 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
-    /// Queue configurations as the next trials, also while the study runs.
+    /// Queue configurations to try next, also while the study runs.
     #[command(after_help = examples::ENQUEUE)]
     Enqueue {
         /// Folder of the study.
@@ -77,11 +77,11 @@ enum Action {
         /// Configurations, such as lr=0.1,opt=sgd. The sampler chooses the values that you leave out.
         #[arg(value_name = "NAME=VALUE,…")]
         configurations: Vec<String>,
-        /// File with one configuration per line, as NAME=VALUE,… or as a JSON object.
+        /// File with one configuration per line. Write NAME=VALUE,… or a JSON object.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Add a line to the notes of a study, or show them.
+    /// Add a note to a study, or show its notes.
     #[command(after_help = examples::NOTE)]
     Note {
         /// Folder of the study.
@@ -130,7 +130,7 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
-    /// Show the results of a study, or the curve and decisions of one trial.
+    /// Show a study's results, or one trial's curve and decisions.
     #[command(after_help = examples::SHOW)]
     Show {
         /// Folder of the study.
@@ -146,7 +146,7 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
-    /// Export the curves of a study, or a table of its trials.
+    /// Export a study's curves, or a table of its trials.
     #[command(after_help = examples::EXPORT)]
     Export {
         /// Folder of the study.
@@ -162,7 +162,7 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Plot the curves of a study, with the forecasts of stopped trials.
+    /// Plot a study's curves, with forecasts of stopped trials.
     #[command(after_help = examples::PLOT)]
     Plot {
         /// Folder of the study.
@@ -183,7 +183,7 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
-    /// Retry failed trials as new trials, after you fixed the cause.
+    /// Retry failed trials, after you fixed the cause.
     #[command(after_help = examples::RETRY)]
     Retry {
         /// Folder of the study.

@@ -108,8 +108,8 @@ pub struct StudyRequest {
         schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "In Python: the objective trains a paused trial again from its first epoch"))
     )]
     pub checkpoints: Option<bool>,
-    /// Configuration to try first, such as `lr=0.1,opt=sgd`, or a network, such as `[C(64,3,1), SM(10)]`. The sampler chooses the values
-    /// that you leave out. Can be repeated (in a file: `[[trial]]`).
+    /// Configuration to try first. For example: `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`. The sampler chooses the
+    /// values that you leave out. Can be repeated (in a file: `[[trial]]`).
     #[serde(alias = "trial", alias = "queue")]
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "NAME=VALUE,…")))]
     pub enqueue: Option<Vec<Queued>>,
@@ -132,7 +132,7 @@ pub struct StudyRequest {
     /// Method that chooses the next configuration.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Search")))]
     pub sampler: Option<Named>,
-    /// Method that decides which trial to train next, and how long.
+    /// Method that decides which trial to train, and how long.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
     pub scheduler: Option<SchedulerName>,
 
@@ -142,8 +142,8 @@ pub struct StudyRequest {
     /// Maximum number of rungs of asha below the last epoch. The lowest ones are left out.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Rungs", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub rungs: Option<u32>,
-    /// How to rank trials at a rung, with policy none or asha. Ranking by forecasts uses `predictor` and starts after `burn_in` completed
-    /// trials. asha then ignores rungs that do not predict the final value.
+    /// How to rank trials at a rung. This needs the policy none or asha. Ranking by forecasts uses `predictor` and starts after `burn_in`
+    /// completed trials. asha then ignores rungs that do not predict the final value.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Rank::default(), "x-heading" = "Rungs", "x-rare" = true)))]
     pub rank: Option<Rank>,
     /// Number of times to run all brackets of Hyperband.
@@ -206,10 +206,10 @@ pub struct StudyRequest {
     /// Number of consecutive checks that must agree before stopping.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub agreeing_checks: Option<usize>,
-    /// Whether Δ applies to each check, or to all checks together.
+    /// Whether Δ applies to each check, or to all together.
     #[cfg_attr(feature = "schema", schemars(extend("default" = ErrorBudget::default(), "x-heading" = "Stopping", "x-rare" = true)))]
     pub error_budget: Option<ErrorBudget>,
-    /// Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25.
+    /// Growth factor of completed trials before refitting, or `once`. For example: 1.25.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true, "x-value" = "FACTOR")))]
     pub refit: Option<Refit>,
     /// Fraction of trials that are never stopped, as an audit.

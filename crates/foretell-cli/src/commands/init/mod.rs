@@ -27,13 +27,13 @@ pub(crate) struct Arguments {
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// Time to run the command, to read its output, in seconds.
+    /// Seconds to run the command while reading its output.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     seconds: f64,
     /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
-    /// Command as you run it, for example `python train.py --lr 0.1`.
+    /// Command as you run it. For example: `python train.py --lr 0.1`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub(crate) enum FigureKind {
     /// Speed-up by Δ, one line per variant.
     Speedup,
-    /// Best so far by epochs spent, one line per stop rule. With --format json, its values are added to the rows, and --plot is optional.
+    /// Best so far by epochs spent, per stop rule. With --format json, its values are added to the rows, and --plot is optional.
     BestSoFar,
     /// Your runs: completed, stopped, stopped wrongly.
     Fates,
@@ -61,13 +61,13 @@ pub(crate) struct Arguments {
     /// Number of consecutive runs of Hyperband.
     #[arg(long, default_value_t = 40, help_heading = "Scheduling")]
     pub(super) runs: u64,
-    /// Count promoted runs as if each rung trained them from scratch.
+    /// Count promoted runs as if each rung started from scratch.
     #[arg(long, help_heading = "Scheduling")]
     pub(super) retrain: bool,
     /// Number of runs to hold out as an earlier search.
     #[arg(long, default_value_t = 0, value_name = "RUNS", help_heading = "Scheduling")]
     pub(super) warm_start: usize,
-    /// Number of runs to sample per order, to replay a study of that size (default: all).
+    /// Number of runs per order, as in a study of that size (default: all).
     #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
     pub(super) study_size: Option<usize>,
     /// Number of virtual workers.
@@ -94,8 +94,8 @@ pub(crate) struct Arguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
-    /// Write the orders to this file, for use by other tools. Each line is a JSON object {"curves","ordering","points","scores"}; larger
-    /// scores are better.
+    /// Write the orders to this file, for other tools. Each line is a JSON object {"curves","ordering","points","scores"}; larger scores
+    /// are better.
     #[arg(long, value_name = "FILE")]
     pub(super) write_orders: Option<PathBuf>,
     /// Write a plot of the result to this file (.svg or .png).

@@ -43,7 +43,8 @@ pub(crate) struct Control {
     /// Run trials on other machines instead of this one. Set their number with --workers.
     #[arg(long, value_name = "ENGINE", help_heading = "More machines")]
     pub(super) on: Option<On>,
-    /// Option of `sbatch` for each worker, as NAME=VALUE or in full. For example: partition=gpu, time=4:00:00, gres=gpu:1, account=lab.
+    /// Option of `sbatch` for each worker. Write NAME=VALUE, or the full option. For example: partition=gpu, time=4:00:00, gres=gpu:1,
+    /// account=lab.
     #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
     pub(super) slurm: Vec<String>,
     /// Option of Ray for each worker. For example: address=ray://HOST:10001, cpus=2, gpus=1.
@@ -68,7 +69,7 @@ pub(crate) struct Control {
     /// second report, it is the longest wait of another trial, or 10 min.
     #[arg(long, hide = true, value_name = "TIMES", help_heading = "Control")]
     stall: Option<f64>,
-    /// Number of times to restart a failed trial from its checkpoint.
+    /// How often to restart a failed trial from its checkpoint.
     #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", help_heading = "Control")]
     retries: u32,
     /// End the search after this time. For example: 90s, 30m or 8h. Earlier runs of the search count; a larger limit continues it.

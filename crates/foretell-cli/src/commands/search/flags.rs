@@ -33,8 +33,8 @@ pub(crate) struct Arguments {
     /// expression (`val_acc=([\d.]+)`).
     #[arg(long, value_name = "NAME|LINE|PATTERN", help_heading = "Your own command")]
     pub(super) metric: Option<String>,
-    /// Line that contains the epoch, if the metric's line does not. Give it with `{step}` instead of the number (`Epoch: [{step}]`), and
-    /// the metric as a line or a regular expression.
+    /// Line with the epoch, if the metric's line lacks it. Give it with `{step}` instead of the number (`Epoch: [{step}]`), and the
+    /// metric as a line or a regular expression.
     #[arg(
         long,
         hide_short_help = true,
@@ -53,8 +53,8 @@ pub(crate) struct Arguments {
     #[arg(last = true, value_name = "COMMAND", help_heading = "Your own command")]
     pub(super) command: Vec<String>,
 
-    /// Time that the search may take, such as 90m, 8h or 30s, earlier runs of it included. Trials that still run
-    /// are then interrupted; a larger budget continues them.
+    /// Time that the search may take, for example 90m or 8h. Earlier runs of the search count. Trials that still run
+    /// at the end are interrupted, and a larger budget continues them.
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
     pub(super) budget_time: Option<Duration>,
     /// Number of trials to run in parallel (default: one per core; with --gpus one per GPU).
