@@ -61,9 +61,9 @@ export async function enqueue(event) {
   $("enqueued").textContent = "…";
   try {
     const reply = await fetch(address(api("/enqueue")), { method: "POST", body: JSON.stringify({ configuration, id: `${Date.now()}` }) }), answer = await reply.json();
-    $("enqueued").textContent = !reply.ok ? answer.error : reply.status === 202 ? "handed to the search; recorded within a second" : "it is tried next";
+    $("enqueued").textContent = !reply.ok ? answer.error : reply.status === 202 ? "sent to the search, which records it within a second" : "it is tried next";
   } catch {
-    $("enqueued").textContent = "the server does not answer; nothing was enqueued";
+    $("enqueued").textContent = "the server does not answer, so nothing was enqueued";
   }
 }
 
@@ -78,7 +78,7 @@ export async function askWorkers() {
   if (!source) return;
   const found = await asks(api("/workers")), workers = found ? found.workers : [];
   $("workers").hidden = false; $("workers-box").hidden = !workers.length;
-  $("workers-note").textContent = workers.length ? "" : "No worker elsewhere was heard in the last ten minutes; what runs, runs on the machine of the search, or reports by itself.";
+  $("workers-note").textContent = workers.length ? "" : "No remote worker has reported in the last ten minutes. Running trials are on the machine of the search, or report by themselves.";
   $("workers-table").tHead.replaceChildren(row(["worker", "trial", "last heard"], "th"));
   $("workers-table").tBodies[0].replaceChildren(...workers.map((one) => row([one.name, one.trial ?? "–", duration(one.heard_seconds_ago) + " ago"], "td")));
 }

@@ -21,7 +21,7 @@ function comparison() {
   if (!inView("compare")) { sideBySide(); return; }
   const { pen, width, height } = canvas("comparison"), first = compared[0];
   const alike = compared.filter((one) => one.metric === first.metric && one.direction === first.direction);
-  $("unlike").textContent = alike.length < compared.length ? `Studies of another metric than ${first.metric} are in the table only.` : "";
+  $("unlike").textContent = alike.length < compared.length ? `Studies with another metric than ${first.metric} appear only in the table.` : "";
   const drawn = alike.filter((one) => one.best_so_far.length), points = drawn.flatMap((one) => one.best_so_far);
   $("comparison").setAttribute("aria-label", `Best so far against epochs spent: ${drawn.map((one) => `${one.study} ${number(one.best && one.best.score)}`).join(", ") || "no study has a result"}`);
   sideBySide();

@@ -72,7 +72,7 @@ export function curves(leader) {
   if (many) {
     const rest = all.filter((trial) => trial.state !== "running");
     bands(pen, rest, end, x, y);
-    $("bands-legend").textContent = `bands: the middle 50 % and 90 % of the ${rest.length} trials that run no more, at each epoch that they reached`;
+    $("bands-legend").textContent = `bands: the middle 50 % and 90 % of the ${rest.length} ended trials, at each epoch that they reached`;
   }
   lines(pen, single, leader, x, y);
   if (strip) stoppedAt(pen, left, { from: width - strip, width: strip - 12, y, bottom: height - 36, low, high });
@@ -112,7 +112,7 @@ function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
 
 function describe(all, leader) {
   const best = leader ? `; the best is trial ${leader.id} with ${number(worth(leader))}` : "";
-  $("curves").setAttribute("aria-label", `Learning curves of ${all.length} trials${best}. The table below has their values.`);
+  $("curves").setAttribute("aria-label", `Learning curves of ${all.length} trials${best}. The table below contains their values.`);
 }
 
 // What is drawn singly where there are many: the running, the best, the chosen one.

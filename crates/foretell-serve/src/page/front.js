@@ -42,9 +42,9 @@ export function front() {
 
 function frontInWords(all) {
   const { trials, safe } = state.front, stopped = all.filter(({ kind }) => kind === "stopped").length, names = objectives().map(({ name }) => name).join(", ");
-  return `${trials.length === 1 ? "One trial is" : `${whole(trials.length)} trials are`} on the front of ${names}: no other is better than, or equal to, them in everything.` +
-    (stopped ? ` ${whole(stopped)} were stopped, and stand hollow at their forecasts with the central 90 %; ${(100 * safe).toFixed(1)} % of the front is thought safe.` : "") +
-    " The other picture is the hypervolume: the share of the space of all finished trials' values that the front dominates; a dot is a trial that was on the front when it ended.";
+  return `${trials.length === 1 ? "One trial is" : `${whole(trials.length)} trials are`} on the front of ${names}: no other trial is at least as good in all objectives.` +
+    (stopped ? ` ${whole(stopped)} were stopped, and appear hollow at their forecasts with 90 % intervals. Expected coverage: ${(100 * safe).toFixed(1)} % of the front.` : "") +
+    " The other plot shows the hypervolume, the fraction of the space of all completed trials' values that the front dominates. Each dot is a trial that was on the front when it ended.";
 }
 
 // The axes can be chosen where there are more than two objectives.

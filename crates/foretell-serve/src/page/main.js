@@ -102,7 +102,7 @@ function follow() {
     if ($("live").textContent === "live") say(going());
     soon();
   };
-  own.addEventListener("trouble", (event) => say(JSON.parse(event.data).error + "; this page shows what was read before"));
+  own.addEventListener("trouble", (event) => say(JSON.parse(event.data).error + ". This page shows the records read before"));
   own.addEventListener("mended", () => say(going()));
 }
 
@@ -117,7 +117,7 @@ async function begin() {
   if (!reply || !reply.ok) { $("live").textContent = reply ? (await reply.json()).error : "the server does not answer"; return; }
   const there = await reply.json();
   studies = there.studies;
-  if (!studies.length) { $("live").textContent = "no study here yet; this page looks again every five seconds"; setTimeout(begin, 5000); return; }
+  if (!studies.length) { $("live").textContent = "there are no studies yet; this page checks again every five seconds"; setTimeout(begin, 5000); return; }
   $("study").replaceChildren(...studies.map((name) => new Option(name, name)));
   $("chooser").hidden = studies.length < 2;
   $("study").onchange = () => { open($("study").value); remember(true); };

@@ -33,7 +33,7 @@ export function parallel(leader) {
   axes.forEach((axis, i) => { axis.x = x(i); });
   Object.assign(parallels, { axes, trials: seen, y });
   $("threads").textContent = (trials.length < all.length ? `the ${Math.floor(THREADS / 2)} best and ${trials.length - Math.floor(THREADS / 2)} of the other ${all.length - Math.floor(THREADS / 2)} trials; ` : "") +
-    "drag along an axis to look at a part of the trials, click on the axis to take that back";
+    "drag along an axis to select trials, and click on the axis to undo";
   if (seen.length < trials.length) { pen.strokeStyle = colour("line"); pen.globalAlpha = 0.6; thread(pen, trials.filter((trial) => !inSight(trial))); }
   pen.globalAlpha = Math.max(0.25, Math.min(0.85, 150 / seen.length)); pen.lineWidth = 1.1;
   for (const group of byShade(seen)) { pen.strokeStyle = group.shade; thread(pen, group.trials); }
@@ -182,9 +182,9 @@ export function importance(found) {
   if ($("importance").hidden) return;
   const enough = found.parameters.length > 0, explained = found.explained === null ? null : Math.max(0, Math.round(100 * found.explained));
   $("importance-note").textContent = !enough
-    ? `Which parameters matter is shown from ${found.needed} trials with a result on; there are ${found.trials}.`
-    : `From ${found.trials} trials${found.used < found.trials ? `, ${found.used} of them, evenly from the worst to the best` : ""}. A Gaussian process over the configurations ` +
-      (explained === null ? "was fitted." : `explains ${explained} % of the differences between trials that it did not see` + (explained < 30 ? ": too little to trust this order." : "."));
+    ? `Parameter importance needs ${found.needed} completed or stopped trials (${found.trials} so far).`
+    : `Based on ${found.trials} trials${found.used < found.trials ? `, ${found.used} of them, evenly from the worst to the best` : ""}. A Gaussian process over the configurations ` +
+      (explained === null ? "was fitted." : `explains ${explained} % of the differences between unseen trials` + (explained < 30 ? ": too little to trust this order." : "."));
   $("importance-bars").replaceChildren(...found.parameters.map(({ name, share }) => {
     const row = document.createElement("li"), label = document.createElement("span"), bar = document.createElement("span"), value = document.createElement("span");
     const percent = Math.round(100 * Math.min(1, share));

@@ -33,7 +33,7 @@ export function slices() {
     return figure;
   }));
   shownSlices.forEach((slice, i) => { findable("slice-" + i); oneSlice("slice-" + i, slice); });
-  $("slices-note").textContent = `The line is the result expected where the other parameters are as trial ${known.through} has them, the best so far; the band holds it with 90 %. Dots are all trials: hollow ones were stopped and stand at their forecasts.`;
+  $("slices-note").textContent = `The line shows the expected score if the other parameters are those of trial ${known.through}, the best so far. The band is its 90 % interval. Dots are trials; hollow ones were stopped, and appear at their forecasts.`;
 }
 
 function oneSlice(id, { name, values, means, sds }) {
@@ -58,7 +58,7 @@ function oneSlice(id, { name, values, means, sds }) {
     pen.fill(); pen.globalAlpha = 1; pen.beginPath(); values.forEach((value, i) => pen.lineTo(x(value), y(means[i]))); pen.stroke();
   }
   const best = means.reduce((found, mean, i) => better(mean, means[found]) ? i : found, 0);
-  $(id).setAttribute("aria-label", `Results along ${name}: the best expected is ${uncertain(means[best], sds[best])} at ${shown(values[best])}`);
+  $(id).setAttribute("aria-label", `Scores along ${name}: the best expected score is ${uncertain(means[best], sds[best])} at ${shown(values[best])}`);
 }
 
 // The parameters that a contour can be over: any two; in a file those that it has.
@@ -84,14 +84,14 @@ function chosenContour() {
 export function contour() {
   if ($("contours").hidden || !inView("contours")) return;
   const found = chosenContour(), same = $("contour-x").value === $("contour-y").value;
-  $("contours-note").textContent = same ? "Choose two different parameters." : found ? "" : askedFor && askedFor === answered ? "One of the two does not apply to the best trial, or the file has no contour over them." : "…";
+  $("contours-note").textContent = same ? "Choose two different parameters." : found ? "" : askedFor && askedFor === answered ? "One of the two does not apply to the best trial, or this file contains no contour of them." : "…";
   for (const id of ["contour", "contour-spread"]) { canvas(id); dotted.set(id, []); }
   if (!found) { if (!same) askContour(); return; }
   const sds = found.sds.flat(), least = Math.min(...sds), most = Math.max(...sds);
   plane("contour", found, (mean) => shades()[toned(mean)], found.means, true);
   plane("contour-spread", found, (sd) => colour("running") + Math.round(20 + 200 * (most > least ? (sd - least) / (most - least) : 0)).toString(16).padStart(2, "0"), found.sds, false);
-  $("contours-note").textContent = `Left the result expected, where the other parameters are as trial ${known.through} has them; right its standard deviation, from ${number(least)} to ${number(most)}: the bluer, the less is known. Dots are all trials.`;
-  $("contour").setAttribute("aria-label", `The result expected over ${found.x} and ${found.y}, from ${number(Math.min(...found.means.flat()))} to ${number(Math.max(...found.means.flat()))}`);
+  $("contours-note").textContent = `Left: the expected score if the other parameters are those of trial ${known.through}. Right: its standard deviation, from ${number(least)} to ${number(most)}; bluer areas are less certain. Dots are trials.`;
+  $("contour").setAttribute("aria-label", `The expected score over ${found.x} and ${found.y}, from ${number(Math.min(...found.means.flat()))} to ${number(Math.max(...found.means.flat()))}`);
   $("contour-spread").setAttribute("aria-label", `Its standard deviation over ${found.x} and ${found.y}, from ${number(least)} to ${number(most)}`);
 }
 

@@ -41,7 +41,7 @@ export function why() {
   $("failure").hidden = !more; $("failure").textContent = more;
   pairs($("settings-of"), Object.entries(trial.configuration).filter(([, value]) => value !== null));
   const { value, sd, how } = outcome(trial);
-  pairs($("metrics-of"), [[metric(), number(worth(trial))], ...(how === "forecast" ? [["forecast of its end", uncertain(value, sd)]] : []), ...Object.entries(trial.metrics), ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`]]);
+  pairs($("metrics-of"), [[metric(), number(worth(trial))], ...(how === "forecast" ? [["forecast", uncertain(value, sd)]] : []), ...Object.entries(trial.metrics), ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`]]);
   hand(trial); decisions(trial); details(trial);
 }
 
@@ -96,7 +96,7 @@ function showDetails() {
   const { found } = detailed, series = Object.entries(found ? found.metrics : {}).filter(([, { steps }]) => steps.length > 1);
   $("command-of").hidden = $("copy-command").hidden = !(found && found.command);
   $("command").textContent = found && found.command ? found.command : "";
-  $("copied").textContent = found && found.worker ? `runs at ${found.worker.name}` : "";
+  $("copied").textContent = found && found.worker ? `runs on ${found.worker.name}` : "";
   $("metrics-curves").hidden = !series.length;
   $("metrics-curves").replaceChildren(...series.map(([name], i) => { const box = element("div", null, { class: "canvas" }); box.append(element("canvas", null, { id: "metric-" + i, class: "metric", role: "img", "aria-label": `${name} by epoch` })); return box; }));
   series.forEach(([name, { steps, values }], i) => metricCurve("metric-" + i, name, steps, values));
@@ -129,7 +129,7 @@ function hand(trial) {
   $("stop").hidden = $("keep").hidden = sure;
   $("sure").hidden = !sure;
   $("keep").disabled = trial.kept;
-  $("keep").textContent = trial.kept ? "Kept by hand" : "Keep it";
+  $("keep").textContent = trial.kept ? "Kept manually" : "Keep it";
   $("sure-text").textContent = `Stop trial ${trial.id} for good?`;
   $("ordered").textContent = trial.ordered;
 }
@@ -142,9 +142,9 @@ export async function order(what) {
   try {
     const reply = await fetch(address(`/api/studies/${encodeURIComponent(study)}/trials/${trial.id}/${what}`), { method: "POST" });
     const text = await reply.json();
-    trial.ordered = reply.ok ? (reply.status === 202 ? "ordered; recorded within a second while the study runs" : "") : text.error;
+    trial.ordered = reply.ok ? (reply.status === 202 ? "requested; recorded within a second while the study runs" : "") : text.error;
   } catch {
-    trial.ordered = "the server does not answer; nothing was ordered";
+    trial.ordered = "the server does not answer, so nothing was changed";
   }
   why();
 }

@@ -351,7 +351,7 @@ const tests = {
     await key("Escape"); assert.equal(await active(), "stop");
     await key("Enter"); await key("Shift+Tab"); assert.equal(await active(), "yes");
     await key("Enter");
-    await until("it is stopped", async () => /stopped by hand/.test(await page.textContent("#why-title")));
+    await until("it is stopped", async () => /stopped manually/.test(await page.textContent("#why-title")));
     await page.click('[data-trial="1"]'); await page.focus("#keep"); await key("Enter");
     await until("it is kept", async () => /kept/.test(await page.textContent("#why-title")));
     assert.equal((await call(server.url, "GET", "/api/studies/hand/trials/2/should_stop")).stop, true);
@@ -372,7 +372,7 @@ const tests = {
     const url = await until("the search serves", () => said.match(/live in the browser: (\S+)/)?.[1] ?? (search.exitCode !== null && assert.fail(said)));
     const page = await opened(url, { records: 5 });
     await page.click('[data-trial="0"]'); await page.click("#stop"); await page.click("#yes");
-    await until("trial 0 is stopped", async () => /Trial 0: stopped by hand/.test(await page.textContent("#why-title")));
+    await until("trial 0 is stopped", async () => /Trial 0: stopped manually/.test(await page.textContent("#why-title")));
     await until("its worker has the next trial", () => page.evaluate(() => state.trials.get(2)?.steps.length > 0));
     await page.click('[data-trial="2"]');
     await until("what it prints is shown", async () => /val_acc=0\.\d+/.test(await page.textContent("#output")));
