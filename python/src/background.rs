@@ -46,7 +46,7 @@ pub(crate) fn run<T: Send + 'static>(
             Ok(result) => return Ok(result),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
-                let text = "a calculation panicked; its message is on standard error: please report it";
+                let text = "a calculation panicked. Its message is on standard error; please report it";
                 return Err(pyo3::exceptions::PyRuntimeError::new_err(text));
             }
         }

@@ -18,7 +18,7 @@ pub(crate) fn direction(text: &str) -> PyResult<Direction> {
     match text {
         "maximize" | "max" => Ok(Direction::Maximize),
         "minimize" | "min" => Ok(Direction::Minimize),
-        _ => Err(invalid(format!("direction {text:?}: give 'maximize' or 'minimize'"))),
+        _ => Err(invalid(format!("direction {text:?} is unknown. Give 'maximize' or 'minimize'"))),
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn curve(values: &[f64], steps: Option<&[f64]>, direction: Direction)
         None => Ok(Curve::of_epochs(values, direction)),
         Some(steps) => {
             if let Some(step) = steps.iter().find(|step| **step < 0.0) {
-                return Err(invalid(format!("step {step} is negative; steps count from 0 or 1")));
+                return Err(invalid(format!("step {step} is negative. Count steps from 0 or 1")));
             }
             Curve::new(steps, values, direction).map_err(invalid)
         }
@@ -57,7 +57,10 @@ pub(crate) fn configuration(given: Option<&Bound<'_, PyDict>>) -> PyResult<Confi
     let Some(given) = given else { return Ok(configuration) };
     for (name, value) in given.iter() {
         let name: String = name.extract().map_err(|_| {
-            PyTypeError::new_err(format!("a configuration's names are texts, not {}", described(&name)))
+            PyTypeError::new_err(format!(
+                "the names in a configuration must be strings, not {}",
+                described(&name)
+            ))
         })?;
         let value = self::value(&name, &value)?;
         configuration.insert(name, value);
@@ -86,7 +89,7 @@ fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(number_or_missing(given.call_method0("__float__")?.extract()?));
     }
     Err(PyTypeError::new_err(format!(
-        "configuration value `{name}` is {}; give a number, a text or None",
+        "configuration value `{name}` is {}. Give a number, a string or None",
         described(given)
     )))
 }

@@ -98,7 +98,7 @@ impl Forecast {
     fn prob_beats(&self, value: Option<f64>) -> PyResult<f64> {
         let score = match value {
             Some(value) if !value.is_finite() => {
-                return Err(invalid(format!("prob_beats({value}): give a finite value of the metric")));
+                return Err(invalid(format!("prob_beats({value}): the value must be finite")));
             }
             Some(value) => self.forecaster.history().score(value),
             None => self.best.unwrap_or(f64::NEG_INFINITY),
@@ -140,7 +140,7 @@ impl Forecast {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "a Forecast cannot be pickled, since it belongs to its forecaster; send the Forecaster and the curve, or the numbers",
+            "a Forecast cannot be pickled, since it belongs to its forecaster. Send the Forecaster and the curve, or the numbers",
         ))
     }
 }
@@ -214,7 +214,7 @@ impl Decision {
 
     pub(crate) fn undecided(first: Option<(Forecast, f64)>, incumbent: Option<f64>) -> Self {
         match first {
-            None => Self::without_forecast("nothing observed yet"),
+            None => Self::without_forecast("nothing is observed yet"),
             Some((forecast, probability)) => {
                 let incumbent = incumbent.map(|score| forecast.forecaster.history().value(score));
                 Self::go_on("awaits confirmation", forecast, probability, incumbent)
@@ -223,7 +223,7 @@ impl Decision {
     }
 
     pub(crate) fn go_on(text: &str, forecast: Forecast, probability: f64, incumbent: Option<f64>) -> Self {
-        let text = if incumbent.is_none() { "too few finished runs to compare with" } else { text };
+        let text = if incumbent.is_none() { "too few completed runs to compare with" } else { text };
         let reason = reason(text, &forecast, probability, incumbent);
         Self { stop: false, probability, incumbent, reason, forecast: Some(forecast) }
     }

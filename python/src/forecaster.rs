@@ -74,7 +74,7 @@ impl Forecaster {
         let best = StopCriterion::default().incumbent(finals);
         if best.is_none() {
             return Err(invalid(
-                "no run is finished: nothing to learn from or to beat; choose an earlier target",
+                "no run reaches the target, so there is nothing to learn from or to beat. Choose an earlier target",
             ));
         }
         let held = Mutex::new(Held { core: Arc::new(core), usage: Use::new() });
@@ -116,7 +116,10 @@ impl Forecaster {
         let (core, usage) = self.held();
         let points = core.history().grid().len();
         if !(1..points).contains(&tau) {
-            return Err(invalid(format!("{tau} points: the model's curves have 1 to {} points", points - 1)));
+            return Err(invalid(format!(
+                "{tau} points: curves for this model have 1 to {} points",
+                points - 1
+            )));
         }
         let working = usage.begin();
         background::run(py, move || {
@@ -233,16 +236,16 @@ impl Forecaster {
     fn check(&self, curve: &Curve) -> PyResult<()> {
         match self.core().history().standing(curve) {
             Standing::Late { first } => Err(invalid(format!(
-                "the curve begins at step {first}, after step {}, which is forecast",
+                "the curve starts at step {first}, after step {}, which is forecast",
                 self.target()
             ))),
             Standing::NoLogarithm { step, value } => Err(invalid(format!(
-                "{value} at step {step} has no logarithm: fit the forecaster with scale='linear'"
+                "{value} at step {step} has no logarithm. Fit the forecaster with scale='linear'"
             ))),
             Standing::OutOfBounds { step, value } => {
                 let (low, high) = self.core().history().bounds();
                 Err(invalid(format!(
-                    "{value} at step {step} is not between {low} and {high}, as all finished runs are: another unit?"
+                    "{value} at step {step} is not between {low} and {high}, unlike in all completed runs. Check its unit"
                 )))
             }
             Standing::Diverged { at } if self.core().history().run_score() == RunScore::Last => Err(invalid(
@@ -282,6 +285,6 @@ fn scale(text: &str) -> PyResult<Scale> {
     match text {
         "linear" => Ok(Scale::Linear),
         "log" => Ok(Scale::Log),
-        _ => Err(invalid(format!("scale {text:?}: give 'linear' or 'log'"))),
+        _ => Err(invalid(format!("scale {text:?} is unknown. Give 'linear' or 'log'"))),
     }
 }

@@ -195,7 +195,7 @@ fn check_names(names: &[String]) -> PyResult<()> {
     for name in names {
         if of_studies.get(name).is_none() {
             let known = Core::SETTINGS.join(", ");
-            return Err(PyTypeError::new_err(format!("unknown setting {name:?}; known are {known}")));
+            return Err(PyTypeError::new_err(format!("unknown setting {name:?}. Choose one of {known}")));
         }
         if !Core::SETTINGS.contains(&name.as_str())
             && let Some(reason) = Core::unused(name, &StudyRequest::default())

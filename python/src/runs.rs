@@ -65,7 +65,7 @@ impl Runs {
         let format = match text("format")? {
             Some(name) => Some(Format::named(&name).ok_or_else(|| {
                 let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-                invalid(format!("format {name:?}: unknown tool; use one of {}", names.join(", ")))
+                invalid(format!("format {name:?}: unknown tool. Use one of {}", names.join(", ")))
             })?),
             None => None,
         };
@@ -99,7 +99,7 @@ impl Runs {
             if set.metric.direction != first.metric.direction {
                 let (other, one) = (&set.metric.name, &first.metric.name);
                 return Err(invalid(format!(
-                    "`{one}` is to {}, and `{other}` to {}: give metric= the name of one that all have",
+                    "the directions differ: `{one}` is to {}, but `{other}` to {}. Choose a common metric with metric=",
                     direction_name(first.metric.direction),
                     direction_name(set.metric.direction)
                 )));

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long a training takes nobody else can know.
-const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a whole training, such as epochs=20; \
-     epochs=1 where the objective only returns a value";
+const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a complete training, for example epochs=20. \
+     Use epochs=1 if the objective only returns a value";
 
 type AnyHost = Hosted<AnyStore>;
 
@@ -165,7 +165,7 @@ impl Study {
 
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "a study cannot be pickled, since one process owns its log; ask, report and tell in that process",
+            "a study cannot be pickled, since one process owns its log. Call ask, report and tell in that process",
         ))
     }
 }
@@ -183,7 +183,7 @@ impl Study {
         }
         let (owner, this) = (self.usage.process(), std::process::id());
         Err(PyRuntimeError::new_err(format!(
-            "process {owner} opened this study, and process {this} is a fork of it: ask, report and tell in the process that opened it"
+            "process {owner} opened this study, and process {this} is a fork of it. Call ask, report and tell in the process that opened it"
         )))
     }
 
@@ -211,9 +211,11 @@ pub(crate) fn request_of(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
         let name: String = name.extract()?;
         fields.insert(name.clone(), json_of(&name, &value)?);
     }
-    StudyRequest::from_fields(&fields).map_err(|refusal| match refusal.reason.strip_prefix("unknown; ") {
-        Some(known) => PyTypeError::new_err(format!("unknown setting {:?}; {known}", refusal.field)),
-        None => invalid(refusal),
+    StudyRequest::from_fields(&fields).map_err(|refusal| {
+        match refusal.reason.strip_prefix("unknown field. ") {
+            Some(known) => PyTypeError::new_err(format!("unknown setting {:?}. {known}", refusal.field)),
+            None => invalid(refusal),
+        }
     })
 }
 
@@ -226,10 +228,8 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     options.set_item("allow_nan", false)?;
     let shown = || given.repr().map_or_else(|_| "this value".to_owned(), |text| text.to_string());
     let text = py.import("json")?.call_method("dumps", (given,), Some(&options)).map_err(|error| {
-        let text = format!(
-            "{name}: {} is no number, text, list or dict of these, or has a number that is not finite",
-            shown()
-        );
+        let text =
+            format!("{name}: {} is not a finite number, a string, or a list or dict of these", shown());
         let refused =
             if error.is_instance_of::<PyValueError>(py) { invalid(text) } else { PyTypeError::new_err(text) };
         refused.set_cause(py, Some(error));
@@ -243,11 +243,11 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
 fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
     match folder {
         Some(folder) if refusal.differs => invalid(format!(
-            "{}: there is another study in this folder; name another folder, or only this one to go on with that study ({refusal})",
+            "{}: this folder contains another study ({refusal}). Choose another folder, or give only this folder to continue that study",
             folder.display()
         )),
         _ if refusal.field == "space" && refusal.reason.contains("needs a search space") => invalid(
-            "a new study needs a space, such as Study({'lr': foretell.log(1e-4, 1)}, metric='val_acc', epochs=20)",
+            "a new study needs a space, for example Study({'lr': foretell.log(1e-4, 1)}, metric='val_acc', epochs=20)",
         ),
         _ if refusal.field == "direction" => invalid(
             refusal.reason.replace("Set maximize or minimize", "Give direction='maximize' or 'minimize'"),

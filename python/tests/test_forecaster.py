@@ -220,7 +220,7 @@ def test_a_hundred_thousand_forecasts_leak_nothing(forecaster):
 
 
 BAD_RUNS = [
-    (dict(runs=[["a", "b"]]), TypeError, "run 0: give a list or array of numbers, not of text"),
+    (dict(runs=[["a", "b"]]), TypeError, "run 0: give a list or array of numbers, instead of text"),
     (dict(runs=[[1, 2], [3, [4]]]), ValueError, "run 1: "),
     (dict(runs=np.zeros((2, 3, 4))), ValueError, "shape (2, 3, 4)"),
     (dict(runs=np.zeros(3)), ValueError, "shape (3,)"),
@@ -231,15 +231,15 @@ BAD_RUNS = [
     (dict(runs=np.array([[object()]], dtype=object)), TypeError, "object objects"),
     (dict(runs=[[0.1, 0.2]], configs=[]), ValueError, "1 runs but 0 configurations"),
     (dict(runs=[[0.1, 0.2]], configs=[{"lr": [1]}]), TypeError, "configuration value `lr` is of type list"),
-    (dict(runs=[[0.1, 0.2]], configs=[{1: 2}]), TypeError, "names are texts"),
+    (dict(runs=[[0.1, 0.2]], configs=[{1: 2}]), TypeError, "must be strings"),
     (dict(runs=[[0.1, 0.2]], steps=[-1, 2]), ValueError, "step -1 is negative"),
     (dict(runs=[[0.1, 0.2]], steps=[2, 1]), ValueError, "must be finite and increase"),
     (dict(runs=[[0.1, 0.2]], steps=[1]), ValueError, "steps (1) and values (2) differ"),
-    (dict(runs=[[0.1, 0.2]], direction="up"), ValueError, "give 'maximize' or 'minimize'"),
-    (dict(runs=[[0.1, 0.2]], direction=None), ValueError, "give direction="),
+    (dict(runs=[[0.1, 0.2]], direction="up"), ValueError, "Give 'maximize' or 'minimize'"),
+    (dict(runs=[[0.1, 0.2]], direction=None), ValueError, "Give direction="),
     (dict(runs=[[0.1, 0.2]], predictor="magic"), ValueError, "unknown predictor `magic`"),
     (dict(runs=[[0.1, 0.2]], target=9), ValueError, "no run reaches step 9"),
-    (dict(runs=[[0.1, 0.2]], scale="cubic"), ValueError, "give 'linear' or 'log'"),
+    (dict(runs=[[0.1, 0.2]], scale="cubic"), ValueError, "Give 'linear' or 'log'"),
     (dict(runs=[[0.1, 0.2]], score="worst"), ValueError, "Choose last, best"),
     (dict(runs=[[0.1, 0.2]], colour="red"), TypeError, "unknown option 'colour'"),
     (dict(runs=[[0.1, 0.2]], id="run"), TypeError, "these runs are lists"),

@@ -48,9 +48,9 @@ def test_a_study_of_optuna_and_its_trials():
         assert runs.state()["columns"]["log_columns"] == ["lr"]
     assert len(Judge("maximize", history=study)) == 12
     assert Forecaster.fit(study).best == pytest.approx(study.best_value)
-    with pytest.raises(ValueError, match="give direction="):
+    with pytest.raises(ValueError, match="Give direction="):
         collect(study.trials)
-    with pytest.raises(ValueError, match="is complete and has reported values"):
+    with pytest.raises(ValueError, match="is complete with reported values"):
         collect(study.trials[:3], direction="maximize")
 
 
@@ -76,9 +76,9 @@ def test_results_of_ray():
     runs = collect(results, metric="val_acc")
     assert len(runs) == 12 and runs.state()["records"][0][1] == {"lr": RATES[0], "net.layers": 2}
     assert collect(results, metric="loss").direction == "minimize"
-    with pytest.raises(ValueError, match="give metric=: Ray's results have loss, training_iteration, val_acc"):
+    with pytest.raises(ValueError, match="metric= is missing. Ray's results contain loss, training_iteration, val_acc"):
         collect(results)
-    with pytest.raises(ValueError, match="none of Ray's 12 results has reported 'f1'"):
+    with pytest.raises(ValueError, match="none of Ray's 12 results reports 'f1'"):
         collect(results, metric="f1", direction="maximize")
 
 
@@ -94,7 +94,7 @@ def test_files_folders_and_globs(tmp_path):
     (tmp_path / "more").mkdir()
     lines(tmp_path / "more" / "a.jsonl", [0.5, 0.6])
     assert len(collect(str(tmp_path / "**" / "a.jsonl"))) == 8
-    with pytest.raises(ValueError, match="no file or folder is named so"):
+    with pytest.raises(ValueError, match="there is no such file or folder"):
         collect(str(tmp_path / "*.parquet"))
     polars = pytest.importorskip("polars")
     wide = {"run": [str(n) for n in range(12)], "lr": RATES, "tags": [["a"]] * 12}
@@ -102,7 +102,7 @@ def test_files_folders_and_globs(tmp_path):
     polars.DataFrame(wide).write_parquet(tmp_path / "runs.parquet")
     assert len(collect(tmp_path / "runs.parquet", direction="maximize")) == 12
     lines(tmp_path / "loss.jsonl", RATES[:6], "val_loss")
-    with pytest.raises(ValueError, match="`val_acc` is to maximize, and `val_loss` to minimize: give metric="):
+    with pytest.raises(ValueError, match="`val_acc` is to maximize, but `val_loss` to minimize. Choose a common metric with metric="):
         collect(str(tmp_path / "*.jsonl"))
 
 
@@ -130,7 +130,7 @@ def test_a_history_grows_with_each_run_from_nothing(tmp_path, caplog):
     caplog.set_level("INFO", "foretell")
     path = tmp_path / "new" / "runs.jsonl"
     watches = [trained(path, rate, seed) for seed, rate in enumerate([0.02, 0.01, 0.03, 0.9, 0.0002, 0.5])]
-    assert "has 0 finished runs; the first 3 train to their end" in caplog.text
+    assert "contains 0 completed runs; the first 3 runs are not stopped" in caplog.text
     written = [json.loads(line) for line in path.read_text().splitlines()]
     assert [one["ended"] == "pruned" for one in written] == [watch.stopped for watch in watches]
     assert [watch.stopped for watch in watches[:3]] == [False] * 3 and sum(watch.stopped for watch in watches) >= 2

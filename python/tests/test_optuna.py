@@ -299,7 +299,7 @@ def test_a_forecast_that_cannot_be_made_is_said_once(caplog):
         return value
 
     study.optimize(objective, n_trials=6)
-    assert len([line for line in caplog.messages if line.startswith("no forecast, and nothing is stopped")]) == 1
+    assert len([line for line in caplog.messages if line.startswith("there is no forecast, so nothing is stopped")]) == 1
 
 
 def test_it_pickles_and_wrong_settings_are_refused_at_once():

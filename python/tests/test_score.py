@@ -155,7 +155,7 @@ def test_what_the_tool_knows_itself_is_refused_with_the_place():
         ForetellPruner(direction="minimize")
     with pytest.raises(TypeError, match="burn_in=5: it is called n_startup_trials here"):
         ForetellPruner(burn_in=5)
-    with pytest.raises(TypeError, match="unknown setting \"foo\"; known are .*score"):
+    with pytest.raises(TypeError, match="unknown setting \"foo\". Choose one of .*score"):
         ForetellPruner(foo=1)
 
 

@@ -102,7 +102,7 @@ def test_bad_input(tmp_path):
     for call, kind, words in [
         (lambda: Study(), ValueError, "a new study needs the number of epochs"),
         (lambda: Study({"lr": "cubic:1:2"}, metric="acc", epochs=2), ValueError, "unknown kind `cubic:1:2`"),
-        (lambda: Study({"lr": "float:1:2"}, metric="thing", epochs=2), ValueError, "give direction="),
+        (lambda: Study({"lr": "float:1:2"}, metric="thing", epochs=2), ValueError, "Give direction="),
         (lambda: Study(SPACE, metric="acc", epochs=2, trials=-1), ValueError, "trials: "),
         (lambda: Study(SPACE, metric="acc", epochs=2, burn_in=99), ValueError, "burn-in of 99"),
         (lambda: Study(SPACE, metric="acc", epochs=2, colour=1), TypeError, 'unknown setting "colour"'),
@@ -120,7 +120,7 @@ def test_bad_input(tmp_path):
 
 def test_another_study_in_the_folder_is_refused(tmp_path):
     Study(SPACE, folder=tmp_path, epochs=20, metric="val_acc", trials=4, burn_in=3)
-    with pytest.raises(ValueError, match="there is another study in this folder"):
+    with pytest.raises(ValueError, match="this folder contains another study"):
         Study({"other": "int:1:3"}, folder=tmp_path, epochs=20, metric="val_acc", trials=4, burn_in=3)
     assert repr(Study(SPACE, folder=tmp_path, epochs=20, metric="val_acc", trials=6, burn_in=3)).endswith("best none yet)")
 

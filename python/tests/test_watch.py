@@ -63,7 +63,7 @@ def test_a_second_loop_is_another_run(recorded):
 
 def test_a_history_that_is_too_short_is_said_at_once(recorded, caplog):
     foretell.watch(range(20), history=old(recorded)[:2], direction="maximize")
-    assert "history has 2 finished runs" in caplog.text
+    assert "history contains 2 completed runs" in caplog.text
 
 
 def test_a_run_that_gave_up_keeps_its_last_value():
@@ -130,9 +130,9 @@ def test_background_decisions_come_later(recorded):
 def test_bad_input(recorded):
     for call, kind, words in [
         (lambda: foretell.watch(range(3)), TypeError, "history= and direction="),
-        (lambda: loop(0.1, history=old(recorded), direction="up"), ValueError, "give 'maximize'"),
+        (lambda: loop(0.1, history=old(recorded), direction="up"), ValueError, "Give 'maximize'"),
         (lambda: loop(0.1, history=old(recorded), direction="maximize", burn_in=0), ValueError, "burn-in"),
-        (lambda: list(foretell.watch(range(3), old(recorded), "maximize")), RuntimeError, "call report() once"),
+        (lambda: list(foretell.watch(range(3), old(recorded), "maximize")), RuntimeError, "Call report() once"),
     ]:
         with pytest.raises(kind) as error:
             call()

@@ -56,7 +56,7 @@ def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Ma
     trials: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else runs.trials
     if not isinstance(runs, (list, tuple)):
         if len(runs.directions) > 1:
-            raise ValueError("the Optuna study has several objectives; give the trials with one value a step as lists")
+            raise ValueError("the Optuna study has several objectives. Give the trials as lists with one value per step")
         direction = direction or runs.directions[0].name.lower()
         metric = metric or (runs.metric_names or [None])[0]
     records, logarithmic, silent = [], set(options.get("log_columns") or ()), 0
@@ -71,7 +71,7 @@ def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Ma
         records.append((str(trial.number), plain(trial.params), steps, [trial.intermediate_values[step] for step in steps]))
     if not records:
         raise ValueError(
-            f"none of the {len(trials)} Optuna trials is complete and has reported values (trial.report); {silent} are complete without any"
+            f"none of the {len(trials)} Optuna trials is complete with reported values (trial.report); {silent} are complete without any"
         )
     return _made(records, metric, direction, {**options, "log_columns": sorted(logarithmic)})
 
@@ -85,7 +85,7 @@ def _of_ray(runs: Any, metric: str | None, direction: str | None, options: Mappi
     found = list(_ray_results(runs))
     if metric is None:
         names = sorted({name for _, frame, _ in found if frame is not None for name in frame.columns})
-        raise ValueError(f"give metric=: Ray's results have {', '.join(names) or 'none'}")
+        raise ValueError(f"metric= is missing. Ray's results contain {', '.join(names) or 'none'}")
     records = []
     for name, frame, config in found:
         if frame is None or metric not in frame or not len(frame):
@@ -98,7 +98,7 @@ def _of_ray(runs: Any, metric: str | None, direction: str | None, options: Mappi
             curve.setdefault(float(step), float(value))
         records.append((name, plain(config), sorted(curve), [curve[step] for step in sorted(curve)]))
     if not records:
-        raise ValueError(f"none of Ray's {len(found)} results has reported {metric!r}")
+        raise ValueError(f"none of Ray's {len(found)} results reports {metric!r}")
     return _made(records, metric, direction, options)
 
 

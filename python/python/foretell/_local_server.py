@@ -30,7 +30,7 @@ _held: dict[Path, IO[str]] = {}
 def address_of(folder: Path) -> str:
     """The address of the server of the study in `folder`, which is started if there is none."""
     if fcntl is None:
-        raise OSError("connect(folder) needs a Unix; start `foretell serve` and give its address")
+        raise OSError("connect(folder) needs a Unix system. Start `foretell serve` and give its address")
     folder.mkdir(parents=True, exist_ok=True)
     if folder not in _held:
         _held[folder] = open(folder / _USERS, "a")  # noqa: SIM115
@@ -71,7 +71,7 @@ def _started(folder: Path) -> str:
         if (address := _running(folder)) is not None:
             return address
         time.sleep(0.05)
-    raise ConnectionError(f"{folder}: its server did not start: {(folder / 'server.log').read_text().strip() or 'it says nothing'}")
+    raise ConnectionError(f"{folder}: its server did not start: {(folder / 'server.log').read_text().strip() or 'it printed nothing'}")
 
 
 def _serve(folder: Path) -> None:

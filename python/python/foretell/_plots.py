@@ -21,7 +21,7 @@ def draw(view: dict[str, Any], kind: str) -> Any:
     """The figure of that kind."""
     kinds = {"curves": _curves, "history": _history, "parameters": _parameters}
     if kind not in kinds:
-        raise ValueError(f"plot kind {kind!r}: give one of {', '.join(kinds)}")
+        raise ValueError(f"plot kind {kind!r} is unknown. Give one of {', '.join(kinds)}")
     try:
         import matplotlib.pyplot as plt
     except ImportError:

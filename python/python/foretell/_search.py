@@ -153,12 +153,12 @@ class Trial:
         if step is None:
             return max(self._step, self._trained if not self.reports else 0) + 1
         if isinstance(step, bool) or not math.isfinite(step) or step != int(step) or step < 0:
-            raise ValueError(f"step {step!r}: steps are whole numbers from 0 or 1 on")
+            raise ValueError(f"step {step!r}: steps must be whole numbers from 0 or 1")
         if not self.reports:
             self._from_zero = self._study._counts_from_zero(int(step), self._trained)
         epoch = int(step) + self._from_zero
         if epoch < max(self._step, 1):
-            raise ValueError(f"step {step!r} after step {self._step - self._from_zero}: the steps of a trial grow")
+            raise ValueError(f"step {step!r} after step {self._step - self._from_zero}: steps must increase")
         return epoch
 
     def _begin(self) -> None:
@@ -268,7 +268,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r}: report a number; nan says that the training diverged") from None
+        raise TypeError(f"{name}={value!r}: report a number, or nan if the training diverged") from None
 
 
 class Search:
@@ -305,7 +305,7 @@ class Search:
 
     def _join(self, trial: Trial, name: str, parameter: Parameter) -> Any:
         """The value of a parameter that is not in the space, for this trial."""
-        raise KeyError(f"the study has no parameter {name!r}: it has {', '.join(trial.config) or 'none'}")
+        raise KeyError(f"the study has no parameter {name!r}. Its parameters are {', '.join(trial.config) or 'none'}")
 
     def _begin(self, trial: int) -> None:
         """A paused trial starts again from epoch 1."""
@@ -426,11 +426,11 @@ class Search:
             Show a progress bar in the terminal or notebook; requires `tqdm`.
         """
         if n_trials is not None and n_trials < 1:
-            raise ValueError(f"n_trials={n_trials!r} is too small; the least is 1, and None does all")
+            raise ValueError(f"n_trials={n_trials!r} is too small. Give at least 1, or None for all trials")
         if n_jobs != -1 and n_jobs < 1:
-            raise ValueError(f"n_jobs={n_jobs!r}: give the number of trainings at a time, or -1 for one per core")
+            raise ValueError(f"n_jobs={n_jobs!r}: give the number of parallel trials, or -1 for one per core")
         if timeout is not None and not timeout >= 0:
-            raise ValueError(f"timeout={timeout!r}: give a number of seconds from 0 on, or None for no limit")
+            raise ValueError(f"timeout={timeout!r}: give a number of seconds of at least 0, or None for no limit")
         jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
         crew = _Crew(self, objective, n_trials, timeout, catch)
         if show_progress_bar:
@@ -481,7 +481,7 @@ class Search:
 
     def __reduce__(self) -> Any:
         if not self.done:
-            raise TypeError("a study that is not done cannot be pickled, since one process owns its log; pickle study.trials, or wait until it is done")
+            raise TypeError("a study that is not done cannot be pickled, since one process owns its log. Pickle study.trials, or wait until it is done")
         return FinishedStudy, (self._view(), self.best)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
@@ -648,7 +648,7 @@ class _Crew:
         if not trial.reports:
             trial.report(_final(value), trial.end, **values)
         elif values:
-            raise TypeError(f"{', '.join(values)}: returned after the trial had reported; report them: trial.report(value, epoch, {next(iter(values))}=…)")
+            raise TypeError(f"{', '.join(values)}: these values were returned after the trial had reported. Report them with trial.report(value, epoch, {next(iter(values))}=…)")
         elif hasattr(value, "__float__") and not isinstance(value, bool):
             # ignore anything else, such as a list of the answers of report
             self.study._returned(trial, float(value))
@@ -657,11 +657,11 @@ class _Crew:
 def _final(value: Any) -> float:
     """The returned value of an objective without reports."""
     if value is None:
-        raise TypeError("the objective reported nothing and returned None; call trial.report(value, epoch) after each epoch, or return a number")
+        raise TypeError("the objective reported nothing and returned None. Call trial.report(value, epoch) after each epoch, or return a number")
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"the objective returned {value!r}; return a number, or a dict with one for each objective") from None
+        raise TypeError(f"the objective returned {value!r}. Return a number, or a dict with one number per objective") from None
 
 
 def why(decision: Mapping[str, Any] | None) -> str:

@@ -65,7 +65,7 @@ class Bar:
 
     def __init__(self, total: int | None, done: int) -> None:
         if importlib.util.find_spec("tqdm") is None:
-            raise ImportError("a progress bar needs tqdm: pip install tqdm, or leave show_progress_bar out")
+            raise ImportError("a progress bar needs tqdm. Run pip install tqdm, or leave show_progress_bar out")
         from tqdm.auto import tqdm
 
         self._bar = tqdm(total=total, initial=done, unit="trial")

@@ -11,7 +11,7 @@ def frame_of(rows: list[dict[str, Any]], kind: str) -> Any:
     if kind == "dicts":
         return rows
     if kind not in ("pandas", "polars"):
-        raise ValueError(f"frame={kind!r}: give 'pandas', 'polars' or 'dicts'")
+        raise ValueError(f"frame={kind!r} is unknown. Give 'pandas', 'polars' or 'dicts'")
     columns: dict[str, None] = {}
     for row in rows:
         columns.update(dict.fromkeys(row))
@@ -23,7 +23,7 @@ def frame_of(rows: list[dict[str, Any]], kind: str) -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("a frame needs pandas: pip install 'foretell[pandas]', or ask for 'polars' or 'dicts'") from None
+        raise ImportError("a frame needs pandas. Run pip install 'foretell[pandas]', or choose 'polars' or 'dicts'") from None
     return pandas.DataFrame(rows, columns=list(columns))
 
 

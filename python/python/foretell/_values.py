@@ -44,5 +44,5 @@ def direction_for(metric: str | None, direction: str | None) -> str:
     if direction is None and metric is not None:
         direction = direction_of(metric)
     if direction is None:
-        raise ValueError("give direction='maximize' or direction='minimize', or the name of a metric that tells")
+        raise ValueError("the direction is unknown. Give direction='maximize' or direction='minimize', or a metric whose name shows it")
     return direction

@@ -155,7 +155,7 @@ class Judge:
         **settings: Unpack[StopSettings],
     ) -> None:
         if min_steps < 1:
-            raise ValueError(f"min_steps={min_steps!r} is too small; the least is 1")
+            raise ValueError(f"min_steps={min_steps!r} is too small. Give at least 1")
         self.direction, self.metric, self.min_steps = direction, metric or "score", min_steps
         self.background, self.shadow = background, shadow
         self._settings = settings
@@ -163,7 +163,7 @@ class Judge:
         if history is not None:
             runs = _learnt(history, direction, metric)
             if runs.direction != direction:
-                raise ValueError(f"history: its metric `{runs.metric}` is to {runs.direction}, this one to {direction}")
+                raise ValueError(f"history: the direction of its metric `{runs.metric}` is {runs.direction}, but the one of this judge is {direction}")
             self._core.learn_from(runs)
 
     def _begin(self, log_columns: Sequence[str]) -> None:
@@ -223,7 +223,7 @@ class Judge:
         """The adapter calls this to log a warning if `history` contains too few runs for any run to be stopped."""
         if len(self) < self.burn_in:
             _log.warning(
-                "history has %d finished runs, and no run is stopped before there are %d: give more runs, or a smaller burn_in=",
+                "history contains %d completed runs, but no run is stopped before there are %d. Give more runs, or a smaller burn_in=",
                 len(self), self.burn_in,
             )  # fmt: skip
 
@@ -267,7 +267,7 @@ class Judge:
         reason = decision["reason"]
         if isinstance(reason, dict) and "no_forecast" in reason and not self._warned:
             self._warned = True
-            _log.warning("no forecast, and nothing is stopped: %s", reason["no_forecast"])
+            _log.warning("there is no forecast, so nothing is stopped: %s", reason["no_forecast"])
         forecast = decision.get("forecast")
         return Judgement(
             stop=decision["action"] == "stop",

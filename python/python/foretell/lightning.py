@@ -80,8 +80,8 @@ class ForetellCallback(Callback, pl.Callback):
         if self.watch.monitor not in trainer.callback_metrics:
             if not trainer.enable_validation:
                 raise ValueError(
-                    f"{self.watch.monitor!r} was not logged, and the trainer runs no validation (limit_val_batches=0, or no validation data): "
-                    f"monitor a metric of the training ({', '.join(sorted(trainer.callback_metrics)) or 'it logs none'}), or validate"
+                    f"{self.watch.monitor!r} was not logged, since the trainer runs no validation (limit_val_batches=0, or no validation data). "
+                    f"Monitor a metric of the training ({', '.join(sorted(trainer.callback_metrics)) or 'it logs none'}), or validate"
                 )
             raise self.watch.missing(trainer.callback_metrics)
         if self._is_new or not self._is_of_validation:

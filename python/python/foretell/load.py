@@ -53,7 +53,7 @@ def load(path: str | os.PathLike[str], kind: FrameKind = "pandas") -> Loaded:
         except ValueError as error:
             if len(folders) == 1:
                 raise
-            _log.warning("passed over: %s", error)
+            _log.warning("ignored: %s", error)
             continue
         rows += [{"study": str(folder), **row} for row in view["rows"]]
         curves += report_rows(view["reports"], study=str(folder))

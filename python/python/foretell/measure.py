@@ -49,7 +49,7 @@ def _measured(command: str, curves: Any, flags: dict[str, Any]) -> Any:
     flags = dict(flags)
     as_frame = flags.pop("frame", "pandas")
     if "format" in flags or "plot" in flags:
-        raise TypeError("format= and plot= are for the command; a frame has the rows")
+        raise TypeError("format= and plot= are for the command only. The frame contains the rows")
     is_path = isinstance(curves, (str, os.PathLike))
     if is_path or (isinstance(curves, list) and curves and all(isinstance(c, (str, os.PathLike)) for c in curves)):
         paths = [curves] if is_path else curves

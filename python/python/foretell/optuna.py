@@ -82,7 +82,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
         **settings: Unpack[ToolSettings],
     ) -> None:
         if n_warmup_steps < 0:
-            raise ValueError(f"n_warmup_steps={n_warmup_steps!r} is negative; the least is 0")
+            raise ValueError(f"n_warmup_steps={n_warmup_steps!r} is negative. Give at least 0")
         self._max_resource, self._n_warmup_steps = max_resource, n_warmup_steps
         self._shadow = shadow
         self._settings: Any = tool_settings(settings, n_startup_trials, _OWN)

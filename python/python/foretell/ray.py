@@ -78,7 +78,7 @@ class ForetellScheduler(FIFOScheduler):
     ) -> None:
         super().__init__()
         if mode not in (None, "max", "min"):
-            raise ValueError(f"mode {mode!r}: give 'max' or 'min'")
+            raise ValueError(f"mode {mode!r} is unknown. Give 'max' or 'min'")
         self._metric, self._mode, self._max_t, self._time_attr = metric, mode, max_t, time_attr
         self._history = history
         self._settings: Any = tool_settings(settings, n_startup_trials, _OWN)
@@ -103,7 +103,7 @@ class ForetellScheduler(FIFOScheduler):
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
         """Ray calls this for each new trial."""
         if not self._metric or not self._mode:
-            raise ValueError("ForetellScheduler needs a metric and a mode: give them here or in TuneConfig")
+            raise ValueError("ForetellScheduler needs a metric and a mode. Give them here or in TuneConfig")
         super().on_trial_add(tune_controller, trial)
         self._restore(trial)
 
@@ -173,7 +173,7 @@ class ForetellScheduler(FIFOScheduler):
             self._curves[trial.trial_id] = (state["steps"], state["values"])
             self._finish(trial, keep=False)
         elif trial.status == Trial.TERMINATED:
-            _log.warning("trial %s ended before the run was restored, and %s is missing in its folder: it teaches nothing", trial.trial_id, _STATE)
+            _log.warning("trial %s ended before the run was restored, and %s is missing in its folder, so forecasts do not learn from it", trial.trial_id, _STATE)
         elif (results := _kept(trial, EXPR_RESULT_FILE)) is not None:
             for line in results.splitlines():
                 self._take(trial, json.loads(line))
@@ -230,7 +230,7 @@ def _keep(trial: Trial, state: dict[str, Any]) -> None:
         with storage.storage_filesystem.open_output_stream(f"{storage.trial_fs_path}/{_STATE}") as file:
             file.write(json.dumps(state).encode())
     except OSError as error:
-        _log.warning("trial %s: a restored run will not know how it ended: %s", trial.trial_id, error)
+        _log.warning("trial %s: a restored run will not contain how it ended: %s", trial.trial_id, error)
 
 
 def _kept(trial: Trial, name: str) -> str | None:

@@ -202,7 +202,7 @@ class _Server:
             except (urllib.error.URLError, ConnectionError, TimeoutError, _Busy) as error:
                 if time.monotonic() + pause > until:
                     reason = getattr(error, "reason", error)
-                    raise ConnectionError(f"{self.address}: {reason}; is `foretell serve` running there?") from None
+                    raise ConnectionError(f"{self.address}: {reason}. Check that `foretell serve` is running there") from None
                 time.sleep(pause)
                 pause = min(2 * pause, 5.0)
 
@@ -233,7 +233,7 @@ def _refusal(error: urllib.error.HTTPError, address: str) -> Exception:
     if error.code in (500, 503):
         return _Busy(text)
     if error.code in (401, 403):
-        return PermissionError(f"{address}: {text}; give token=, or set FORETELL_TOKEN")
+        return PermissionError(f"{address}: {text}. Give token=, or set FORETELL_TOKEN")
     if error.code == 404:
         return LookupError(text)
     if error.code == 409:
@@ -288,7 +288,7 @@ def connect(
     folder = _folder(address)
     if folder is not None:
         if study is not None:
-            raise TypeError(f"study={study!r}: a folder is one study, and is called {folder.name!r}")
+            raise TypeError(f"study={study!r}: a folder contains one study, and this one is called {folder.name!r}")
         address, study = address_of(folder), folder.name
     assert isinstance(address, str)
     parts = urlsplit(address if "://" in address else f"http://{address}")
@@ -298,14 +298,14 @@ def connect(
     known = server.call("GET", "/api/studies", patience=0)["studies"]
     study = study or named or (known[0] if len(known) == 1 else None)
     if study is None:
-        raise LookupError(f"{server.address}: name one of its studies: {', '.join(known) or 'there is none yet'}")
+        raise LookupError(f"{server.address}: the study is not named. Choose one of {', '.join(known) or 'none yet'}")
     given: dict[str, Any] = {"metric": metric, "direction": direction, "epochs": epochs, "trials": trials, **settings}
     if study not in known:
         if space is None:
             there = f"; there are {', '.join(known)}" if known else ""
-            raise LookupError(f"{server.address}: no study is called {study!r}{there}; a new one needs a space")
+            raise LookupError(f"{server.address}: no study is called {study!r}{there}. A new one needs a space")
         if epochs is None:
-            raise ValueError("epochs: a new study needs the number of epochs (reports) of a whole training, such as epochs=20")
+            raise ValueError("epochs: a new study needs the number of epochs (reports) of a complete training, for example epochs=20")
     return RemoteStudy(server, study, space, given, folder)
 
 

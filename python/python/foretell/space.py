@@ -221,7 +221,7 @@ class Space:
             return value
         known = next((label for label, option in named.items() if _same(option, value)), None)
         if known is None:
-            raise ValueError(f"{name}={value!r} is none of its options: {', '.join(map(repr, named.values()))}")
+            raise ValueError(f"{name}={value!r} is not one of its options: {', '.join(map(repr, named.values()))}")
         return known
 
 
@@ -249,7 +249,7 @@ def _parameter(name: str, given: Any) -> Parameter | str | Mapping[str, Any]:
         return _hyperparameter(given)
     if isinstance(given, tuple) and len(given) == 2 and all(map(_is_number, given)):
         raise TypeError(
-            f"parameter {name}: {given!r} may be a range or two options; write foretell.float{given!r} or foretell.log{given!r}, "
+            f"parameter {name}: {given!r} may be a range or two options. Write foretell.float{given!r} or foretell.log{given!r}, "
             f"or a list for options"
         )
     if isinstance(given, (list, tuple, set, frozenset)):
@@ -257,8 +257,8 @@ def _parameter(name: str, given: Any) -> Parameter | str | Mapping[str, Any]:
     if isinstance(given, range) and given.step == 1 and len(given):
         return int(given.start, given.stop - 1)
     raise TypeError(
-        f"parameter {name}: {given!r} is no parameter; write foretell.log(1e-4, 1), foretell.int(1, 8), foretell.choice('sgd', 'adam') "
-        "or a text such as 'log:1e-4:1'"
+        f"parameter {name}: {given!r} is not a parameter. Write foretell.log(1e-4, 1), foretell.int(1, 8), foretell.choice('sgd', 'adam') "
+        "or a string such as 'log:1e-4:1'"
     )
 
 
@@ -279,7 +279,7 @@ def stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
     """A range with steps, as the list of its values."""
     count = round((high - low) / step) + 1
     if count > MOST_STEPS:
-        raise ValueError(f"parameter {name}: {count} steps of {step} are too many for a choice; leave the step out")
+        raise ValueError(f"parameter {name}: {count} steps of {step} are too many for a choice. Leave the step out")
     values = [low + at * step for at in range(count)]
     return choice(*[round(value, 12) if isinstance(value, builtins.float) else value for value in values])
 
@@ -291,7 +291,7 @@ def _named(name: str, options: Iterable[Any]) -> dict[Any, Any]:
     plain = all(isinstance(one, str) for one in options) or all(_is_number(one) for one in options)
     named = {one if plain else _label(one): one for one in options}
     if len(named) < len(options):
-        raise ValueError(f"parameter {name}: two of its options are equal, or read alike: {', '.join(map(repr, options))}")
+        raise ValueError(f"parameter {name}: two of its options are equal, or look alike: {', '.join(map(repr, options))}")
     return named
 
 
@@ -336,14 +336,14 @@ def _of_configspace(space: Any) -> dict[str, Any]:
     """The parameters of a `ConfigurationSpace`, each after the one that it depends on."""
     if getattr(space, "forbidden_clauses", None):
         raise ValueError(
-            "the ConfigurationSpace has forbidden clauses, which are not known here; leave them out, and let the objective "
-            "fail for what is forbidden"
+            "the ConfigurationSpace contains forbidden clauses, which are not supported. Leave them out, and let the objective "
+            "fail for forbidden configurations"
         )
     found = {name: _hyperparameter(one) for name, one in space.items()}
     for condition in space.conditions:
         child, parent, value = _condition_of(condition)
         if found[child].condition is not None:
-            raise ValueError(f"parameter {child} has several conditions; one is known here")
+            raise ValueError(f"parameter {child} has several conditions, but only one is supported")
         found[child] = found[child].when(parent, value)
     ordered: dict[str, Any] = {}
     while len(ordered) < len(found):
@@ -360,7 +360,7 @@ def _condition_of(condition: Any) -> tuple[str, str, Any]:
         return condition.child.name, condition.parent.name, condition.value
     if kind == "InCondition" and len(condition.values) == 1:
         return condition.child.name, condition.parent.name, condition.values[0]
-    raise ValueError(f"{condition}: only conditions on one value of another parameter are known here (EqualsCondition)")
+    raise ValueError(f"{condition}: only conditions on one value of another parameter are supported (EqualsCondition)")
 
 
 def _hyperparameter(given: Any) -> Parameter:
@@ -376,4 +376,4 @@ def _hyperparameter(given: Any) -> Parameter:
         return choice(*given.sequence)
     if kind == "Constant":
         return choice(given.value)
-    raise TypeError(f"parameter {given.name}: {kind} is not known here; use Uniform…, Categorical…, Ordinal… or Constant")
+    raise TypeError(f"parameter {given.name}: {kind} is not supported. Use Uniform…, Categorical…, Ordinal… or Constant")

@@ -106,7 +106,7 @@ class Study(Search):
         self._detects = settings.get("score") is None and settings.get("shadow") is None
         if space is None and is_new:
             if folder is not None and epochs is None:
-                raise ValueError(f"{folder}: there is no study in this folder; give a space and `epochs` for a new one")
+                raise ValueError(f"{folder}: there is no study in this folder. Give a space and `epochs` for a new one")
             _check_length(epochs)
             self._space = Space({})
         else:
@@ -118,7 +118,7 @@ class Study(Search):
     def _core(self) -> _Core:
         """The study; an error while its space is unknown."""
         if self._opened is None:
-            raise RuntimeError("this study has no space yet: give one, or run an objective that calls trial.suggest_float and the like")
+            raise RuntimeError("this study has no space yet. Give one, or run an objective that calls trial.suggest_float and similar methods")
         return self._opened
 
     def _open_core(self) -> None:
@@ -133,8 +133,8 @@ class Study(Search):
             self._scout = None
             if not trial.config:
                 self._hopeless = True
-                raise RuntimeError("the objective reported or ended before it asked for a parameter: give the study a space")
-            _log.info("the space is what the objective asked for: %s", ", ".join(trial.config))
+                raise RuntimeError("the objective reported or ended before it asked for a parameter. Give the study a space")
+            _log.info("the space contains the parameters that the objective asked for: %s", ", ".join(trial.config))
             queued = [self._space.queued(trial.config), *(self._given.get("enqueue") or [])]
             self._given.update(space=self._space.written, enqueue=queued)
             self._open_core()
@@ -164,7 +164,7 @@ class Study(Search):
             if name not in trial.config and self._space.join(name, parameter):
                 self._core.change({"space": self._space.written, "trials": self._core.settings["trials"] + 1})
                 self._space.stored(self._core.settings["space"])
-                _log.warning("%s joins the space in trial %d; the objective runs again, with a value for it", name, trial.number)
+                _log.warning("%s is added to the space in trial %d, and the objective runs again with a value for it", name, trial.number)
         trial.tell(f"{name} joined the space")
         asked = {key: known for key, known in trial.config.items() if known is not None}
         self._core.enqueue(self._space.queued({**asked, name: value}))
@@ -266,21 +266,21 @@ class Study(Search):
 def _check(space: Any, settings: Mapping[str, Any]) -> None:
     """Refuses common mistakes and old spellings."""
     if isinstance(space, os.PathLike) or (isinstance(space, str) and space != "metaqnn"):
-        raise TypeError(f"space={os.fspath(space)!r}: the space comes first; a folder is given by name: Study(space, folder={os.fspath(space)!r})")
+        raise TypeError(f"space={os.fspath(space)!r}: the first argument is the space. Name the folder: Study(space, folder={os.fspath(space)!r})")
     if "learn_from" in settings:
-        raise TypeError("learn_from= is called history= here")
+        raise TypeError("learn_from= is called history= in Python")
     known = [*StudySettings.__annotations__, "metric", "direction", "epochs", "trials", "history", "folder"]
     for name in settings:
         # the core refuses the rest, and lists all settings
         if name not in known and (close := difflib.get_close_matches(name, known, 1)):
-            raise TypeError(f"unknown setting {name!r}; did you mean {close[0]!r}?")
+            raise TypeError(f"unknown setting {name!r}. Did you mean {close[0]!r}?")
 
 
 def _check_length(epochs: int | None) -> None:
     """Requires the length of a complete trial for a new study."""
     if epochs is None or epochs < 1:
         raise ValueError(
-            f"epochs={epochs!r}: a new study needs the number of epochs (reports) of a whole training, such as epochs=20; epochs=1 where the "
+            f"epochs={epochs!r}: a new study needs the number of epochs (reports) of a complete training, for example epochs=20. Use epochs=1 if the "
             "objective only returns a value"
         )
 

@@ -66,7 +66,7 @@ class watch(Iterable):
                 raise TypeError("watch needs history= and direction=, or a judge=")
             judge, self._additions = judge_and_additions(history, direction, None, append, shadow, settings)
         elif shadow or history is not None or direction is not None or settings:
-            raise TypeError("a judge= has its own history, direction and settings")
+            raise TypeError("judge= already contains a history, a direction and settings")
         self.epochs = epochs
         self.judge = judge
         self._key = judge.name()
@@ -95,7 +95,7 @@ class watch(Iterable):
                 break
             yield epoch
             if len(self.values) != at + 1:
-                raise RuntimeError(f"{len(self.values)} values after {at + 1} epochs: call report() once in each round")
+                raise RuntimeError(f"{len(self.values)} values after {at + 1} epochs. Call report() once per round")
         if not self.stopped:
             self.judge.add(self._key, self.values, self.config)
         if self._additions is not None and self.values:

@@ -69,7 +69,7 @@ def test_shadow_and_a_second_fit(history):
 
 
 def test_a_metric_that_never_appears(history):
-    with pytest.raises(KeyError, match="no metric 'val_accuracy' among those reported: loss, val_loss"):
+    with pytest.raises(KeyError, match="no metric 'val_accuracy' was reported. The reported metrics are loss, val_loss"):
         train(0.01, [ForetellCallback("val_accuracy", history)])
 
 

@@ -99,7 +99,7 @@ def test_shadow_stops_nothing(history, tmp_path):
 
 
 def test_a_metric_that_never_appears(history, tmp_path):
-    with pytest.raises(KeyError, match="no metric 'accuracy' among those reported: .*eval_loss"):
+    with pytest.raises(KeyError, match="no metric 'accuracy' was reported. The reported metrics are .*eval_loss"):
         train(tmp_path, 0.01, [ForetellCallback("accuracy", history)])
 
 
@@ -122,7 +122,7 @@ def test_of_several_evaluation_sets_one_is_judged(history, tmp_path):
     evaluated, epochs = counted(tmp_path, "eval_hard")
     assert list(zip(stop.watch.steps, stop.watch.values)) == evaluated
     assert stop.decision.stop and epochs < EPOCHS
-    with pytest.raises(KeyError, match="no metric 'heavy_loss' among those reported: .*eval_easy_loss"):
+    with pytest.raises(KeyError, match="no metric 'heavy_loss' was reported. The reported metrics are .*eval_easy_loss"):
         train(tmp_path, 0.01, [ForetellCallback("heavy_loss", history)], sets={"easy": data(), "hard": data()})
 
 

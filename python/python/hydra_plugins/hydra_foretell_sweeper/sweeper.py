@@ -102,4 +102,4 @@ def _parameter(override: Override) -> Any:
         return foretell.int(low, high) if of_ints else foretell.float(low, high)
     if isinstance(sweep, (RangeSweep, ChoiceSweep)):
         return foretell.choice(list(override.sweep_iterator()))
-    raise ValueError(f"{override.input_line}: give interval(…), range(…) or choice(…)")
+    raise ValueError(f"{override.input_line}: the parameter is unsupported. Give interval(…), range(…) or choice(…)")
