@@ -131,7 +131,7 @@ def test_a_forked_child_forecasts(forecaster):
 
 
 def test_other_threads_go_on_while_rust_works(recorded):
-    slow = Forecaster.fit(recorded[0], configs=recorded[1], direction="maximize", predictor="lce")
+    slow = Forecaster.fit(recorded[0], configs=recorded[1], direction="maximize", predictor="random-forest")
     done = threading.Event()
     counted = 0
 
@@ -151,8 +151,8 @@ def test_other_threads_go_on_while_rust_works(recorded):
 def test_ctrl_c_ends_a_long_fit():
     program = """
 import numpy as np, foretell, sys
-curves = np.cumsum(np.random.default_rng(0).random((300, 60)), axis=1)
-forecaster = foretell.Forecaster.fit(curves, direction="maximize", predictor="bnn")
+curves = np.cumsum(np.random.default_rng(0).random((600, 60)), axis=1)
+forecaster = foretell.Forecaster.fit(curves, direction="maximize", predictor="random-forest")
 print("ready", flush=True)
 try:
     forecaster.forecast(curves[0][:30])
@@ -301,7 +301,7 @@ def test_a_configuration_may_be_any_mapping(forecaster):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_while_another_thread_fits_leaves_a_child_that_works(recorded):
-    fitted, over = Forecaster.fit(recorded[0], direction="maximize", predictor="lce"), threading.Event()
+    fitted, over = Forecaster.fit(recorded[0], direction="maximize", predictor="random-forest"), threading.Event()
 
     def fit():
         while not over.is_set():

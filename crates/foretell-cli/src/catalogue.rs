@@ -7,7 +7,19 @@ static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
 
 /// The catalogue of this process.
 pub(crate) fn catalogue() -> &'static Catalogue {
-    CATALOGUE.get_or_init(Catalogue::default)
+    CATALOGUE.get_or_init(usual)
+}
+
+/// The catalogue of the command as it is built.
+#[cfg(feature = "paper")]
+pub(crate) fn usual() -> Catalogue {
+    foretell_paper::catalogue()
+}
+
+/// The catalogue of the command as it is built.
+#[cfg(not(feature = "paper"))]
+pub(crate) fn usual() -> Catalogue {
+    Catalogue::default()
 }
 
 /// Makes `catalogue` that of this process, unless there is one.

@@ -14,6 +14,7 @@ pub(crate) const EVALUATE: &str = "Examples:
 pub(crate) const FORECAST: &str = "Examples:
   foretell forecast --history finished.csv running.csv
   foretell forecast --history curves.jsonl running.jsonl --plot forecast.svg";
+#[cfg(feature = "paper")]
 pub(crate) const REPRODUCE: &str = "Examples:
   foretell reproduce released
   foretell reproduce released --only table-1,table-2 --format json";

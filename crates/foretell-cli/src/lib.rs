@@ -42,8 +42,17 @@ enum Command {
     #[command(after_help = examples::FORECAST)]
     Forecast(commands::forecast::Arguments),
     /// Reproduce the paper's tables and figures from its released curves.
+    #[cfg(feature = "paper")]
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(commands::reproduce::Arguments),
+    /// Tells that this build does not reproduce the paper.
+    #[cfg(not(feature = "paper"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Reproduce {
+        /// Arguments of the command in other builds.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Replay recorded runs, to measure the training that early stopping would have saved.
     #[command(after_help = examples::REPLAY)]
     Replay(Box<commands::replay::Arguments>),
@@ -100,7 +109,7 @@ enum Command {
 /// Runs the command line `words`, whose first is the program's name, and returns its exit code: 0 done, 1 failed, 2 wrong usage
 /// or bad input. Results go to standard output, everything else to standard error.
 pub fn run(words: &[OsString]) -> u8 {
-    run_with(words, &Catalogue::default())
+    run_with(words, &catalogue::usual())
 }
 
 /// As [`run`], where studies may have the parts of `catalogue`. A process has one catalogue: that of its first command.
@@ -118,7 +127,13 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Forecast(arguments) => commands::forecast::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        #[cfg(feature = "paper")]
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        #[cfg(not(feature = "paper"))]
+        Command::Reproduce { words: _ } => Err(Failure::input(format!(
+            "`foretell reproduce` {}; install the command with its default features",
+            foretell::NO_LABORATORY
+        ))),
         Command::Draw(arguments) => commands::draw::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Init(arguments) => commands::init::run(&arguments),

@@ -92,18 +92,20 @@ fn arg(name: &str, schema: &Value) -> Arg {
         return arg.action(ArgAction::SetTrue);
     }
     let value_name = text("x-value").unwrap_or_else(|| name.to_uppercase());
-    let arg = arg.value_name(value_name).allow_negative_numbers(true).value_parser(parser(schema));
+    let arg = arg.value_name(value_name).allow_negative_numbers(true).value_parser(parser(name, schema));
     if schema["type"] == "array" { arg.action(ArgAction::Append) } else { arg.action(ArgAction::Set) }
 }
 
-/// What reads the values of a field.
-fn parser(schema: &Value) -> ValueParser {
+/// What reads the values of the field `name`.
+fn parser(name: &str, schema: &Value) -> ValueParser {
     if let Some(choices) = schema["oneOf"].as_array() {
         let choice = |choice: &Value| {
             let help = choice["description"].as_str().unwrap_or_default().trim_end_matches('.').to_owned();
             Some(PossibleValue::new(choice["const"].as_str()?.to_owned()).help(help))
         };
-        return PossibleValuesParser::new(choices.iter().filter_map(choice)).into();
+        // accepted here and refused by the catalogue, which tells where they are
+        let lacking = catalogue().lacking(name).into_iter().map(|name| PossibleValue::new(name).hide(true));
+        return PossibleValuesParser::new(choices.iter().filter_map(choice).chain(lacking)).into();
     }
     match schema["type"].as_str() {
         Some("integer") => {

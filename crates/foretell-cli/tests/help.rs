@@ -14,11 +14,14 @@ fn help(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("help is UTF-8")
 }
 
-/// Without the lines of commands that not every build has: `data` and `train` are of the feature `nn`, `serve` and `report` of `serve`.
+/// Without the lines of commands that not every build has: `data` and `train` are of the feature `nn`, `serve` and `report` of
+/// `serve`, `reproduce` of `paper`.
 fn without_optional(help: &str) -> String {
     help.lines()
         .filter(|line| {
-            !["data ", "train ", "serve ", "report "].iter().any(|name| line.trim_start().starts_with(name))
+            !["data ", "train ", "serve ", "report ", "reproduce "]
+                .iter()
+                .any(|name| line.trim_start().starts_with(name))
         })
         .map(|line| format!("{line}\n"))
         .collect()
@@ -36,7 +39,6 @@ fn the_help_of_every_subcommand() {
         "evaluate",
         "forecast",
         "replay",
-        "reproduce",
         "draw",
         "study",
         "init",
@@ -46,6 +48,12 @@ fn the_help_of_every_subcommand() {
     ] {
         insta::assert_snapshot!(name, help(&[name]));
     }
+}
+
+#[cfg(feature = "paper")]
+#[test]
+fn the_help_of_reproduce() {
+    insta::assert_snapshot!("reproduce", help(&["reproduce"]));
 }
 
 #[test]

@@ -6,13 +6,20 @@
 use crate::part::{Named, Part, PartError};
 use crate::samplers::{SAMPLERS, SamplerFamily, SamplerSpec};
 use crate::space::{SearchSpace, Space};
+use crate::stopping::StopRule;
 use crate::stopping::policy::{POLICIES, Policy};
-use crate::stopping::{LceRule, StopRule};
-use foretell::lce::TerminationMode;
-use foretell::{Predictor, PredictorOptions, Predictors, UnknownPredictor};
+use foretell::{NO_LABORATORY, Predictor, PredictorOptions, Predictors, UnknownPredictor};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
+
+/// The parts that `foretell-paper` brings, by the `field` that names them.
+fn laboratory(field: &str) -> &'static [&'static str] {
+    match field {
+        "policy" => &["lce", "lce-optimistic"],
+        _ => &[],
+    }
+}
 
 type Make<T> = Arc<dyn Fn(&Value) -> Result<Arc<T>, String> + Send + Sync>;
 
@@ -55,7 +62,11 @@ impl<T: ?Sized> Shelf<T> {
     /// The refusal of the name `found`.
     fn unknown(&self, found: &str) -> PartError {
         let known: Vec<&str> = self.names().map(|(name, _)| name).collect();
-        PartError::new(self.field, format!("unknown `{found}`. Choose one of {}", known.join(", ")))
+        let absent = match laboratory(self.field).contains(&found) {
+            true => format!("`{found}` {NO_LABORATORY}"),
+            false => format!("unknown `{found}`"),
+        };
+        PartError::new(self.field, format!("{absent}. Choose one of {}", known.join(", ")))
     }
 
     /// `named`, made.
@@ -99,24 +110,12 @@ pub struct Catalogue {
 
 impl Default for Catalogue {
     fn default() -> Self {
-        let empty = Self {
+        Self {
             predictors: Predictors::default(),
             samplers: Shelf::new("sampler", SAMPLERS),
             stop_rules: Shelf::new("policy", POLICIES),
             spaces: Shelf::new("space", &[("metaqnn", "Networks as layer sequences: MetaQNN's space.")]),
-        };
-        let lce = |mode| move |_: &Value| Ok(Arc::new(LceRule { mode }) as Arc<dyn StopRule>);
-        empty
-            .with_stop_rule(
-                "lce",
-                "Stop trials that will not win, by extrapolating each curve alone (Domhan et al., conservative).",
-                lce(TerminationMode::Conservative),
-            )
-            .with_stop_rule(
-                "lce-optimistic",
-                "Like lce, and also stop trials whose final value is certain (Domhan et al., optimistic).",
-                lce(TerminationMode::Optimistic),
-            )
+        }
     }
 }
 
@@ -193,6 +192,16 @@ impl Catalogue {
     /// The names of spaces, each with a sentence.
     pub fn spaces(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.spaces.names()
+    }
+
+    /// The names of parts of `foretell-paper` for a `field` of a request that this catalogue lacks. A program accepts them, so that the error
+    /// tells where they are.
+    pub fn lacking(&self, field: &str) -> Vec<&'static str> {
+        let shelf: Vec<&str> = match field {
+            "policy" => self.policies().map(|(name, _)| name).collect(),
+            _ => Vec::new(),
+        };
+        laboratory(field).iter().copied().filter(|name| !shelf.contains(name)).collect()
     }
 
     /// The space that a request names.

@@ -118,8 +118,8 @@ pub use space::{FLOPS, SearchSpace, Space, WEIGHTS};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
-    AshaRule, ForecastRule, Foreseen, LceRule, MedianRule, Needs, PatienceRule, Place, Ruling,
-    RungsFirstRule, Standing, StopRule, Watched,
+    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, RungsFirstRule,
+    Standing, StopRule, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

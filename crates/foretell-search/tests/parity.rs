@@ -9,10 +9,11 @@ use foretell::{
     PredictorOptions, Run, RunScore, Scale, StopCriterion, predictor,
 };
 use foretell_logs::{ReadOptions, read};
+use foretell_paper::catalogue;
 use foretell_search::{
-    Catalogue, Caution, Decision, Input, Kappa, KappaOf, Lessons, ParameterSpace, Policy, Rank, Reason,
-    Record, Reference, ReplaySpec, SamplerSpec, Schedule, Setting, Space, Study, StudyRequest, StudySpec,
-    Table, Teacher, TrialState, replay, replay_log, trial_stream,
+    Caution, Decision, Input, Kappa, KappaOf, Lessons, ParameterSpace, Policy, Rank, Reason, Record,
+    Reference, ReplaySpec, SamplerSpec, Schedule, Setting, Space, Study, StudyRequest, StudySpec, Table,
+    Teacher, TrialState, replay, replay_log, trial_stream,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ fn live(case: &Case, order: &[usize]) -> Vec<Record> {
 
 /// As [`live`], by a study that learns from the runs of an `earlier` search.
 fn live_after(case: &Case, order: &[usize], earlier: &[Run]) -> Vec<Record> {
-    let mut study = Study::new(case.spec.clone()).unwrap();
+    let mut study = Study::with(case.spec.clone(), (&catalogue()).into()).unwrap();
     let mut log = study.warm_start(earlier);
     let mut workers: Vec<Option<u64>> = vec![None; case.workers];
     loop {
@@ -103,7 +104,7 @@ fn configurations(case: &Case, trials: usize) -> Vec<Configuration> {
     let trials_of = trials as u64;
     let spec =
         StudySpec { schedule: Schedule::Full, rank: Rank::Value, trials: trials_of, ..case.spec.clone() };
-    let mut study = Study::new(spec).unwrap();
+    let mut study = Study::with(spec, (&catalogue()).into()).unwrap();
     for _ in 0..trials {
         study.step(&Input::WorkerIdle);
     }
@@ -133,8 +134,7 @@ fn table(case: &Case, configurations: &[Configuration]) -> Arc<Table> {
 fn compare(case: &Case, what: &str) -> Vec<Decision> {
     let spec = &case.spec;
     let options = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
-    let chosen: Arc<dyn Predictor> =
-        Catalogue::default().predictor(&spec.policy, &spec.predictor, &options).unwrap();
+    let chosen: Arc<dyn Predictor> = catalogue().predictor(&spec.policy, &spec.predictor, &options).unwrap();
     let replayed = ReplaySpec {
         schedule: spec.schedule,
         rank: spec.rank,
@@ -270,7 +270,7 @@ fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
 fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
     let up = Direction::Maximize;
     for name in ["lce", "lce-optimistic"] {
-        let policy = Catalogue::default().policy(&name.into(), 3, 10).unwrap();
+        let policy = catalogue().policy(&name.into(), 3, 10).unwrap();
         let usual = spec("val_acc", up, 16, 9);
         let criterion = StopCriterion { stop_probability: 0.95, ..usual.criterion };
         let spec = StudySpec { policy, criterion, predictor: "lce".into(), burn_in: 1, ..usual };
@@ -341,9 +341,8 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     let case = Case { spec, values: made(90, 9, Direction::Maximize), workers: 2 };
     let teacher: Teacher = Arc::new(|runs, spec, options| {
         let taught = Lessons::new(runs, spec, options, Some(Caution::default()))?.taught(spec.clone());
-        let predictor = Catalogue::default()
-            .predictor(&taught.policy, &taught.predictor, &PredictorOptions::default())
-            .ok()?;
+        let predictor =
+            catalogue().predictor(&taught.policy, &taught.predictor, &PredictorOptions::default()).ok()?;
         Some((predictor, taught.criterion.stop_probability))
     });
     let replayed = ReplaySpec {

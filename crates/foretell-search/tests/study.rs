@@ -1,9 +1,10 @@
 //! The study step, driven by a synthetic trainer: what is decided, what is recorded, and what a restart restores.
 
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
+use foretell_paper::catalogue;
 use foretell_search::{
-    Catalogue, Decision, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record,
-    Reference, SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
+    Decision, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record, Reference,
+    SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -121,7 +122,7 @@ fn drive_as(habit: Habit, study: &mut Study, workers: usize, log: &mut Vec<Recor
 
 fn whole(spec: StudySpec, workers: usize) -> (Study, Vec<Record>) {
     let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
-    let mut study = Study::new(spec).unwrap();
+    let mut study = Study::with(spec, (&catalogue()).into()).unwrap();
     drive(&mut study, workers, &mut log);
     assert!(study.is_done());
     (study, log)
@@ -686,7 +687,7 @@ fn rules_that_look_at_the_curves_alone_stop_trials_too() {
 
 #[test]
 fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optimistic_mode_more() {
-    let policy = |name: &str| Catalogue::default().policy(&name.into(), 3, 10).unwrap();
+    let policy = |name: &str| catalogue().policy(&name.into(), 3, 10).unwrap();
     let lce =
         |name| StudySpec { policy: policy(name), predictor: "lce".into(), burn_in: 1, trials: 10, ..spec() };
     let (careful, log) = whole(lce("lce"), 1);

@@ -16,7 +16,7 @@ impl Predictor for MeanGain {
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
         check_training(self.name(), 2, training)?;
         let (n, ends) = (training.len() as f64, &training.targets);
-        let gains = (0..training.len()).map(|i| ends[i] - training.query(i).last_score(None));
+        let gains = (0..training.len()).map(|i| ends[i] - training.query(i).last_score());
         let mean = gains.clone().sum::<f64>() / n;
         // a run's gain is n/(n − 1) times as far from the mean of the others as from the mean of all
         let errors: Vec<f64> = gains.map(|gain| (gain - mean) * n / (n - 1.0)).collect();
@@ -28,7 +28,7 @@ impl Predictor for MeanGain {
 
 impl Model for Fitted {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
-        Forecast::gaussian(query.last_score(None) + self.0, self.1)
+        Forecast::gaussian(query.last_score() + self.0, self.1)
     }
     fn held_out(&self) -> &[Forecast] {
         &self.2

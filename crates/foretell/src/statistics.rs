@@ -17,7 +17,7 @@ pub fn standard_error(values: &[f64]) -> f64 {
 }
 
 /// The least and the largest of `values`; (∞, −∞) for none.
-pub(crate) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
 

@@ -5,21 +5,7 @@ use foretell::{PredictorOptions, Predictors, check_predictor, predictor};
 #[test]
 fn every_predictor_keeps_the_promises_of_the_conformance_suite() {
     let spreads = ["last-value+calibrated", "svr-rbf+calibrated", "gp+calibrated", "auto+gaussian"];
-    let names = Predictors::default().names().into_iter().filter(|name| !SAMPLED.contains(name));
-    conform(names.chain(spreads));
-}
-
-/// Predictors that sample a posterior, which takes longer.
-const SAMPLED: [&str; 4] = ["lce", "lce-domhan2015", "bnn", "bnn-plain"];
-
-#[test]
-fn curve_extrapolation_keeps_the_promises_of_the_conformance_suite() {
-    conform(SAMPLED.into_iter().filter(|name| name.starts_with("lce")));
-}
-
-#[test]
-fn bayesian_networks_keep_the_promises_of_the_conformance_suite() {
-    conform(SAMPLED.into_iter().filter(|name| name.starts_with("bnn")));
+    conform(Predictors::default().names().into_iter().chain(spreads));
 }
 
 fn conform<'a>(names: impl Iterator<Item = &'a str>) {

@@ -11,12 +11,11 @@ Direction = Literal[
 ]
 #: The predictors, optionally with another width of the forecast.
 Predictor = Literal[
-    "last-value", "mean-gain", "svr-rbf", "svr-linear", "gp", "auto", "random-forest", "ols", "ridge", "lce", "lce-domhan2015",
-    "bnn", "bnn-plain", "last-value+gaussian", "last-value+calibrated", "mean-gain+gaussian", "mean-gain+calibrated",
-    "svr-rbf+gaussian", "svr-rbf+calibrated", "svr-linear+gaussian", "svr-linear+calibrated", "gp+gaussian", "gp+calibrated",
-    "auto+gaussian", "auto+calibrated", "random-forest+gaussian", "random-forest+calibrated", "ols+gaussian", "ols+calibrated",
-    "ridge+gaussian", "ridge+calibrated", "lce+gaussian", "lce+calibrated", "lce-domhan2015+gaussian",
-    "lce-domhan2015+calibrated", "bnn+gaussian", "bnn+calibrated", "bnn-plain+gaussian", "bnn-plain+calibrated",
+    "last-value", "mean-gain", "svr-rbf", "svr-linear", "gp", "auto", "random-forest", "ols", "ridge", "last-value+gaussian",
+    "last-value+calibrated", "mean-gain+gaussian", "mean-gain+calibrated", "svr-rbf+gaussian", "svr-rbf+calibrated",
+    "svr-linear+gaussian", "svr-linear+calibrated", "gp+gaussian", "gp+calibrated", "auto+gaussian", "auto+calibrated",
+    "random-forest+gaussian", "random-forest+calibrated", "ols+gaussian", "ols+calibrated", "ridge+gaussian",
+    "ridge+calibrated",
 ]
 
 
@@ -76,7 +75,7 @@ class StudySettings(TypedDict, total=False):
     #: layers and flops (default: the metric)
     reward: str | None
     #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
     #: How much risk to accept to save training: safe rarely loses the best trial, fast often ends with the second or third
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
@@ -143,7 +142,7 @@ class StopSettings(TypedDict, total=False):
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
     #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.
@@ -181,7 +180,7 @@ class PrunerSettings(TypedDict, total=False):
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
     #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.

@@ -4,8 +4,9 @@
 mod clock;
 
 use clock::Clock;
-use foretell::lce::{LceOptions, PartialCurve, extrapolate};
-use foretell::{Bnn, FeatureGroup, Matrix, Predictor, Query, TrainingSet};
+use foretell_paper::lce::{LceOptions, PartialCurve, extrapolate};
+use foretell::{FeatureGroup, Matrix, Predictor, Query, TrainingSet};
+use foretell_paper::Bnn;
 use serde_json::json;
 use std::path::Path;
 

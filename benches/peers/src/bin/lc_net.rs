@@ -3,7 +3,8 @@
 //! Usage: `lc_net FOLDER FINISHED SEEN SEED share|any`. The folder has `configurations.csv` and `curves.csv`, a line a run. The first FINISHED runs
 //! have finished; of the others the first SEEN points are known. Prints their forecasts as JSON.
 
-use foretell::{Bnn, FeatureGroup, Matrix, Predictor, Query, TrainingSet};
+use foretell::{FeatureGroup, Matrix, Predictor, Query, TrainingSet};
+use foretell_paper::Bnn;
 use std::path::Path;
 use std::time::Instant;
 

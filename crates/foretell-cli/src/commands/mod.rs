@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 mod manifest;
 pub(crate) mod replay;
+#[cfg(feature = "paper")]
 pub(crate) mod reproduce;
 pub(crate) mod schema;
 pub(crate) mod search;

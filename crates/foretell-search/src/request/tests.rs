@@ -107,23 +107,6 @@ fn the_boldest_caution_stops_at_rungs_unless_earlier_runs_teach() {
 }
 
 #[test]
-fn extrapolation_of_each_curve_begins_with_the_first_trial_to_beat() {
-    let first = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "trials": 12}"#;
-    for name in ["lce", "lce-optimistic"] {
-        let asked = format!(r#"{{"policy": "{name}"}}"#);
-        // as a new study, and as a change of one that stops by forecasts of another kind
-        let anew = request(first).overlaid(&request(&asked)).resolve(None).expect("a study");
-        let changed = request(&asked).resolve(Some(&study(first))).expect("the same study");
-        assert_eq!(anew, changed);
-        assert_eq!((anew.policy.name(), anew.burn_in, anew.predictor.as_str()), (name, 1, "lce"));
-        assert!((anew.criterion.stop_probability - 0.95).abs() < 1e-12);
-        assert_eq!(request("{}").resolve(Some(&anew)).as_ref(), Ok(&anew), "it goes on as it is");
-        let back = request(r#"{"policy": "srm"}"#).resolve(Some(&anew)).expect("the same study");
-        assert_eq!((back.burn_in, back.predictor.as_str()), (3, "mean-gain"));
-    }
-}
-
-#[test]
 fn what_is_wrong_is_named_by_its_field() {
     let cases = [
         (r#"{"burn_in": 99}"#, "burn_in", "burn-in of 99"),
@@ -148,9 +131,8 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"enqueue": [{"lr": 7}]}"#, "enqueue", "lr"),
         (r#"{"scheduler": "hyperband", "trials": 7}"#, "trials", "`runs`"),
         (r#"{"scheduler": "asha", "caution": "safe"}"#, "caution", "rungs"),
-        (r#"{"policy": "lce", "caution": "safe"}"#, "caution", "policies other than lce"),
-        (r#"{"policy": "lce", "paper": true}"#, "paper", "another method"),
-        (r#"{"policy": "lce-optimistic", "predictor": "auto"}"#, "predictor", "lce or lce-domhan2015"),
+        (r#"{"policy": "lce"}"#, "policy", "foretell-paper"),
+        (r#"{"predictor": "bnn+gaussian"}"#, "predictor", "foretell-paper"),
         (r#"{"policy": "none", "shadow": true}"#, "shadow", "Remove one of them"),
         (r#"{"refit": "never"}"#, "refit", "once"),
         (r#"{"trails": 7}"#, "trails", "Choose one of"),
@@ -179,7 +161,6 @@ fn a_study_names_all_its_settings_and_they_make_the_same_study() {
         r#"{"scheduler": "successive-halving", "eta": 2, "epochs": 8}"#,
         r#"{"policy": "patience", "patience": 4, "score": "best", "seed": 8}"#,
         r#"{"policy": "asha", "eta": 4}"#,
-        r#"{"policy": "lce-optimistic"}"#,
         r#"{"stopping": false, "sampler": "gp"}"#,
         r#"{"objective": ["val_acc", "lr:min", "latency:min"], "limit": "latency<=20"}"#,
         r#"{"space": "metaqnn", "sampler": "q-learning", "alpha": 0.1, "reward": "val_acc - 1e-8*weights"}"#,

@@ -26,7 +26,7 @@ impl StopRule for ForecastRule {
 
 impl ForecastRule {
     /// The ruling on a trial that is foreseen.
-    pub(super) fn judge(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
+    pub fn judge(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
         let forecast = Some(foreseen.recorded);
         if !foreseen.incumbents.is_empty() {
             return self.jointly(trial, foreseen);

@@ -5,7 +5,6 @@ mod asha;
 pub(crate) mod caution;
 pub(crate) mod decision;
 mod forecast;
-mod lce;
 mod median;
 mod patience;
 pub(crate) mod policy;
@@ -13,7 +12,6 @@ mod rungs_first;
 
 pub use asha::AshaRule;
 pub use forecast::ForecastRule;
-pub use lce::LceRule;
 pub use median::MedianRule;
 pub use patience::PatienceRule;
 pub use rungs_first::RungsFirstRule;

@@ -396,7 +396,6 @@ impl History {
             configurations: Matrix::from_rows(&encoded),
             groups: encoder.groups(),
             targets: used.iter().filter_map(|&i| self.finals[i]).collect(),
-            floor: None,
             ceiling: self.ceiling(),
             later_steps: later.to_vec(),
             later_scores: Matrix::from_rows(&scores_later),

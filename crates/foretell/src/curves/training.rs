@@ -19,9 +19,6 @@ pub struct TrainingSet {
     pub groups: Vec<FeatureGroup>,
     /// Scores at `target_step`, length n.
     pub targets: Vec<f64>,
-    /// What a failed run is said to end at, in units of `targets`: none of these is lower, though points of a curve may
-    /// be. `None` if not known.
-    pub floor: Option<f64>,
     /// The best score that there can be, such as that of an accuracy of 1, in units of `targets`. `None` if not known.
     pub ceiling: Option<f64>,
     /// Steps between the last of `steps` and `target_step`, at which finished runs' scores are known too; may be empty.
@@ -65,7 +62,7 @@ impl TrainingSet {
 
     /// The last score of each run: [`Query::last_score`].
     pub fn last_scores(&self) -> Vec<f64> {
-        (0..self.len()).map(|i| self.query(i).last_score(self.floor)).collect()
+        (0..self.len()).map(|i| self.query(i).last_score()).collect()
     }
 
     /// The runs `indices`, in that order.
@@ -78,7 +75,6 @@ impl TrainingSet {
             configurations: self.configurations.select(indices),
             groups: self.groups.clone(),
             targets: indices.iter().map(|&i| self.targets[i]).collect(),
-            floor: self.floor,
             ceiling: self.ceiling,
             later_steps: self.later_steps.clone(),
             later_scores: if self.later_scores.rows() == self.len() {
@@ -92,9 +88,9 @@ impl TrainingSet {
         }
     }
 
-    /// The worst and the best score that are expected: (0, 1) or (0, 100) of a share; else what finished runs span, from the
-    /// floor where that is higher, up to the ceiling where that is known.
-    pub(crate) fn metric_range(&self) -> (f64, f64) {
+    /// The worst and the best score that are expected: (0, 1) or (0, 100) of a share; else what finished runs span, up
+    /// to the ceiling where that is known.
+    pub fn metric_range(&self) -> (f64, f64) {
         if let Some(ceiling) = self.ceiling
             && [1.0, 100.0].iter().any(|whole| ceiling.total_cmp(whole).is_eq())
         {
@@ -102,29 +98,13 @@ impl TrainingSet {
         }
         let all = self.prefixes.as_slice().iter().chain(&self.targets).copied();
         let (least, largest) = crate::statistics::range(all);
-        (self.floor.map_or(least, |floor| floor.max(least)), self.ceiling.map_or(largest, |c| c.max(largest)))
+        (least, self.ceiling.map_or(largest, |c| c.max(largest)))
     }
 }
 
-/// Steps as epochs x ≥ 1, and `target` as one of them: x counts the median spacing of `steps` (of one step: the step itself),
-/// from 1 at the least. Epochs 1, 2, 3, … stay what they are, and epochs 0, 1, 2, … become 1, 2, 3, …
-///
-/// # Panics
-/// If there are no steps.
-pub(crate) fn epochs_of(steps: &[f64], target: f64) -> (Vec<f64>, f64) {
-    let mut spacings: Vec<f64> = steps.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    spacings.sort_by(f64::total_cmp);
-    let alone = if steps[0] > 0.0 { steps[0] } else { target - steps[0] };
-    let spacing = spacings.get(spacings.len() / 2).copied().unwrap_or(alone);
-    let first = (steps[0] / spacing).max(1.0);
-    let epoch = |step: f64| first + (step - steps[0]) / spacing;
-    (steps.iter().map(|&step| epoch(step)).collect(), epoch(target))
-}
-
 impl Query<'_> {
-    /// y_τ, or `floor` where that is higher: the final score if the run went no further. 0 before the first point.
-    pub fn last_score(&self, floor: Option<f64>) -> f64 {
-        let last = self.prefix.last().copied().unwrap_or(0.0);
-        floor.map_or(last, |floor| last.max(floor))
+    /// y_τ: the final score if the run went no further. 0 before the first point.
+    pub fn last_score(&self) -> f64 {
+        self.prefix.last().copied().unwrap_or(0.0)
     }
 }

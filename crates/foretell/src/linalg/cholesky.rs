@@ -2,7 +2,7 @@
 
 /// Turns `rows`, the lower triangle of a symmetric matrix A, into L of A = L·Lᵀ; what is above it is left as it is. `None` if A is
 /// not positive definite. O(n³).
-pub(crate) fn cholesky<R: AsRef<[f64]> + AsMut<[f64]>>(rows: &mut [R]) -> Option<()> {
+pub fn cholesky<R: AsRef<[f64]> + AsMut<[f64]>>(rows: &mut [R]) -> Option<()> {
     for i in 0..rows.len() {
         let (before, after) = rows.split_at_mut(i);
         let row = after[0].as_mut();
@@ -21,7 +21,7 @@ pub(crate) fn cholesky<R: AsRef<[f64]> + AsMut<[f64]>>(rows: &mut [R]) -> Option
 }
 
 /// x ← L⁻¹·x, for the leading rows of `factor`, as many as `x` has.
-pub(crate) fn solve<R: AsRef<[f64]>>(factor: &[R], x: &mut [f64]) {
+pub fn solve<R: AsRef<[f64]>>(factor: &[R], x: &mut [f64]) {
     for i in 0..x.len() {
         let row = factor[i].as_ref();
         let known: f64 = row[..i].iter().zip(&x[..i]).map(|(l, x)| l * x).sum();

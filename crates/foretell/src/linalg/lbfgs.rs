@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Iterations at most.
-    pub(crate) iterations: usize,
+    pub iterations: usize,
     /// A gradient whose largest entry is below this is zero.
-    pub(crate) gradient: f64,
+    pub gradient: f64,
     /// A decrease below this is none; twice in a row ends the search.
-    pub(crate) decrease: f64,
+    pub decrease: f64,
 }
 
 /// Pairs of (step, change of gradient) that shape the search direction.
@@ -27,7 +27,7 @@ const LONGEST_STEP: f64 = 3.0;
 ///
 /// Source: Nocedal & Wright, *Numerical Optimization*, algorithm 7.5, with a backtracking line search that skips updates of
 /// negative curvature.
-pub(crate) fn minimise(
+pub fn minimise(
     start: &[f64],
     limits: Limits,
     mut f: impl FnMut(&[f64], &mut [f64]) -> Option<f64>,

@@ -10,15 +10,29 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Lanes of the widest vector, in `f64`.
-pub(crate) const LANES: usize = 8;
+pub const LANES: usize = 8;
 
-/// Defines a function with one body that is compiled for several instruction sets and dispatched at run time.
+/// Defines a function with one body that is compiled for several instruction sets and dispatched at run time. All versions return the
+/// same bits if the body calls nothing but itself and functions that are always inlined.
+///
+/// ```
+/// foretell::dispatched! {
+///     /// Multiplies all of `values` by `factor`.
+///     pub fn scale(values: &mut [f64], factor: f64) {
+///         values.iter_mut().for_each(|value| *value *= factor);
+///     }
+/// }
+/// let mut values = [1.0, 2.0];
+/// scale(&mut values, 3.0);
+/// assert_eq!(values, [3.0, 6.0]);
+/// ```
+#[macro_export]
 macro_rules! dispatched {
-    ($(#[$doc:meta])* pub(crate) fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         #[allow(unsafe_code, reason = "the call into the version for an instruction set that was found to be there")]
         #[allow(clippy::too_many_arguments, reason = "plain slices are what vectorises")]
-        pub(crate) fn $name($($argument: $type),*) $(-> $result)? {
+        $vis fn $name($($argument: $type),*) $(-> $result)? {
             #[inline(always)]
             fn body($($argument: $type),*) $(-> $result)? $body
 
@@ -44,11 +58,11 @@ macro_rules! dispatched {
         }
     };
 }
-pub(crate) use dispatched;
+pub use dispatched;
 
 /// The instruction sets a body is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InstructionSet {
+pub enum InstructionSet {
     /// What every processor of the target has.
     Baseline,
     /// 256-bit vectors, and fused multiply-add.
@@ -59,20 +73,10 @@ pub(crate) enum InstructionSet {
     Avx512,
 }
 
-#[cfg(test)]
-thread_local! {
-    /// The widest set a test allows on its thread.
-    static ALLOWED: std::cell::Cell<Option<InstructionSet>> = const { std::cell::Cell::new(None) };
-}
-
 /// The widest instruction set this processor has.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn instruction_set() -> InstructionSet {
-    #[cfg(test)]
-    if let Some(allowed) = ALLOWED.get() {
-        return allowed;
-    }
+pub fn instruction_set() -> InstructionSet {
     let known = FOUND.load(Ordering::Relaxed);
     if let Some(&set) = SETS.get(usize::from(known)) {
         return set;
@@ -81,6 +85,13 @@ pub(crate) fn instruction_set() -> InstructionSet {
     let place = SETS.iter().position(|&set| set == found).map_or(u8::MAX, |place| place as u8);
     FOUND.store(place, Ordering::Relaxed);
     found
+}
+
+/// The only set of other processors.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub fn instruction_set() -> InstructionSet {
+    InstructionSet::Baseline
 }
 
 /// Every set.
@@ -122,7 +133,7 @@ pub(crate) fn sum_lanes(lanes: [f64; LANES]) -> f64 {
 
 /// The first `width` numbers of four rows of a matrix whose rows are `stride` apart.
 #[inline(always)]
-pub(crate) fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
+pub fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
     let [i, j, k, l] = rows;
     // not `map`, which is not always inlined
     [
@@ -135,7 +146,7 @@ pub(crate) fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize
 
 /// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
 #[inline(always)]
-pub(crate) fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
+pub fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
     for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
         *o = c[0].mul_add(*x0, c[1].mul_add(*x1, c[2].mul_add(*x2, c[3].mul_add(*x3, *o))));
     }
@@ -143,7 +154,7 @@ pub(crate) fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 
 
 /// The entries i … i + 3 of `vector`.
 #[inline(always)]
-pub(crate) fn four_of(vector: &[f64], i: usize) -> [f64; 4] {
+pub fn four_of(vector: &[f64], i: usize) -> [f64; 4] {
     [vector[i], vector[i + 1], vector[i + 2], vector[i + 3]]
 }
 
@@ -156,7 +167,7 @@ pub(crate) fn sum_filled(lanes: [f64; LANES]) -> f64 {
 
 /// Σ a_i·b_i in lanes; the body of [`dot`], to be used inside other dispatched functions.
 #[inline(always)]
-pub(crate) fn dot_body(a: &[f64], b: &[f64]) -> f64 {
+pub fn dot_body(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
     let (a, b) = (&a[..n], &b[..n]);
     let (blocks_a, rest_a) = a.as_chunks::<LANES>();
@@ -276,7 +287,7 @@ fn fraction_power(f: f64) -> f64 {
 ///
 /// x·log₂e = k + f in two parts, so that the rounding of the product is made up for; then 2^k·2^f.
 #[inline(always)]
-pub(crate) fn exp_any_body(x: f64) -> f64 {
+pub fn exp_any_body(x: f64) -> f64 {
     const LOG2_E_LOW: f64 = 2.035_527_374_093_103_3e-17; // log₂e minus the double nearest to it
     const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5·2^52, as in `exp_body`
     let clamped = x.clamp(-708.0, 709.0);
@@ -293,7 +304,7 @@ pub(crate) fn exp_any_body(x: f64) -> f64 {
 ///
 /// x = 2^k·m with √½ ≤ m < √2; ln m = 2·artanh(s), s = (m − 1)/(m + 1), by its series up to s^19.
 #[inline(always)]
-pub(crate) fn ln_body(x: f64) -> f64 {
+pub fn ln_body(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
@@ -340,7 +351,7 @@ pub(crate) fn exp2_rough_body(x: f64) -> f64 {
 
 dispatched! {
     /// Σ a_i·b_i.
-    pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    pub fn dot(a: &[f64], b: &[f64]) -> f64 {
         dot_body(a, b)
     }
 }
@@ -400,19 +411,24 @@ dispatched! {
     }
 }
 
-/// Runs `work` once for each instruction set this processor has, and gives the results.
-#[cfg(test)]
-pub(crate) fn with_each_instruction_set<T>(mut work: impl FnMut() -> T) -> Vec<T> {
-    let widest = instruction_set();
-    let sets = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
-    let usable = 1 + sets.iter().position(|&set| set == widest).expect("every set is listed");
-    let results = sets[..usable].iter().map(|&set| {
-        ALLOWED.set(Some(set));
-        work()
-    });
-    let results = results.collect();
-    ALLOWED.set(None);
-    results
+/// Runs `work` once for each instruction set this processor has, and returns the results. For tests: meanwhile other threads of the process
+/// compute with the same set, to the same bits.
+pub fn with_each_instruction_set<T>(mut work: impl FnMut() -> T) -> Vec<T> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let widest = instruction_set();
+        let place = SETS.iter().position(|&set| set == widest).unwrap_or(0) as u8;
+        // narrowest first, so that the widest is back in force at the end
+        let results = (0..=place).map(|allowed| {
+            FOUND.store(allowed, Ordering::Relaxed);
+            work()
+        });
+        results.collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    vec![work()]
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const PLAUSIBLE: f64 = 0.3;
 ///
 /// | symbol | meaning |
 /// |---|---|
-/// | g_i | y_T − y_τ of finished run i, its y_τ not below the floor |
+/// | g_i | y_T − y_τ of finished run i |
 /// | u | the residual of one more run, which nobody has seen: how far an end may plausibly lie from its forecast |
 /// | t, T | the last step seen, and the target step |
 /// | range | of the first, last and final scores of the finished runs |
@@ -48,7 +48,6 @@ pub struct MeanGain;
 struct MeanGainModel {
     gain: f64,
     sigma: f64,
-    floor: Option<f64>,
     ceiling: Option<f64>,
     held_out: Vec<Forecast>,
 }
@@ -72,8 +71,8 @@ impl Predictor for MeanGain {
             (gain, ((residuals + unseen) / (n + 1.0)).sqrt())
         };
         let (gain, sigma) = gain_and_sigma(n, total, squares);
-        let (floor, ceiling) = (training.floor, training.ceiling);
-        let mut model = MeanGainModel { gain, sigma, floor, ceiling, held_out: Vec::new() };
+        let ceiling = training.ceiling;
+        let mut model = MeanGainModel { gain, sigma, ceiling, held_out: Vec::new() };
         let held_out = gains.iter().zip(&last).map(|(own, &last)| {
             let (gain, sigma) = gain_and_sigma(n - 1.0, total - own, squares - own * own);
             Forecast::gaussian(model.end(last, gain), sigma)
@@ -93,7 +92,7 @@ impl MeanGainModel {
 
 impl Model for MeanGainModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
-        Forecast::gaussian(self.end(query.last_score(self.floor), self.gain), self.sigma)
+        Forecast::gaussian(self.end(query.last_score(), self.gain), self.sigma)
     }
 
     fn held_out(&self) -> &[Forecast] {

@@ -1,13 +1,11 @@
 //! Predictors: fitted on finished runs, they become models, which forecast where running ones will end.
 
 pub(crate) mod auto;
-pub mod bnn;
 pub(crate) mod conformance;
 pub(crate) mod forecast;
 pub mod forest;
 pub(crate) mod gp;
 pub(crate) mod last_value;
-pub mod lce;
 pub(crate) mod linear;
 pub(crate) mod masked;
 pub(crate) mod mean_gain;

@@ -2,11 +2,9 @@
 
 use crate::features::paper::FeatureSet;
 use crate::predict::auto::Auto;
-use crate::predict::bnn::Bnn;
 use crate::predict::forest::RandomForest;
 use crate::predict::gp::GaussianProcess;
 use crate::predict::last_value::LastValue;
-use crate::predict::lce::{Lce, LceOptions};
 use crate::predict::linear::{Ols, Ridge};
 use crate::predict::masked::Masked;
 use crate::predict::mean_gain::MeanGain;
@@ -19,12 +17,28 @@ use thiserror::Error;
 
 /// There is no predictor of that name.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("unknown predictor `{name}`. Choose one of {}", .known.join(", "))]
+#[error("{}. Choose one of {}", absent(.name), .known.join(", "))]
 pub struct UnknownPredictor {
     /// The name.
     pub name: String,
     /// The names that there are.
     pub known: Vec<&'static str>,
+}
+
+/// What an error adds to the name of a part that the crate `foretell-paper` brings.
+pub const NO_LABORATORY: &str = "is part of foretell-paper, and this build was made without it";
+
+/// The predictors of `foretell-paper`.
+const LABORATORY: [&str; 4] = ["lce", "lce-domhan2015", "bnn", "bnn-plain"];
+
+/// Why there is no predictor `name`.
+fn absent(name: &str) -> String {
+    let plain = name.split('+').next().unwrap_or(name);
+    if LABORATORY.contains(&plain) {
+        format!("the predictor `{plain}` {NO_LABORATORY}")
+    } else {
+        format!("unknown predictor `{name}`")
+    }
 }
 
 /// What makes a predictor with its options.
@@ -157,9 +171,5 @@ fn ours() -> Vec<Entry> {
         }),
         Entry::new("ols", |options| Box::new(Ols { features: options.features })),
         Entry::new("ridge", |options| Box::new(Ridge { features: options.features })),
-        Entry::new("lce", |options| Box::new(Lce::named(LceOptions::default(), options))),
-        Entry::new("lce-domhan2015", |options| Box::new(Lce::named(LceOptions::domhan2015(), options))),
-        Entry::new("bnn", |options| masked(Box::new(Bnn::default().limited(options)), options.features)),
-        Entry::new("bnn-plain", |options| masked(Box::new(Bnn::plain().limited(options)), options.features)),
     ]
 }

@@ -96,7 +96,7 @@ pub fn check_training(
 }
 
 /// The paper's σ(τ): the root mean square of leave-one-out residuals.
-pub(crate) fn leave_one_out_sigma(held_out: &[f64], targets: &[f64]) -> f64 {
+pub fn leave_one_out_sigma(held_out: &[f64], targets: &[f64]) -> f64 {
     let squares: f64 = held_out.iter().zip(targets).map(|(f, y)| (y - f).powi(2)).sum();
     (squares / targets.len().max(1) as f64).sqrt()
 }

@@ -2,7 +2,7 @@
 
 use crate::catalogue::catalogue;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use foretell_search::{Policy, Stopping};
+use foretell_search::{PartError, Policy, Stopping};
 
 /// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +48,20 @@ impl PolicyName {
             // of a study its rules speak of trials
             PossibleValue::new(name).help(about.trim_end_matches('.').replace("trials", "runs"))
         };
-        PossibleValuesParser::new(ours.into_iter().chain(theirs).map(value)).map(|name| Self::named(&name))
+        let lacking =
+            catalogue().lacking("policy").into_iter().map(|name| PossibleValue::new(name).hide(true));
+        let values = ours.into_iter().chain(theirs).map(value).chain(lacking);
+        PossibleValuesParser::new(values).try_map(|name| Self::named(&name))
     }
 
-    fn named(name: &str) -> Self {
+    /// # Errors
+    /// The refusal of a name that the catalogue lacks.
+    fn named(name: &str) -> Result<Self, PartError> {
         let ours = OURS.iter().find_map(|(policy, known, _)| (*known == name).then_some(*policy));
         let theirs =
             || catalogue().policies().find_map(|(known, _)| (known == name).then_some(Self::Own(known)));
-        ours.or_else(theirs).unwrap_or(Self::None)
+        let absent = || catalogue().policy(&name.into(), 1, 1).err();
+        ours.or_else(theirs).map_or_else(|| absent().map_or(Ok(Self::None), Err), Ok)
     }
 
     /// Its name on the command line.

@@ -27,7 +27,6 @@ pub(crate) struct Blend {
     compact: Compact,
     design: Design,
     pair: Pair,
-    floor: Option<f64>,
     /// One on y_T, one on y_T − y_τ.
     trees: [Forest; 2],
     neighbours: Neighbours,
@@ -69,20 +68,7 @@ impl Blend {
             })
             .collect();
         let level = draw_to_mean(&mut left_out, &training.targets);
-        let floor = training.floor;
-        Some(Self {
-            compact,
-            design,
-            pair,
-            floor,
-            trees,
-            neighbours,
-            mean_gain,
-            unsure,
-            weights,
-            level,
-            left_out,
-        })
+        Some(Self { compact, design, pair, trees, neighbours, mean_gain, unsure, weights, level, left_out })
     }
 
     /// The mean and scale of the final score of a new run.
@@ -90,7 +76,7 @@ impl Blend {
         let mut row = Vec::new();
         self.compact.row(query, &mut row);
         let relation = self.design.relate(&row);
-        let last = query.last_score(self.floor);
+        let last = query.last_score();
         let (own, scale) = self.pair.forecast(&relation, last);
         let clipped = |gain: f64| self.pair.reach().clip(last + gain, last);
         let [scores, gains] = self.trees.each_ref().map(|forest| forest.predict(&row));

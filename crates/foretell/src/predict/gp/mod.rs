@@ -42,7 +42,6 @@ struct GaussianProcessModel {
     compact: Compact,
     design: Design,
     pair: Pair,
-    floor: Option<f64>,
     held_out: Vec<Forecast>,
 }
 
@@ -57,7 +56,7 @@ impl Predictor for GaussianProcess {
         let PairFit { compact, design, pair, .. } =
             fitted.ok_or(FitError::NotFinite { run: 0, what: "squared distance from the mean" })?;
         let held_out = pair.left_out.iter().map(|&(mean, sd)| Forecast::gaussian(mean, sd)).collect();
-        Ok(Box::new(GaussianProcessModel { compact, design, pair, floor: training.floor, held_out }))
+        Ok(Box::new(GaussianProcessModel { compact, design, pair, held_out }))
     }
 }
 
@@ -65,7 +64,7 @@ impl Model for GaussianProcessModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
         let mut row = Vec::new();
         self.compact.row(query, &mut row);
-        let (mean, sd) = self.pair.forecast(&self.design.relate(&row), query.last_score(self.floor));
+        let (mean, sd) = self.pair.forecast(&self.design.relate(&row), query.last_score());
         Forecast::gaussian(mean, sd)
     }
 

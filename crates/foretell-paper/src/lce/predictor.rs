@@ -3,10 +3,10 @@
 use super::beginning::Beginning;
 use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
 use super::options::LceOptions;
-use crate::curves::training::{Query, TrainingSet};
-use crate::predict::forecast::Forecast;
-use crate::predict::options::{PredictorOptions, Purpose};
-use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
+use foretell::Forecast;
+use foretell::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
+use foretell::{PredictorOptions, Purpose};
+use foretell::{Query, TrainingSet};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -128,7 +128,7 @@ impl LceModel {
 
     fn extrapolate(&self, prefix: &[f64]) -> Result<Extrapolation, NoExtrapolation> {
         // a run that is outside what is known of the metric widens it
-        let (low, high) = crate::statistics::range(prefix.iter().copied());
+        let (low, high) = foretell::statistics::range(prefix.iter().copied());
         let range = (self.range.0.min(low), self.range.1.max(high));
         let curve = PartialCurve {
             steps: &self.training.steps,
@@ -143,7 +143,7 @@ impl LceModel {
 impl Model for LceModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
         self.remembered(query.prefix)
-            .unwrap_or_else(|| Forecast::gaussian(query.last_score(self.training.floor), self.fallback_sigma))
+            .unwrap_or_else(|| Forecast::gaussian(query.last_score(), self.fallback_sigma))
     }
 
     fn held_out(&self) -> &[Forecast] {

@@ -1,7 +1,7 @@
 //! Learning-curve extrapolation: it is calibrated on its own prior, and no curve gives nonsense.
 
 use foretell::Model;
-use foretell::lce::{
+use foretell_paper::lce::{
     EnsembleOptions, Family, LceOptions, Monotonicity, Move, NoExtrapolation, PartialCurve, extrapolate,
 };
 use rand::{RngExt, SeedableRng};
@@ -15,7 +15,7 @@ fn end_of(
     scores: &[f64],
     target: f64,
     options: &LceOptions,
-) -> Result<foretell::lce::Extrapolation, NoExtrapolation> {
+) -> Result<foretell_paper::lce::Extrapolation, NoExtrapolation> {
     let steps = steps(scores.len());
     extrapolate(&PartialCurve { steps: &steps, scores, target, range: (0.0, 1.0) }, options, 1)
 }
@@ -191,7 +191,8 @@ fn a_range_scales_the_forecast_with_the_scores() {
 
 #[test]
 fn held_out_forecasts_of_lce_are_its_ordinary_ones() {
-    use foretell::{Lce, Matrix, Predictor, TrainingSet};
+    use foretell::{Matrix, Predictor, TrainingSet};
+    use foretell_paper::Lce;
     let training = TrainingSet {
         steps: steps(5),
         target_step: 20.0,

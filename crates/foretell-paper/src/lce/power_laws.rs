@@ -1,6 +1,6 @@
 //! Curve families that approach their end as a power of the epoch: pow3 and pow4.
 
-use crate::linalg::simd::{exp_any_body as exp, ln_body as ln};
+use foretell::linalg::simd::{exp_any_body as exp, ln_body as ln};
 
 /// pow3: c − a·x^(−α).
 #[inline(always)]

@@ -1,6 +1,6 @@
 //! Stochastic-gradient samplers of posteriors over many parameters: scale-adapted SGHMC, and SGLD.
 
-use crate::linalg::simd::{dispatched, ln_body};
+use foretell::linalg::simd::{dispatched, ln_body};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

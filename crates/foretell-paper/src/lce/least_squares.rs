@@ -1,8 +1,8 @@
 //! The least-squares fit of one curve family: Levenberg–Marquardt, with a bounded quasi-Newton search where that fails.
 
 use super::families::{Epochs, Family, MOST_PARAMETERS};
-use crate::linalg::cholesky::{cholesky, solve};
-use crate::linalg::lbfgs::{Limits, minimise};
+use foretell::linalg::cholesky::{cholesky, solve};
+use foretell::linalg::lbfgs::{Limits, minimise};
 
 /// One observed curve: scores at epochs, each with the weight of its squared residual.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! All three are one shape (c = α, b = ln(α − β), κ_Janoschek = κ_Weibull^δ) in three parametrisations.
 
-use crate::linalg::simd::{exp_any_body as exp, ln_body as ln};
+use foretell::linalg::simd::{exp_any_body as exp, ln_body as ln};
 
 /// exp4: c − exp(−a·x^α + b).
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! Each is written with s = 1/(1 + q), so that q = ∞ gives the limit and not ∞/∞. Hill3 and log power are one family in two
 //! parametrisations; MMF with β = 0 is Hill3.
 
-use crate::linalg::simd::{exp_any_body as exp, ln_body as ln};
+use foretell::linalg::simd::{exp_any_body as exp, ln_body as ln};
 
 /// Hill3: θ·x^η / (κ^η + x^η) = θ/(1 + (κ/x)^η); NaN for κ ≤ 0.
 #[inline(always)]

@@ -1,6 +1,6 @@
 //! Dense layers over mini-batches, as flat loops: forward, backward, and the hyperbolic tangent.
 
-use crate::linalg::simd::{add_four, dispatched, dot_body, exp_any_body, four_of, four_rows};
+use foretell::linalg::simd::{add_four, dispatched, dot_body, exp_any_body, four_of, four_rows};
 
 dispatched! {
     /// out = x·W + b for each row: x of shape (rows, from), W (from, to) and after it b (to), out (rows, to).
@@ -127,7 +127,7 @@ mod tests {
         let sum = |x: &[f64], weights: &[f64]| {
             let mut out = vec![0.0; rows * to];
             dense(x, weights, from, to, &mut out);
-            crate::linalg::simd::dot(&out, &slope)
+            foretell::linalg::simd::dot(&out, &slope)
         };
         let mut gradient = vec![0.0; weights.len()];
         dense_gradient(&x, &slope, from, to, &mut gradient);

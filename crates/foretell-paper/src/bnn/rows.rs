@@ -1,7 +1,8 @@
 //! The rows a network learns from: one for each run and each of its known points, sorted and scaled.
 
-use crate::curves::training::{Query, TrainingSet, epochs_of};
-use crate::linalg::matrix::Matrix;
+use crate::epochs::epochs_of;
+use foretell::Matrix;
+use foretell::{Query, TrainingSet};
 use std::cmp::Ordering;
 
 /// Scaled scores are rounded to this, so that the unit of a metric does not change a training.
@@ -45,7 +46,7 @@ impl Scaling {
         let column = |j: usize| {
             let values: Vec<f64> = all.iter().map(|row| row[j]).collect();
             let (mean, spread) =
-                (crate::statistics::mean(&values), crate::statistics::standard_deviation(&values));
+                (foretell::statistics::mean(&values), foretell::statistics::standard_deviation(&values));
             (mean, if spread > 1e-12 * mean.abs() { 1.0 / spread } else { 0.0 })
         };
         let columns = (0..training.groups.len()).map(column).collect();

@@ -5,7 +5,7 @@ use super::least_squares::{Fitted, Observed, solve_transposed};
 use super::options::LceOptions;
 use super::posterior::{Posterior, Prior, ProperPrior};
 use super::sampler::{EnsembleOptions, sample, standard_normal};
-use crate::linalg::cholesky::cholesky;
+use foretell::linalg::cholesky::cholesky;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

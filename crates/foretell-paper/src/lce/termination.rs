@@ -3,7 +3,7 @@
 use super::beginning::Beginning;
 use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
 use super::options::LceOptions;
-use crate::predict::forecast::CurveEnd;
+use foretell::CurveEnd;
 
 /// What the criterion looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

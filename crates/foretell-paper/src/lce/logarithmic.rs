@@ -1,6 +1,6 @@
 //! Curve families made of the logarithm of the epoch: vapor pressure, log-log linear and ilog2.
 
-use crate::linalg::simd::{exp_any_body as exp, ln_body as ln};
+use foretell::linalg::simd::{exp_any_body as exp, ln_body as ln};
 
 /// Vapor pressure: exp(a + b/x + c·ln x).
 #[inline(always)]

@@ -3,7 +3,7 @@
 use super::families::{Epochs, Family};
 use super::least_squares::Observed;
 use super::sampler::Target;
-use crate::linalg::simd::dispatched;
+use foretell::dispatched;
 
 /// What a rising curve must do to be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! The termination criterion of Domhan et al.: stop a trial whose extrapolated curve will hardly beat the best, or whose end is known.
 
-use super::{ForecastRule, Needs, Ruling, StopRule, Watched};
-use crate::stopping::caution::Stopping;
-use crate::stopping::decision::Reason;
-use foretell::lce::TerminationMode;
+use super::TerminationMode;
+use foretell_search::{ForecastRule, Needs, Reason, Ruling, StopRule, Stopping, Watched};
 
-/// Stops a trial by the extrapolation of its own curve, by the criterion of [`Termination`](foretell::lce::Termination) with the study's Δ,
+/// Stops a trial by the extrapolation of its own curve, by the criterion of [`Termination`](super::Termination) with the study's Δ,
 /// δ and agreeing checks: the published one stops where P(y_T > y_best) < 0.05, so Δ = 0.95.
 ///
 /// * Conservative: a trial that is better than the best already goes on, and so does one whose extrapolation leaves the metric's range.

@@ -9,12 +9,12 @@ mod sampler;
 pub use network::Head;
 pub use sampler::{Dynamics, DynamicsOptions};
 
-use crate::curves::training::{Query, TrainingSet};
-use crate::linalg::cholesky::{cholesky, solve};
-use crate::predict::forecast::Forecast;
-use crate::predict::options::PredictorOptions;
-use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 use basis::Time;
+use foretell::Forecast;
+use foretell::PredictorOptions;
+use foretell::linalg::cholesky::{cholesky, solve};
+use foretell::{FitError, Model, Predictor, check_training};
+use foretell::{Query, TrainingSet};
 use network::{Curve, Shape};
 use rand::RngExt;
 use rand::SeedableRng;
@@ -144,8 +144,8 @@ impl Bnn {
             Head::Curves => (0.0, 1.0),
             Head::Plain => {
                 let scores: Vec<f64> = rows.points.iter().map(|row| row.2).collect();
-                let spread = crate::statistics::standard_deviation(&scores);
-                (crate::statistics::mean(&scores), if spread > 0.0 { spread } else { 1.0 })
+                let spread = foretell::statistics::standard_deviation(&scores);
+                (foretell::statistics::mean(&scores), if spread > 0.0 { spread } else { 1.0 })
             }
         };
         let inputs = training.groups.len() + usize::from(self.head == Head::Plain);
@@ -289,10 +289,10 @@ impl Ensemble {
     fn conditioned(&self, observed: &[f64]) -> (f64, f64) {
         let count = self.ends.len() as f64;
         let centred = |values: &[f64]| -> (f64, Vec<f64>) {
-            let mean = crate::statistics::mean(values);
+            let mean = foretell::statistics::mean(values);
             (mean, values.iter().map(|value| value - mean).collect())
         };
-        let covariance = |a: &[f64], b: &[f64]| crate::linalg::simd::dot(a, b) / count;
+        let covariance = |a: &[f64], b: &[f64]| foretell::linalg::simd::dot(a, b) / count;
         let (mean, ends) = centred(&self.ends);
         let (means, curves): (Vec<f64>, Vec<Vec<f64>>) =
             self.curves.iter().map(|curve| centred(curve)).unzip();
@@ -348,8 +348,8 @@ impl Bnn {
             let others = training.select(&rest);
             let samples = if rest.len() < FEWEST { None } else { self.sample(&others).ok() };
             let without = Forecast::gaussian(
-                crate::statistics::mean(&others.targets),
-                crate::statistics::standard_deviation(&others.targets),
+                foretell::statistics::mean(&others.targets),
+                foretell::statistics::standard_deviation(&others.targets),
             );
             let forecast = |run: usize| {
                 samples.as_ref().map_or_else(|| without.clone(), |s| s.forecast(&training.query(run)))
@@ -365,8 +365,8 @@ impl Bnn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curves::configuration::FeatureGroup;
-    use crate::linalg::matrix::Matrix;
+    use foretell::FeatureGroup;
+    use foretell::Matrix;
     use network::Curve;
     use sampler::Normals;
 
@@ -422,7 +422,8 @@ mod tests {
                 .collect();
             let errors: Vec<f64> = ends.iter().zip(&forecasts).map(|(y, f)| y - f.mean).collect();
             let squares: f64 = errors.iter().map(|error| error * error).sum();
-            let r2 = 1.0 - squares / crate::statistics::standard_deviation(&ends).powi(2) / ends.len() as f64;
+            let r2 =
+                1.0 - squares / foretell::statistics::standard_deviation(&ends).powi(2) / ends.len() as f64;
             assert!(r2 > 0.95, "seed {seed}: R² {r2}");
             let within =
                 errors.iter().zip(&forecasts).filter(|(e, f)| e.abs() < 1.6449 * f.standard_deviation());

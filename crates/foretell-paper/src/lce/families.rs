@@ -6,7 +6,7 @@ use super::logarithmic::{
 };
 use super::power_laws::{pow3, pow3_gradient, pow4, pow4_gradient};
 use super::sigmoids::{hill3, hill3_gradient, log_power, log_power_gradient, mmf, mmf_gradient};
-use crate::linalg::simd::{LANES, dispatched};
+use foretell::linalg::simd::{LANES, dispatched};
 
 /// The most parameters that a family has.
 pub(super) const MOST_PARAMETERS: usize = 4;
@@ -333,7 +333,7 @@ mod tests {
     fn many_epochs_at_once_give_the_same_bits_on_every_processor() {
         let epochs = Epochs::new(&(1..=19).map(f64::from).collect::<Vec<_>>());
         for family in Family::ALL {
-            let versions = crate::linalg::simd::with_each_instruction_set(|| {
+            let versions = foretell::linalg::simd::with_each_instruction_set(|| {
                 let mut values = vec![0.0; epochs.len()];
                 family.values(family.start(), &epochs, &mut values);
                 values

@@ -1,0 +1,35 @@
+//! The laboratory's parts by name.
+
+use crate::bnn::Bnn;
+use crate::lce::{Lce, LceOptions, LceRule, TerminationMode};
+use foretell::masked;
+use foretell_search::{Catalogue, StopRule};
+use std::sync::Arc;
+
+/// The parts of `foretell-search`, and those of the laboratory.
+pub fn catalogue() -> Catalogue {
+    with_laboratory(Catalogue::default())
+}
+
+/// The same catalogue, and the parts of the laboratory.
+#[must_use]
+pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
+    let rule = |mode| move |_: &serde_json::Value| Ok(Arc::new(LceRule { mode }) as Arc<dyn StopRule>);
+    catalogue
+        .with_predictor("lce", |options| Box::new(Lce::named(LceOptions::default(), options)))
+        .with_predictor("lce-domhan2015", |options| Box::new(Lce::named(LceOptions::domhan2015(), options)))
+        .with_predictor("bnn", |options| masked(Box::new(Bnn::default().limited(options)), options.features))
+        .with_predictor("bnn-plain", |options| {
+            masked(Box::new(Bnn::plain().limited(options)), options.features)
+        })
+        .with_stop_rule(
+            "lce",
+            "Stop trials that will not win, by extrapolating each curve alone (Domhan et al., conservative).",
+            rule(TerminationMode::Conservative),
+        )
+        .with_stop_rule(
+            "lce-optimistic",
+            "Like lce, and also stop trials whose final value is certain (Domhan et al., optimistic).",
+            rule(TerminationMode::Optimistic),
+        )
+}
