@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::served::Served;
 
-const ABOUT: &str = "Studies as they run, and the four verbs by which any program drives one: ask, report, tell, best. Every refusal is a JSON `foretell.error/1`. Besides those below there are 408 and 413 (the body came too late, or is too long), 410 (the study's log, or the whole folder, is gone) and 503 (too many connections). Requests of other pages (a foreign `Origin`) and under another `Host` are refused. If the server has a token, every request needs it, in the header `Authorization: Bearer TOKEN` or in the query as `token`.";
+const ABOUT: &str = "Shows studies while they run, and lets any program drive one with four verbs: ask, report, tell, best. Every refusal is a JSON `foretell.error/1`. In addition to the answers below, the server can return 408 and 413 (the body is too late or too long), 410 (the study's log or folder no longer exists) and 503 (too many connections). Requests of other pages (a foreign `Origin`) and under another `Host` are refused. If the server requires a token, every request needs it, in the header `Authorization: Bearer TOKEN` or in the query as `token`.";
 /// The parts of an address, and the schema of each.
 const PLACES: [(&str, &str, &str); 3] = [
     ("study", "The study's name, which is that of its folder", "string"),

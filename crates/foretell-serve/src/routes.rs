@@ -27,8 +27,7 @@ const WRITTEN: &str = "Another process writes the study's log, or the log is dam
 const ELSEWHERE: &str =
     "The trial has ended otherwise, or runs elsewhere; or another process writes the study's log";
 const FOLLOWED: &str = "`Last-Event-ID`, or `after` in the query, continues after that record.";
-const TROUBLE: &str =
-    "The event `trouble` carries a refusal while the log cannot be read, `mended` follows once it can.";
+const TROUBLE: &str = "The event `trouble` contains a refusal while the log cannot be read. `mended` follows once it can be read.";
 const NEXT: &str = "The next action";
 const RECORDED: &str = "It is recorded";
 const HANDED_ON: &str = "The process that runs the study records it within a second";
@@ -87,7 +86,7 @@ fn records() -> [Route; 4] {
         followed("/api/studies/{study}/events", "events", answers::follow, "The same records as server-sent events, and those that follow")
             .about(&["Each event is a list of records; its id is the number of the last of them, from 1.", FOLLOWED, "The event `anew` follows when the study was started again from scratch.", TROUBLE]),
         followed("/api/studies/{study}/state", "state", answers::state, "The state of the study as server-sent events: totals, and the news of each trial")
-            .about(&["Each event is a `foretell.state/1`: `study`, `totals`, and of each trial that has changed its state, and the points and decisions from number `from` and `decided` on; `settings` are in the first of several at a time. Its id is the number of the last record.", FOLLOWED, "`anew` in it tells the reader to discard the events before.", TROUBLE])
+            .about(&["Each event is a `foretell.state/1` with `study`, `totals`, and each trial that changed: its state, its points from number `from`, and its decisions from number `decided`. If several events come at once, the first contains `settings`. The id is the number of the last record.", FOLLOWED, "`anew` in it tells the reader to discard the events before.", TROUBLE])
             .with("query", "decisions", "`none` leaves out the decisions, which are most of the data; `trials/{trial}` contains them", json!({"enum": ["all", "none"]})),
     ]
 }
@@ -115,17 +114,17 @@ fn results() -> [Route; 6] {
         get("/api/studies/{study}/progress", "progress", answers::progress, "Totals, and the best score so far against the epochs spent")
             .answers::<Progressed>(200, "The progress")
             .conflicts(DAMAGED),
-        get("/api/studies/{study}/importance", "importance", answers::importance, "Importance of each parameter for the results")
+        get("/api/studies/{study}/importance", "importance", answers::importance, "Importance of each parameter for the score")
             .about(&["From a Gaussian process over configurations. Empty below `needed` trials."])
             .answers::<Importance>(200, "The parameters, the most important first")
             .conflicts(DAMAGED),
-        get("/api/studies/{study}/surface", "surface", answers::surface, "The results as a surface: a slice along each parameter, and a contour over two")
-            .about(&["From the same process as the importance; the other parameters are as the trial `through` has them. Empty below ten trials with a result."])
+        get("/api/studies/{study}/surface", "surface", answers::surface, "Expected scores: a slice along each parameter, and a contour of two")
+            .about(&["From the same process as the importance. The other parameters are those of the trial `through`. Empty with fewer than ten trials with a result."])
             .with("query", "x", "A parameter of the contour", json!({"type": "string"}))
             .with("query", "y", "The other one", json!({"type": "string"}))
             .answers::<Surfaced>(200, "Means and standard deviations in the metric's unit")
             .conflicts(DAMAGED),
-        get("/api/studies/{study}/metrics/{metric}", "metric", answers::metric, "The values of a metric that trials report besides the study's own")
+        get("/api/studies/{study}/metrics/{metric}", "metric", answers::metric, "The values of another metric that trials report")
             .about(&["The state of a study lists these metrics, and their last values in its trials."])
             .answers::<Measured>(200, "The values, of each trial that reported any"),
         get("/api/studies/{study}/best", "best", verbs::best, "The best trial so far")
@@ -143,7 +142,7 @@ fn work() -> [Route; 4] {
             .answers::<wire::Asked>(200, "`start` is null while there is nothing to do: until a trial ends, or for good if `done`")
             .conflicts(WRITTEN),
         post("/api/studies/{study}/enqueue", "enqueue", verbs::enqueue, "Queue a configuration to try next")
-            .about(&["The next new trial uses it; the sampler chooses the values that it leaves out. Where all trials are started, there is one more."])
+            .about(&["The next new trial uses it, and the sampler chooses the missing values. If all trials are started, the study gets one more."])
             .takes::<wire::Enqueue>(json!({"configuration": {"lr": 0.1}}))
             .answers::<wire::Enqueued>(200, RECORDED)
             .answers::<wire::Enqueued>(202, HANDED_ON)
@@ -152,8 +151,8 @@ fn work() -> [Route; 4] {
             .about(&["Only for studies of `foretell search`. With `?version=0.1.0`, a worker of another version is refused."])
             .answers::<wire::StudyWork>(200, "Command, metric, folders and limits")
             .conflicts("The study has no command, or the worker is of another version"),
-        get("/api/studies/{study}/workers", "workers", verbs::workers, "The workers that ask in turns, as far as they were heard in the last ten minutes")
-            .answers::<wire::Workers>(200, "Each with its trial and its last sign of life"),
+        get("/api/studies/{study}/workers", "workers", verbs::workers, "The workers that ask in turns and were heard in the last ten minutes")
+            .answers::<wire::Workers>(200, "Each with its trial and the time since its last request"),
     ]
 }
 
@@ -190,7 +189,7 @@ fn trials() -> [Route; 5] {
             "/api/studies/{study}/trials/{trial}",
             "trial",
             answers::trial,
-            "All metrics of a trial, its command, and who runs it",
+            "All metrics of a trial, its command and its worker",
         )
         .about(&["Its state, curve and decisions are in the events of `state`."])
         .answers::<Details>(200, "The trial")
@@ -214,9 +213,9 @@ fn trials() -> [Route; 5] {
             "/api/studies/{study}/trials/{trial}/should_stop",
             "should_stop",
             verbs::should_stop,
-            "Whether a trial is to stop, and the last decision on it",
+            "Whether a trial must stop, and its last decision",
         )
-        .about(&["By the study's log: it neither takes the study over nor counts as a sign of life."])
+        .about(&["The answer comes from the study's log. The request neither takes over the study nor counts as activity."])
         .answers::<wire::Answer>(200, NEXT)
         .conflicts(DAMAGED),
         post("/api/studies/{study}/trials/{trial}/stop", "stop", verbs::stop, "Stop a trial manually")

@@ -99,7 +99,7 @@ pub(crate) fn calibration(measured: &[Measured], subtitle: String) -> Calibratio
     };
     let predictors = distinct(measured.iter().map(|m| m.predictor.as_str()));
     Calibration {
-        title: "do the forecast intervals hold what they promise?".to_owned(),
+        title: "how often do the forecast intervals contain the truth?".to_owned(),
         subtitle,
         series: predictors.into_iter().map(series).collect(),
     }

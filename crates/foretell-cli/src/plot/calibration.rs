@@ -38,7 +38,7 @@ impl Calibration {
         let unit = Range { low: 0.0, high: 1.0 };
         let panel = Panel::new(area, unit, unit);
         let all: Vec<Banded> = self.series.iter().map(banded).collect();
-        page.draw(panel.frame("nominal coverage", "share of intervals that hold the truth"));
+        page.draw(panel.frame("nominal coverage", "fraction of intervals that contain the truth"));
         page.draw(diagonal(&panel));
         page.draw([bands::lines(&panel, &all, |_, i| i), self.dots(&panel)]);
         page.draw(bands::names(&panel, &all));

@@ -39,7 +39,7 @@ impl Scatter {
     pub(crate) fn draw(&self) -> Figure {
         let percent = short((100.0 * self.level).round());
         let keys = [
-            Key::new(Mark::Whisker(BLUE), format!("{percent} % interval holds the truth")),
+            Key::new(Mark::Whisker(BLUE), format!("{percent} % interval contains the truth")),
             Key::new(Mark::Whisker(VERMILLION), "misses it"),
         ];
         let mut page = Page::new(800.0, &self.title, &self.subtitle, &keys);
@@ -75,7 +75,7 @@ impl Scatter {
             ("curves", finite.len().to_string()),
             ("R² of the values", short(r_squared(&finite))),
             ("mean absolute error", short(mean(finite.iter().map(|p| (p.0 - p.1).abs())))),
-            ("intervals that hold the truth", self.coverage()),
+            ("intervals that contain the truth", self.coverage()),
         ];
         let row = |(i, (name, value)): (usize, (&str, String))| {
             let y = top + 46.0 * i as f64;
