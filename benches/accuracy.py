@@ -20,7 +20,7 @@ PROGRAM = pathlib.Path(os.environ.get("FORETELL", HERE / "target/release/foretel
 OTHERS = ["last-value", "gp", "svr-rbf", "ridge"]
 OBSERVED = [0.1, 0.25, 0.5]
 SHARES = ["0.5", "0.8", "0.9", "0.95"]
-# sets with too few finished runs to learn from 100 and have enough to test; algoperf has many repeats of few configurations
+# sets with too few completed runs to learn from 100 and have enough to test; algoperf has many repeats of few configurations
 FEWER = {"algoperf_imagenet_resnet": 30, "nmt_ted-zh-en": 15}
 FEWER |= dict.fromkeys([f"deepobs_{name}" for name in ["cifar10_3c3d", "cifar100_allcnnc", "fmnist_2c2d", "fmnist_vae", "mnist_vae"]], 60)
 FEWER |= dict.fromkeys([f"nmt_{name}" for name in ["fr-en_bloomz", "fr-en_xglm", "robust19-en-ja", "robust19-ja-en", "ted-ru-en"]], 30)

@@ -49,7 +49,7 @@ impl Forecast {
         self.forecaster.history().grid().last().copied().unwrap_or(0.0)
     }
 
-    /// The best final value of the finished runs.
+    /// The best final value of the completed runs.
     #[getter]
     fn best(&self) -> Option<f64> {
         self.best.map(|best| self.forecaster.history().value(best))
@@ -93,7 +93,7 @@ impl Forecast {
         Ok((self.quantile(tail)?, self.quantile(1.0 - tail)?))
     }
 
-    /// The probability of a final value better than `value` (default: the best final value of the finished runs).
+    /// The probability of a final value better than `value` (default: the best final value of the completed runs).
     #[pyo3(signature = (value=None))]
     fn prob_beats(&self, value: Option<f64>) -> PyResult<f64> {
         let score = match value {

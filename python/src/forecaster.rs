@@ -1,4 +1,4 @@
-//! The forecaster: finished runs, asked about running curves.
+//! The forecaster: completed runs, asked about running curves.
 
 use crate::background::{self, Use};
 use crate::convert::{configuration, curve, direction_name, invalid, numbers};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Non-finite values in a row that count as divergence, as in a study.
 const DIVERGED_AFTER: usize = 2;
 
-/// Finished runs and a predictor.
+/// Completed runs and a predictor.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Forecaster {
     held: Mutex<Held>,
@@ -87,7 +87,7 @@ impl Forecaster {
         self.core().finished()
     }
 
-    /// The best final value of the finished runs.
+    /// The best final value of the completed runs.
     #[getter]
     fn best(&self) -> Option<f64> {
         self.best.map(|best| self.core().history().value(best))

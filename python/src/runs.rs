@@ -17,7 +17,7 @@ pub(crate) struct Runs {
     pub(crate) runs: Arc<Vec<Run>>,
     pub(crate) metric: Metric,
     pub(crate) columns: Columns,
-    /// The step at which finished runs are compared, where the logs say how runs ended.
+    /// The step at which completed runs are compared, where the logs say how runs ended.
     pub(crate) target: Option<f64>,
     notes: Vec<String>,
 }

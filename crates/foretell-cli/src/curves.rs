@@ -32,7 +32,7 @@ pub(crate) fn predictor_of_recorded(
     catalogue().predictors().predictor(name, &options).map(Arc::from)
 }
 
-/// The meaning of empty cells at the end of a finished run.
+/// The meaning of empty cells at the end of a completed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EmptyEndsName {
     /// The run diverged.

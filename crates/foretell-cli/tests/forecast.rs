@@ -394,7 +394,7 @@ fn settings_far_from_those_of_the_finished_runs_are_named_as_extrapolated() -> T
     let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     assert_eq!(document["rows"][0]["extrapolated"], serde_json::json!([]));
     let far = document["rows"][1]["extrapolated"].to_string();
-    for word in ["lr = 30, beyond 0.00", "opt = o7, which no", "batch = 64, where all finished runs have 32"]
+    for word in ["lr = 30, beyond 0.00", "opt = o7, which no", "batch = 64, where all completed runs have 32"]
     {
         assert!(far.contains(word), "no {word:?} in {far}");
     }

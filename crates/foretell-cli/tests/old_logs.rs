@@ -59,7 +59,7 @@ fn a_folder_of_logs_gives_the_answer_a_picture_and_a_report() {
         &["replay", "mlruns", "--orderings", "2", "--policy", "srm", "--predictor", "mean-gain"],
     );
     assert!(said.starts_with("mlruns: 20 runs (20 of MLflow); `val/acc` is 1 of 2 metrics"), "{said}");
-    assert!(answer.contains("20 finished runs of 10 points"), "{answer}");
+    assert!(answer.contains("20 completed runs of 10 points"), "{answer}");
     // 20 runs of 10 minutes
     assert!(answer.contains("of 3 h 20 min of training"), "{answer}");
     assert!(fs::read_to_string(folder.path().join("savings.svg")).unwrap().contains("<svg"));
@@ -93,7 +93,7 @@ fn runs_that_failed_are_left_out_of_a_replay_and_counted_first() {
     let (answer, said) = done(folder.path(), &words);
     assert!(said.lines().next().unwrap().contains("not used as completed runs: 28 failed"), "{said}");
     assert!(
-        answer.contains("12 finished runs of 10 points") && answer.contains("28 unfinished runs"),
+        answer.contains("12 completed runs of 10 points") && answer.contains("28 unfinished runs"),
         "{answer}"
     );
     assert!(folder.path().join("r.html").exists() && !folder.path().join("savings.html").exists());
@@ -232,5 +232,5 @@ fn too_few_runs_at_the_target_say_which_step_enough_of_them_reach() {
     assert!(said.contains("Use --target 6, which 5 runs reach"), "{said}");
     // without --target a step is chosen that enough of them reach
     let (answer, _) = done(folder.path(), &["replay", "mlruns", "--orderings", "2"]);
-    assert!(answer.contains("5 finished runs of 6 points"), "{answer}");
+    assert!(answer.contains("5 completed runs of 6 points"), "{answer}");
 }

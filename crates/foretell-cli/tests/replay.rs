@@ -88,7 +88,7 @@ fn a_file_alone_is_answered_in_words_and_the_same_twice() -> Tested {
     assert_eq!(first.stdout, second.stdout);
     let text = String::from_utf8(first.stdout)?;
     for part in [
-        "45 finished runs of 10 points",
+        "45 completed runs of 10 points",
         "`foretell search` would have saved",
         "the best run kept in",
         "Otherwise: with --caution safe",

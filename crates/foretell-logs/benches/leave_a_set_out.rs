@@ -57,7 +57,7 @@ fn arguments() -> Result<Arguments, Failure> {
     Ok(found)
 }
 
-/// The mean of the finished runs, with their standard deviation.
+/// The mean of the completed runs, with their standard deviation.
 struct MeanOfRuns;
 
 struct MeanModel(Forecast, Vec<Forecast>);

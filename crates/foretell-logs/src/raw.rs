@@ -70,7 +70,7 @@ pub(crate) struct Raw {
     pub(crate) id_column: Option<String>,
     /// The columns that were joined from a second file: the lines of the runs are not theirs.
     pub(crate) joined: BTreeSet<String>,
-    /// The step at which finished runs are compared, where it is known how runs ended.
+    /// The step at which completed runs are compared, where it is known how runs ended.
     pub(crate) target: Option<f64>,
     /// How many other metrics are left out.
     pub(crate) others: usize,

@@ -28,7 +28,7 @@ pub struct Recorded {
     pub ended: Vec<Ended>,
     /// Seconds that one unit of the resource took in each run, where its log has times.
     pub seconds: Vec<Option<f64>>,
-    /// The step at which finished runs are compared, where the logs say how runs ended; `None`: the last that at least half of the
+    /// The step at which completed runs are compared, where the logs say how runs ended; `None`: the last that at least half of the
     /// runs reach.
     pub target: Option<f64>,
     /// How many metrics there are besides, which are left out.

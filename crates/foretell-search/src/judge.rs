@@ -271,7 +271,7 @@ impl Judge {
         }
     }
 
-    /// Takes in finished runs, of which the longest ends at `end`.
+    /// Takes in completed runs, of which the longest ends at `end`.
     fn take(&mut self, runs: Vec<Run>, end: f64) {
         let finer = runs.iter().any(|run| self.is_finer(run.curve.steps().iter().copied()));
         self.parts = if finer { PARTS } else { self.parts };

@@ -40,7 +40,7 @@ pub struct Lessons {
     pub sure: Option<Sure>,
     /// The number of runs by which it was chosen.
     pub runs: usize,
-    /// Each candidate's held-out error: its continuous ranked probability score, as a share of what the finished runs' mean and spread have.
+    /// Each candidate's held-out error: its continuous ranked probability score, as a share of what the completed runs' mean and spread have.
     pub errors: BTreeMap<String, f64>,
 }
 
@@ -154,7 +154,7 @@ fn evenly(runs: &[&Run]) -> Vec<Run> {
     (0..kept).map(|k| runs[k * runs.len() / kept].clone()).collect()
 }
 
-/// The mean held-out score of the predictor called `name`, as a share of that of the finished runs' own ends; `None` if it cannot be fitted.
+/// The mean held-out score of the predictor called `name`, as a share of that of the completed runs' own ends; `None` if it cannot be fitted.
 fn error(name: &str, history: &History, finished: &[usize]) -> Option<f64> {
     let predictor = predictor(name, &PredictorOptions::default()).ok()?;
     let encoder = history.encoder(finished);

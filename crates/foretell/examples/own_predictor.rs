@@ -2,10 +2,10 @@
 
 use foretell::{FitError, Forecast, Model, Predictor, Query, TrainingSet, check_predictor, check_training};
 
-/// Forecasts that a run gains from here on what the finished runs gained on average.
+/// Forecasts that a run gains from here on what the completed runs gained on average.
 struct MeanGain;
 
-/// The mean gain, its standard deviation, and the forecast of each finished run from the others.
+/// The mean gain, its standard deviation, and the forecast of each completed run from the others.
 struct Fitted(f64, f64, Vec<Forecast>);
 
 impl Predictor for MeanGain {

@@ -1,4 +1,4 @@
-//! The paper's protocol: fit on some finished runs, forecast others that are cut off, compare with what happened; repeat.
+//! The paper's protocol: fit on some completed runs, forecast others that are cut off, compare with what happened; repeat.
 
 use crate::curves::configuration::Run;
 use crate::curves::curve::{Curve, RunScore};
@@ -23,7 +23,7 @@ pub const INTERVALS: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EvaluationOptions {
-    /// How many finished runs to fit on.
+    /// How many completed runs to fit on.
     pub train: usize,
     /// How many random splits.
     pub repeats: usize,
@@ -35,12 +35,12 @@ pub struct EvaluationOptions {
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EvaluationError {
-    /// Fewer finished runs than are needed to fit and to test.
+    /// Fewer completed runs than are needed to fit and to test.
     #[error("fitting on {train} runs and testing on at least 2 needs {needed} completed runs, but there are {got}. {}", if *got < 3 { "Read more runs, or runs that are completed" } else { "Fit on fewer (`train`)" }, needed = train + 2)]
     TooFewRuns {
         /// How many runs were to be fitted on.
         train: usize,
-        /// How many finished runs there are.
+        /// How many completed runs there are.
         got: usize,
     },
     /// A fraction of the curve that leaves no point, or all of them.
@@ -247,13 +247,13 @@ impl Cut {
 pub struct Split {
     /// The runs to fit on, in random order.
     pub train: Vec<usize>,
-    /// The finished runs to forecast, in the history's order.
+    /// The completed runs to forecast, in the history's order.
     pub test: Vec<usize>,
     /// The unfinished runs that may be tested: they are counted, not scored.
     pub unfinished: Vec<usize>,
 }
 
-/// Splits the finished runs `repeats` times at random into `train` runs to fit on and the rest to test. `repeats_of` gives
+/// Splits the completed runs `repeats` times at random into `train` runs to fit on and the rest to test. `repeats_of` gives
 /// each run's group; runs of one group (repetitions of one configuration) never stand on both sides. O(repeats · n log n).
 ///
 /// # Errors
@@ -270,7 +270,7 @@ pub fn splits(
 /// paper's test of generalisation trains on shallow networks and forecasts deep ones.
 ///
 /// # Errors
-/// [`EvaluationError::TooFewRuns`] if fewer than `options.train` finished runs may be fitted on, or fewer than two may be
+/// [`EvaluationError::TooFewRuns`] if fewer than `options.train` completed runs may be fitted on, or fewer than two may be
 /// tested besides.
 pub fn splits_between(
     history: &History,

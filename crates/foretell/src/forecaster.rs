@@ -1,4 +1,4 @@
-//! A forecaster: finished runs and a predictor, asked about running curves; models are fitted once for each τ.
+//! A forecaster: completed runs and a predictor, asked about running curves; models are fitted once for each τ.
 
 use crate::curves::configuration::{Configuration, Run};
 use crate::curves::curve::Curve;
@@ -25,13 +25,13 @@ pub enum ForecastError {
         /// The first step of the grid.
         first: f64,
     },
-    /// The curve was made with another direction than those of the finished runs.
+    /// The curve was made with another direction than those of the completed runs.
     #[error(
         "the curve has the opposite direction: {} values of `{}` are better. Create all curves with the same direction",
         metric.direction.better(), metric.name
     )]
     Direction {
-        /// The metric of the finished runs.
+        /// The metric of the completed runs.
         metric: Metric,
     },
     /// The predictor could not be fitted for this τ.
@@ -55,7 +55,7 @@ pub enum ForecastError {
 /// The model for one τ, or why there is none.
 type Fitted = Result<Arc<dyn Model>, FitError>;
 
-/// Finished runs and a predictor, ready to be asked about running curves.
+/// Completed runs and a predictor, ready to be asked about running curves.
 ///
 /// ```
 /// use foretell::{Configuration, Curve, Direction, Forecaster, HistoryOptions, LastValue, Run};
@@ -97,7 +97,7 @@ impl Forecaster {
         Ok(Self::of(History::new(runs, options)?, predictor.into()))
     }
 
-    /// A forecaster that learns from the finished runs of `history`.
+    /// A forecaster that learns from the completed runs of `history`.
     pub fn of(history: History, predictor: Arc<dyn Predictor>) -> Self {
         let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
         let encoder = history.encoder(&finished);
@@ -169,7 +169,7 @@ impl Forecaster {
         Ok(self.model(tau)?.held_out().get(place).cloned())
     }
 
-    /// Judges a running `curve` by its forecast against the finished runs: [`StopCriterion::decide`] with the n-th best of their
+    /// Judges a running `curve` by its forecast against the completed runs: [`StopCriterion::decide`] with the n-th best of their
     /// final scores as incumbent and δ in the metric's unit, whatever the direction and the scale. While fewer than n
     /// have finished it goes on, with probability 0.
     ///
@@ -222,7 +222,7 @@ impl Forecaster {
         self.encoder.beyond(configuration)
     }
 
-    /// The finished runs on their grid.
+    /// The completed runs on their grid.
     pub fn history(&self) -> &History {
         &self.history
     }

@@ -21,7 +21,7 @@ _log = logging.getLogger("foretell")
 
 
 class Forecaster:
-    """Forecasts the final values of running trainings from finished runs.
+    """Forecasts the final values of running trainings from completed runs.
 
     Create one with `Forecaster.fit`. A pickled copy contains the same runs and fits its models again.
 
@@ -62,7 +62,7 @@ class Forecaster:
         seed: int = 0,
         **reading: Unpack[Reading],
     ) -> Forecaster:
-        """Learns from the finished runs among `runs`.
+        """Learns from the completed runs among `runs`.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Forecaster:
     ) -> Decision:
         """Decides whether to stop the run with this `curve` so far. It stops the run in these cases:
 
-        - The run will end no better than the `nth_best` finished run less `offset`, with probability `stop_probability` or higher, at
+        - The run will end no better than the `nth_best` completed run less `offset`, with probability `stop_probability` or higher, at
           each of the last `agreeing_checks` points of the curve.
         - The last two values are not finite.
         """
@@ -147,7 +147,7 @@ class Forecaster:
 
     @property
     def best(self) -> float:
-        """The best final value of the finished runs."""
+        """The best final value of the completed runs."""
         return self._core.best
 
     @property
@@ -167,7 +167,7 @@ class Forecaster:
 
     @property
     def finished(self) -> int:
-        """The number of finished runs it learned from."""
+        """The number of completed runs it learned from."""
         return self._core.finished
 
     @property
@@ -177,7 +177,7 @@ class Forecaster:
 
     def __repr__(self) -> str:
         return (
-            f"Forecaster({self.finished} finished runs of `{self._runs.metric}`, {self.direction}, step {self.target:g}, "
+            f"Forecaster({self.finished} completed runs of `{self._runs.metric}`, {self.direction}, step {self.target:g}, "
             f"best {self.best:.4g}, predictor {self._settings['predictor']})"
         )
 

@@ -137,7 +137,7 @@ class Judge:
     log_columns
         Parameters searched on a logarithmic scale.
     settings
-        Settings of the stop rule, which work as in a study: `caution`, `burn_in` (the number of finished runs before any run is stopped,
+        Settings of the stop rule, which work as in a study: `caution`, `burn_in` (the number of completed runs before any run is stopped,
         including those of `history`), `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`, `score`,
         `error_budget`, `exempt`, `paper`, and `policy` with `patience` or `eta`. Other settings are an error.
     """
@@ -182,7 +182,7 @@ class Judge:
 
     @property
     def burn_in(self) -> int:
-        """The number of finished runs before any run is stopped."""
+        """The number of completed runs before any run is stopped."""
         return self._core.burn_in
 
     def search_by_logarithm(self, names: Sequence[str]) -> None:
@@ -228,7 +228,7 @@ class Judge:
             )  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"Judge({self.direction} `{self.metric}`, {len(self)} finished runs, none is stopped before there are {self.burn_in})"
+        return f"Judge({self.direction} `{self.metric}`, {len(self)} completed runs, none is stopped before there are {self.burn_in})"
 
     def __contains__(self, key: Any) -> bool:
         return key in self._keys

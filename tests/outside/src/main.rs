@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Forecasts the mean of what finished runs came to.
+/// Forecasts the mean of what completed runs came to.
 struct Flat;
 
 struct FlatModel(Forecast, Vec<Forecast>);

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Fractions of the curve to observe.
     #[arg(long, value_delimiter = ',', default_value = "0.25", value_parser = fraction)]
     observed: Vec<f64>,
-    /// Number of finished runs to fit on.
+    /// Number of completed runs to fit on.
     #[arg(long, default_value_t = 100, value_parser = runs)]
     train: usize,
     /// Fit only on runs with this setting, for example schedule=step.

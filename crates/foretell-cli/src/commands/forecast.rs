@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// Unfinished runs.
     #[arg(value_name = "RUNNING")]
     running: PathBuf,
-    /// Finished runs to learn from.
+    /// Completed runs to learn from.
     #[arg(long, value_name = "CURVES")]
     history: PathBuf,
     /// Predictor.
@@ -63,16 +63,16 @@ struct Row {
     forecast: Option<f64>,
     sd: Option<f64>,
     interval_90: Option<(f64, f64)>,
-    /// Whether the worse end of `interval_90` is the worst value of any finished run, to be read as "that or worse".
+    /// Whether the worse end of `interval_90` is the worst value of any completed run, to be read as "that or worse".
     or_worse: bool,
     probability_to_beat_best: Option<f64>,
-    /// The probability that the run diverges or ends below the floor of the finished runs.
+    /// The probability that the run diverges or ends below the floor of the completed runs.
     lost_probability: Option<f64>,
     /// Whether the forecast is what was recorded: the run is at the target already, or beyond.
     recorded: bool,
     /// Why there is no forecast, or what became of the run.
     problem: Option<String>,
-    /// In what its configuration lies far from those of the finished runs.
+    /// In what its configuration lies far from those of the completed runs.
     extrapolated: Vec<String>,
     /// Why the predictor gave no forecast of a run that needed one.
     #[serde(skip)]
@@ -152,7 +152,7 @@ fn say_running(running: &Recorded, history: &History) {
     }
 }
 
-/// Says what the finished runs are learnt by, and the running ones do not have.
+/// Says what the completed runs are learnt by, and the running ones do not have.
 fn say_columns(running: &Recorded, finished: &Recorded) {
     let names = |recorded: &Recorded| -> BTreeSet<String> {
         recorded.runs.iter().flat_map(|run| run.configuration.keys().cloned()).collect()
@@ -202,12 +202,12 @@ fn no_forecast_at_all(rows: &[Row]) -> Option<&str> {
     rows.iter().all(|row| row.distribution.is_none() || row.recorded).then_some(first)
 }
 
-/// In what `run` lies far from the finished runs: in what varies among them, and in what they all share.
+/// In what `run` lies far from the completed runs: in what varies among them, and in what they all share.
 fn extrapolated(forecaster: &Forecaster, run: &Run, constants: &Configuration) -> Vec<String> {
     let shared = constants.iter().filter_map(|(name, value)| {
         let own = run.configuration.get(name).filter(|own| **own != Value::Missing && *own != value)?;
         let all = if *value == Value::Missing { "none".to_owned() } else { value.to_string() };
-        Some(format!("{name} = {own}, where all finished runs have {all}"))
+        Some(format!("{name} = {own}, where all completed runs have {all}"))
     });
     forecaster.beyond(&run.configuration).into_iter().chain(shared).collect()
 }

@@ -37,7 +37,7 @@ pub(crate) struct Fan {
     pub resource: String,
     /// The resource at which a run ends.
     pub max_resource: f64,
-    /// Score of the best finished run.
+    /// Score of the best completed run.
     pub incumbent: Option<f64>,
     /// The runs, one panel each.
     pub runs: Vec<FanRun>,
@@ -83,7 +83,7 @@ impl Fan {
             keys.push(Key::new(Mark::Band(VERMILLION.with_opacity(colour)), label));
         }
         if self.incumbent.is_some() {
-            keys.push(Key::new(Mark::Line(Stroke::dashed(INK, 1.2)), "best finished run"));
+            keys.push(Key::new(Mark::Line(Stroke::dashed(INK, 1.2)), "best completed run"));
         }
         keys
     }
@@ -112,7 +112,7 @@ impl Fan {
         points.chain(ends).chain(self.runs.iter().map(|r| r.median)).collect()
     }
 
-    /// The axes of every panel, the same for all so that runs can be compared. They include the best finished run's score.
+    /// The axes of every panel, the same for all so that runs can be compared. They include the best completed run's score.
     fn axes(&self, area: Rect, x: Range, y: Range) -> Panel {
         let mut values = self.values();
         values.extend(self.incumbent);

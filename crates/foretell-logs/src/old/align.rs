@@ -222,7 +222,7 @@ fn seconds(steps: &[f64], times: &[Option<f64>]) -> Option<f64> {
 /// Runs that a replay or a forecast needs: three to learn from, and one more.
 const LEAST_RUNS: usize = 4;
 
-/// The step at which runs are compared: the last that at least half of the finished runs reach. Where the log does not say how runs
+/// The step at which runs are compared: the last that at least half of the completed runs reach. Where the log does not say how runs
 /// ended, those that reach the longest common end are the finished ones: a twentieth of all, two at least.
 ///
 /// If fewer than [`LEAST_RUNS`] runs come so far, it is the last step that as many reach, failed ones not counted: up to there a run

@@ -51,7 +51,7 @@ pub struct ReplaySpec {
     pub criterion: StopCriterion,
     /// d: runs trained to a level before anything is stopped there; with full training, the burn-in.
     pub burn_in: usize,
-    /// Refit when the number of finished runs has grown by this factor; `None`: once.
+    /// Refit when the number of completed runs has grown by this factor; `None`: once.
     pub refit: Option<f64>,
     /// The share of runs that is never stopped.
     pub exempt: f64,

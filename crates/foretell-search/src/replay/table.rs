@@ -6,12 +6,12 @@ use crate::study::DIVERGED_AFTER;
 use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, Value, statistics};
 use std::collections::BTreeSet;
 
-/// Finished runs on a common grid of points.
+/// Completed runs on a common grid of points.
 #[derive(Clone, Debug)]
 pub struct Table {
     history: History,
     options: HistoryOptions,
-    /// The finished runs: their numbers in the history, and what was recorded.
+    /// The completed runs: their numbers in the history, and what was recorded.
     indices: Vec<usize>,
     runs: Vec<Run>,
     /// Steps of the points, in the runs' own unit.
@@ -196,7 +196,7 @@ fn reported(curve: &Curve, grid: &[f64], direction: Direction) -> Vec<f64> {
     grid.iter().map(|step| score(step).map_or(f64::NAN, |score| direction.value(score))).collect()
 }
 
-/// The scores of a finished run, whose last one is its final score.
+/// The scores of a completed run, whose last one is its final score.
 fn whole(history: &History, run: usize) -> Vec<f64> {
     let mut scores = history.prefix(run).to_vec();
     let last = history.final_score(run).unwrap_or_else(|| history.lowest());

@@ -71,7 +71,7 @@ pub struct Rungs {
 pub enum Refit {
     /// Never.
     Once,
-    /// When the number of finished runs has grown by this factor.
+    /// When the number of completed runs has grown by this factor.
     Growth(f64),
 }
 

@@ -112,7 +112,7 @@ impl Encoder {
             }
             (Encoding::Categories(values), value @ (Value::Text(_) | Value::Number(_))) => {
                 let unseen = !values.contains(&value.to_string());
-                unseen.then(|| format!("{name} = {value}, which no finished run has"))
+                unseen.then(|| format!("{name} = {value}, which no completed run has"))
             }
             _ => None,
         };
@@ -359,7 +359,7 @@ mod tests {
         let far = configuration(&[("lr", Value::Number(5.0)), ("opt", Value::Text("new".into()))]);
         assert_eq!(
             encoder.beyond(&far),
-            ["lr = 5, beyond 0.1 to 1.1", "opt = new, which no finished run has"]
+            ["lr = 5, beyond 0.1 to 1.1", "opt = new, which no completed run has"]
         );
     }
 

@@ -4,7 +4,7 @@ use crate::curves::configuration::FeatureGroup;
 use crate::curves::curve::RunScore;
 use crate::linalg::matrix::Matrix;
 
-/// n finished runs, seen up to the same τ steps, and what they came to.
+/// n completed runs, seen up to the same τ steps, and what they came to.
 #[derive(Clone, Debug, Default)]
 pub struct TrainingSet {
     /// The τ steps at which scores are known, increasing, in units of the resource.
@@ -21,7 +21,7 @@ pub struct TrainingSet {
     pub targets: Vec<f64>,
     /// The best score that there can be, such as that of an accuracy of 1, in units of `targets`. `None` if not known.
     pub ceiling: Option<f64>,
-    /// Steps between the last of `steps` and `target_step`, at which finished runs' scores are known too; may be empty.
+    /// Steps between the last of `steps` and `target_step`, at which completed runs' scores are known too; may be empty.
     pub later_steps: Vec<f64>,
     /// The runs' scores at `later_steps`, shape (n, later steps); no rows if not known. For predictors that learn from whole
     /// curves: others look at `prefixes` and `targets` alone.
@@ -88,7 +88,7 @@ impl TrainingSet {
         }
     }
 
-    /// The worst and the best score that are expected: (0, 1) or (0, 100) of a share; else what finished runs span, up
+    /// The worst and the best score that are expected: (0, 1) or (0, 100) of a share; else what completed runs span, up
     /// to the ceiling where that is known.
     pub fn metric_range(&self) -> (f64, f64) {
         if let Some(ceiling) = self.ceiling

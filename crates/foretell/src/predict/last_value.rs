@@ -4,7 +4,7 @@ use crate::curves::training::{Query, TrainingSet};
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
 
-/// ŷ_T = y_τ, with σ(τ) the root mean square of y_T − y_τ over the finished runs.
+/// ŷ_T = y_τ, with σ(τ) the root mean square of y_T − y_τ over the completed runs.
 ///
 /// Source: Baker et al. 2017, §3.3.1. O(n) to fit, O(1) to forecast.
 #[derive(Clone, Copy, Debug, Default)]

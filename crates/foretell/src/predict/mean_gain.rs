@@ -1,4 +1,4 @@
-//! The mean gain: what finished runs gained from here on, added to the last seen value.
+//! The mean gain: what completed runs gained from here on, added to the last seen value.
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::predict::forecast::Forecast;
@@ -8,17 +8,17 @@ use crate::statistics::range;
 /// How far, as a share of the range of scores, an end may plausibly lie from its forecast before any is seen.
 const PLAUSIBLE: f64 = 0.3;
 
-/// ŷ_T = y_τ + ḡ with a Gaussian spread, ḡ the mean of what n finished runs gained from τ on, y_T − y_τ, shrunk as if one more
+/// ŷ_T = y_τ + ḡ with a Gaussian spread, ḡ the mean of what n completed runs gained from τ on, y_T − y_τ, shrunk as if one more
 /// run had gained nothing:
 ///
 /// ḡ = Σ g_i / (n + 1),  σ² = (Σ (g_i − ḡ)² + u²) / (n + 1),  u = 0.3·(1 − t/T)·range
 ///
 /// | symbol | meaning |
 /// |---|---|
-/// | g_i | y_T − y_τ of finished run i |
+/// | g_i | y_T − y_τ of completed run i |
 /// | u | the residual of one more run, which nobody has seen: how far an end may plausibly lie from its forecast |
 /// | t, T | the last step seen, and the target step |
-/// | range | of the first, last and final scores of the finished runs |
+/// | range | of the first, last and final scores of the completed runs |
 ///
 /// So three runs that happen to gain alike do not make a forecast sure, and after thirty runs u hardly counts. Runs whose early
 /// scores say nothing of their ends gain very differently, which makes σ large: little is stopped then.

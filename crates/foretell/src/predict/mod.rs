@@ -1,4 +1,4 @@
-//! Predictors: fitted on finished runs, they become models, which forecast where running ones will end.
+//! Predictors: fitted on completed runs, they become models, which forecast where running ones will end.
 
 pub(crate) mod auto;
 pub(crate) mod conformance;

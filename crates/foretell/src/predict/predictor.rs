@@ -1,4 +1,4 @@
-//! Predictors and models: a predictor is fitted on finished runs and becomes a model, which forecasts.
+//! Predictors and models: a predictor is fitted on completed runs and becomes a model, which forecasts.
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::predict::forecast::Forecast;
@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FitError {
-    /// Too few finished runs.
+    /// Too few completed runs.
     #[error(
         "{predictor} needs at least {needed} completed runs, but there are {got}. Complete more runs, or use `last-value`"
     )]
@@ -36,7 +36,7 @@ pub enum FitError {
     },
 }
 
-/// Learns from finished runs to forecast.
+/// Learns from completed runs to forecast.
 pub trait Predictor: Send + Sync {
     /// Its name, as users choose it: `svr-rbf`.
     fn name(&self) -> &'static str;
@@ -46,7 +46,7 @@ pub trait Predictor: Send + Sync {
         false
     }
 
-    /// Fits itself on finished runs, all seen up to the same step.
+    /// Fits itself on completed runs, all seen up to the same step.
     ///
     /// # Errors
     /// [`FitError`] if there are too few runs or a number is not finite.

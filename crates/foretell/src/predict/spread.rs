@@ -29,7 +29,7 @@ pub enum Spread {
 ///
 /// | symbol | meaning |
 /// |---|---|
-/// | local(ŷ) | √(π/2) × kernel mean of abs(residual)/u over finished runs of like forecast: Gaussian in forecast rank, width max(10, n/5)/2, and a mass of 16 on the mean of all |
+/// | local(ŷ) | √(π/2) × kernel mean of abs(residual)/u over completed runs of like forecast: Gaussian in forecast rank, width max(10, n/5)/2, and a mass of 16 on the mean of all |
 /// | r_i | residual_i / s_i, each with a local factor that leaves itself out |
 /// | k, ν | scale and degrees of freedom of the t distribution most likely to give the r_i |
 /// | c_p | conformal quantile of the r_i: the p(n + 1)-th, straight lines between |

@@ -146,7 +146,7 @@ fn what_was_replayed(file: &Replayed) -> String {
     let first = file.rows.first();
     let size = first.and_then(|row| row.study_size.map(|_| format!(" of {} runs each", row.runs)));
     format!(
-        "{}: {} finished runs of {} points, replayed in {} random orders{}{}.",
+        "{}: {} completed runs of {} points, replayed in {} random orders{}{}.",
         file.curves,
         table.len(),
         table.points(),

@@ -28,7 +28,7 @@ const OURS: [(PolicyName, &str, &str); 8] = [
         "last-value",
         "Stop runs that would not win if the last value were the final one",
     ),
-    (PolicyName::Median, "median", "Stop runs below the median of finished runs"),
+    (PolicyName::Median, "median", "Stop runs below the median of completed runs"),
     (PolicyName::Patience, "patience", "Stop runs without improvement for --patience points"),
     (PolicyName::Asha, "asha", "Keep the best 1/η at the rungs R/η² and R/η"),
     (

@@ -93,7 +93,7 @@ impl Blend {
 /// ŷ → ȳ + k (ŷ − ȳ), k = 2 (b − s) within [0, 1], b the slope of y − ȳ on ŷ − ȳ through the origin and s its standard error. From b = ½ on
 /// forecasts err less than the mean, so k is 1 where they do so by more than chance. It gives the mean of all runs and k, which hold for a
 /// new run. Where curves say little of their ends, as in fine-tunings that begin near theirs, forecasts come near the mean of the
-/// finished runs. Fewer than [`RUNS_FOR_MEAN`] runs say nothing of this: k is 1. O(n). Foretell's own.
+/// completed runs. Fewer than [`RUNS_FOR_MEAN`] runs say nothing of this: k is 1. O(n). Foretell's own.
 fn draw_to_mean(left_out: &mut [(f64, f64)], targets: &[f64]) -> (f64, f64) {
     let (total, n) = (targets.iter().sum::<f64>(), targets.len() as f64);
     if targets.len() < RUNS_FOR_MEAN {

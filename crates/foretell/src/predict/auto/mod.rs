@@ -29,7 +29,7 @@ const MOST_RUNS: usize = 1000;
 ///
 /// From 10 runs on ŷ is drawn to their mean as far as held-out errors do not show that it is nearer to the ends than the mean is.
 ///
-/// Each ŷ_e is clipped to what finished runs have done from here, and to the best score that there can be. The scale is
+/// Each ŷ_e is clipped to what completed runs have done from here, and to the best score that there can be. The scale is
 /// √(s² + u² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own and u = 0.3·(1 − t/T)·range/n, calibrated as [`Spread::Calibrated`] says: few
 /// runs that end alike do not make a forecast sure.
 ///

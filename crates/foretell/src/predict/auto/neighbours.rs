@@ -8,7 +8,7 @@ const OMEGAS: [f64; 4] = [0.0, 0.3, 1.0, 3.0];
 /// The kernel's width is the distance to the k-th neighbour.
 const NEIGHBOURS: [usize; 5] = [3, 5, 8, 15, 30];
 
-/// ŷ_T = y_τ + Σ W Δ / Σ W over finished runs, with Δ = y_T − y_τ, W = exp(−2M/h), M = the mean squared distance over level
+/// ŷ_T = y_τ + Σ W Δ / Σ W over completed runs, with Δ = y_T − y_τ, W = exp(−2M/h), M = the mean squared distance over level
 /// and shape features + ω × that over configuration features, h = M of the k-th neighbour; (ω, k) of least squared
 /// leave-one-out error. O(n² log n) to fit, O(n) to forecast.
 ///

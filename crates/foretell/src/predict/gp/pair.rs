@@ -64,7 +64,7 @@ impl Pair {
         last - last.clamp(self.lasts.0, self.lasts.1)
     }
 
-    /// What finished runs have done from here.
+    /// What completed runs have done from here.
     pub(crate) fn reach(&self) -> Reach {
         self.reach
     }

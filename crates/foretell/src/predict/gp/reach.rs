@@ -1,10 +1,10 @@
-//! What finished runs have done from here, beyond which no forecast goes.
+//! What completed runs have done from here, beyond which no forecast goes.
 
 use crate::curves::curve::RunScore;
 use crate::curves::training::TrainingSet;
 use crate::statistics::quantile_of_sorted;
 
-/// What finished runs have done from here: a forecast outside of it is moved to its edge.
+/// What completed runs have done from here: a forecast outside of it is moved to its edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
     /// Least and largest final score.

@@ -61,7 +61,7 @@ impl Default for NuSvr {
     }
 }
 
-/// Fewest finished runs a fit is made from.
+/// Fewest completed runs a fit is made from.
 const FEWEST: usize = 6;
 
 impl Predictor for NuSvr {
