@@ -179,7 +179,7 @@ impl CurveFlags {
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
         let encoder = Encoder::fit(configurations, &recorded.columns);
         if let logarithmic @ [_, ..] = &encoder.logarithmic()[..] {
-            note(&format!("{}: taken in log10: {}", recorded.name, logarithmic.join(", ")));
+            note(&format!("{}: transformed to log10: {}", recorded.name, logarithmic.join(", ")));
         }
         for (column, values) in encoder.left_out() {
             note(&format!(

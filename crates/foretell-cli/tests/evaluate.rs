@@ -230,7 +230,7 @@ fn columns_are_what_they_are_declared_to_be() -> Tested {
     };
     // the learning rate decides where a run ends; without it nothing but the layers is seen
     let (blind, notes) = r2(&["--features", "ap"])?;
-    assert!(notes.contains("taken in log10: lr\n"), "{notes}");
+    assert!(notes.contains("transformed to log10: lr\n"), "{notes}");
     let (seeing, _) = r2(&["--features", "ap", "--architecture", "lr,rate"])?;
     assert!(blind < 0.2 && seeing > 0.7, "{blind} {seeing}");
     let (linear, notes) = r2(&["--features", "ap", "--architecture", "lr", "--linear-columns", "lr"])?;
@@ -239,7 +239,7 @@ fn columns_are_what_they_are_declared_to_be() -> Tested {
         "final scores are linear in the rate: {linear} {notes}"
     );
     let (_, notes) = r2(&["--log-columns", "num_layers,rate"])?;
-    assert!(notes.contains("taken in log10: lr, num_layers\n"), "{notes}");
+    assert!(notes.contains("transformed to log10: lr, num_layers\n"), "{notes}");
     assert!(notes.contains("there is no column `rate` to put on a scale"), "{notes}");
     Ok(())
 }

@@ -30,7 +30,7 @@ class CallbackSettings(JudgeSettings, total=False):
 def judge_and_additions(
     history: Any, direction: Direction, metric: str | None, append: bool, shadow: bool, settings: Any
 ) -> tuple[Judge, Additions | None]:
-    """A judge that has learnt from `history`, and the file to add runs to if `history` names one. The file may not exist yet."""
+    """A judge that has learned from `history`, and the file to add runs to if `history` names one. The file may not exist yet."""
     if "metric" in settings:
         raise TypeError("metric= is not needed: the metric is the reported one, or the one that monitor= names")
     additions = Additions.of(history, metric or "score", direction) if append else None

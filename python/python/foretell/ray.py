@@ -193,7 +193,7 @@ class ForetellScheduler(FIFOScheduler):
         """Ray calls this for its status."""
         count = 0 if self._judge is None else len(self._judge)
         stopped = sum(decision["stop"] for decision in self.decisions.values())
-        return f"Using Foretell: learnt from {count} whole trainings, {stopped} trials will not win."
+        return f"Using Foretell: learned from {count} completed trials, {stopped} trials will not win."
 
     def _known(self) -> Judge:
         if self._judge is None:

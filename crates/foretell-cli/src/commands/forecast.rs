@@ -364,7 +364,7 @@ fn as_table(document: &Document) -> String {
         ]
     };
     let head = format!(
-        "forecast at step {} by {}, learnt from {}; best finished {}\n",
+        "forecast at step {} by {}, learned from {}; best completed {}\n",
         document.target_step,
         document.predictor,
         document.history,

@@ -131,7 +131,7 @@ impl Search {
         let names = [
             (SearchFate::Completed, "completed"),
             (SearchFate::Stopped, "stopped"),
-            (SearchFate::BurnIn, "learnt from"),
+            (SearchFate::BurnIn, "learned from"),
             (SearchFate::Paused, "left at a rung"),
             (SearchFate::Running, "running"),
             (SearchFate::Failed, "failed"),
@@ -508,7 +508,7 @@ mod tests {
     fn says_what_was_saved_and_which_trial_was_best() {
         let svg = encode(&study(12).draw());
         for label in
-            ["31 % of the epochs", "best: trial 1, 0.9<", "stopped (6)", "learnt from (3)", "a &lt; study"]
+            ["31 % of the epochs", "best: trial 1, 0.9<", "stopped (6)", "learned from (3)", "a &lt; study"]
         {
             assert!(svg.contains(label), "{label} is missing");
         }

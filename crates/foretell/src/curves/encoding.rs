@@ -9,7 +9,7 @@ use crate::curves::configuration::{Configuration, FeatureGroup, Value};
 use crate::curves::scale::Scale;
 use std::collections::BTreeSet;
 
-/// A positive column whose largest value is more than this many times its smallest is taken in log10.
+/// A positive column whose largest value is more than this many times its smallest is transformed to log10.
 const LOG_SPAN: f64 = 20.0;
 /// A text column with more values than this is a label, not a category, and is left out.
 const MOST_CATEGORIES: usize = 12;
@@ -139,7 +139,7 @@ impl Encoder {
         names.collect()
     }
 
-    /// The columns of configurations that are taken in log10.
+    /// The columns of configurations that are transformed to log10.
     pub fn logarithmic(&self) -> Vec<&str> {
         let taken = |encoding: &Encoding| matches!(encoding, Encoding::Number { least: Some(_), .. });
         self.columns
