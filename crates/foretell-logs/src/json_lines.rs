@@ -64,7 +64,7 @@ pub fn write_json_lines<'a>(
     write_lines(writer, runs.into_iter().map(|run| (run, Ended::Unknown, None)), metric)
 }
 
-/// As [`write_json_lines`], with how each run ended and how long a unit of its resource took: `"ended"` and `"seconds"`.
+/// Like [`write_json_lines`], with the end of each run and the duration of a unit of its resource: `"ended"` and `"seconds"`.
 ///
 /// # Errors
 /// As [`write_json_lines`].

@@ -74,7 +74,7 @@ const SETTINGS: [&str; 9] =
 /// Deeper folders are not searched.
 const DEEPEST: usize = 24;
 
-/// The files in and below `folder` that can hold what trainings printed, by their names, in order.
+/// The files in and below `folder` that can contain printed output of trainings, sorted by name.
 pub fn printed_logs_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     add_printed(folder, DEEPEST, &mut files);

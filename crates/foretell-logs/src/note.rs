@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::fmt;
 
-/// What a [`Note`] is about.
+/// The topic of a [`Note`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -42,7 +42,7 @@ pub enum Topic {
     Removed,
 }
 
-/// One thing that was done, or found, while reading: a short sentence with counts.
+/// A note about reading: a short sentence with counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// What it is about.

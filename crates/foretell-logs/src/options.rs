@@ -4,7 +4,7 @@ use crate::source::Limits;
 use foretell::{Columns, Direction};
 use std::path::PathBuf;
 
-/// What empty cells at the end of a run in a table mean.
+/// The meaning of empty cells at the end of a run in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyEnds {
     /// In a long file two or more in a row, and more than are anywhere inside the curve, mean that the run diverged: some
@@ -31,7 +31,7 @@ impl EmptyEnds {
     }
 }
 
-/// How to read a file of recorded runs. The default reads every format by the names of its columns.
+/// Options for reading recorded runs. The default detects every format by the names of its columns.
 ///
 /// ```
 /// use foretell_logs::ReadOptions;

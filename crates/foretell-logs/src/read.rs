@@ -46,7 +46,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
     read_watched(path, options, &mut |_| {})
 }
 
-/// As [`read()`]; `watch` hears how far the reading of a tool's logs has come.
+/// Like [`read()`]; `watch` receives the progress of reading a tool's logs.
 ///
 /// # Errors
 /// As [`read()`].
@@ -86,7 +86,7 @@ pub fn read_watched(
     Ok(recorded)
 }
 
-/// Whether `path` holds logs of a tool, also those of a single run.
+/// Whether `path` contains logs of a tool, even of a single run.
 ///
 /// # Errors
 /// [`Error`] if it cannot be read.
@@ -94,7 +94,7 @@ pub fn is_log(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
     old::holds_logs(path, options)
 }
 
-/// Whether the file at `path` is a table or a file of curves, by how it starts.
+/// Whether the file at `path` is a table or a file of curves, judged by its beginning.
 ///
 /// # Errors
 /// [`Error`] if it cannot be read.
@@ -102,7 +102,7 @@ pub fn is_table(path: &Path) -> Result<bool, Error> {
     Ok(!path.is_dir() && old::is_table(path)?)
 }
 
-/// Reads the logs of tools below `paths` as one set of runs; `watch` hears how far it has come.
+/// Reads the logs of tools below `paths` as one set of runs; `watch` receives the progress.
 ///
 /// # Errors
 /// [`Error`] if a path cannot be read or holds no log of a tool, and if there is no metric to take.

@@ -7,7 +7,7 @@ use foretell::evaluate::{Fold, Split};
 use foretell::{Columns, Configuration, HistoryError, HistoryOptions, Metric, Run};
 use std::collections::BTreeMap;
 
-/// The runs of one file, with what is needed to use them without leaks.
+/// The runs of a file, with the data needed to use them without leaks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// The name of the set: the file's stem, or its folder's name for `curves.csv`.

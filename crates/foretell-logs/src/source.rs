@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// How large a line and an expanded file may be: a small file can hold a gigabyte of zeros.
+/// Limits on the length of a line and on the size of an expanded file, since a small file can contain a gigabyte of zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a line.

@@ -23,7 +23,7 @@ pub struct YamlNode {
     pub content: YamlContent,
 }
 
-/// What a node of YAML holds.
+/// The content of a YAML node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum YamlContent {
     /// A text, which may stand for a number.

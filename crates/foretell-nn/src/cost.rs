@@ -3,7 +3,7 @@
 use foretell::Counts;
 use serde::{Deserialize, Serialize};
 
-/// What a network costs.
+/// The cost of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// The weights of convolutions, fully connected layers, memory cells and word vectors; without biases and normalisations.

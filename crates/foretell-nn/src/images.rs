@@ -14,7 +14,7 @@ pub enum Normalization {
     MeanImage(Vec<f32>),
 }
 
-/// Labelled images of one shape.
+/// Labeled images of one shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Images {
     /// The shape of each.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// The name of the parameter that holds a layer sequence.
 pub(crate) const NETWORK: &str = "net";
 
-/// What to train, on what, and how long.
+/// The network, data and length of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainSpec {
     /// The name of the space, such as `metaqnn`.

@@ -35,7 +35,7 @@ pub fn learning_rate(initial: f64, epoch: usize, epochs: usize) -> f64 {
     initial * 0.2_f64.powi((4 * epoch.saturating_sub(1) / epochs.max(1)) as i32)
 }
 
-/// How the learning rate falls over a plan of T epochs, in place of a space's own way.
+/// The decay of the learning rate over a plan of T epochs, instead of the space's own.
 ///
 /// | schedule      | factor on the starting rate in epoch t, from 1              |
 /// |---------------|-------------------------------------------------------------|

@@ -8,7 +8,7 @@ use crate::report::EpochReport;
 use foretell::ImageShape;
 use std::ops::ControlFlow;
 
-/// What is done after each epoch: the training goes on until it says [`ControlFlow::Break`].
+/// A callback after each epoch. The training continues until it returns [`ControlFlow::Break`].
 pub type Report<'a> = dyn FnMut(&EpochReport) -> ControlFlow<()> + 'a;
 
 /// Wraps `report` so that the report of the first epoch includes the network's `cost`.
@@ -125,7 +125,7 @@ impl Material {
     }
 }
 
-/// What networks learn from, and what they are judged by.
+/// The training and validation data of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Material {
     /// Labelled images: accuracy.
@@ -134,7 +134,7 @@ pub enum Material {
     Text,
 }
 
-/// How large the networks of a space are.
+/// The size of the networks of a space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     /// Factor on filters, cells and units; 1 is the paper's width.
@@ -143,7 +143,7 @@ pub struct Size {
     pub max_layers: Option<usize>,
 }
 
-/// What is searched in a space.
+/// The search space of a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Searched {
     /// Layer sequences, in the parameter `net`.

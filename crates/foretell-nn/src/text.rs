@@ -22,7 +22,7 @@ const MOST_DRAWN: usize = 100_000_000;
 /// Probabilities of the four words that may follow a pair of words.
 const FOLLOWERS: [f64; 4] = [0.55, 0.25, 0.15, 0.05];
 
-/// A text in two parts, as numbers of words.
+/// A text in two parts, as word numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Corpus {
     /// The vocabulary, at most 10 000 words; a token is the number of a word in it.

@@ -28,8 +28,8 @@ impl Asked {
     }
 }
 
-/// The words of the command that trains `configuration`, which trial `trial` of the study in `directory` has; `None` where no command
-/// is known, as in studies that others run.
+/// The words of the command that trains `configuration` as trial `trial` of the study in `directory`; `None` if the command is
+/// unknown, as in studies that other programs run.
 pub fn command_of(
     directory: &Path,
     spec: &StudySpec,
@@ -61,7 +61,7 @@ pub fn command_of(
     fill_in(&command, &values).ok()
 }
 
-/// `words` as a shell reads them.
+/// Quotes `words` for a shell.
 pub fn shell_line(words: &[String]) -> String {
     let is_plain = |word: &String| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c))

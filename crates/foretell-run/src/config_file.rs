@@ -17,7 +17,7 @@ use names::levels;
 /// The placeholder for a trial's copy of the command's configuration file.
 pub const CONFIG: &str = "config";
 
-/// Why a configuration file cannot be used.
+/// The reason why a configuration file cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigFileError {
@@ -76,7 +76,7 @@ enum Form {
     Toml,
 }
 
-/// A configuration file. What is not a parameter stays as it is, to the letter in YAML and TOML.
+/// A configuration file. In YAML and TOML, everything except the parameters stays unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigFile {
     path: PathBuf,

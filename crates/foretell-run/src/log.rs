@@ -38,7 +38,7 @@ use lock::Lock;
 
 use atomic_write::write_atomically;
 
-/// An opened log, and what was in it.
+/// An opened log, with its content.
 #[derive(Debug)]
 pub struct Opened<R> {
     /// The log, ready for the next record.

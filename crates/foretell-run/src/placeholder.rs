@@ -16,7 +16,7 @@ pub const SEED: &str = "seed";
 /// The placeholder that stands for the epochs of a whole training, unless a parameter has this name.
 pub const EPOCHS: &str = "epochs";
 
-/// Why a command was not filled in.
+/// The reason why a placeholder could not be replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlaceholderError {

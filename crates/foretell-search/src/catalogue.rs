@@ -86,7 +86,7 @@ impl<T: ?Sized> Shelf<T> {
     }
 }
 
-/// Predictors, samplers, stop rules and spaces by name. [`Default`] is those of this crate.
+/// Predictors, samplers, stop rules and spaces by name. [`Default`] contains those of this crate.
 ///
 /// ```
 /// use foretell_search::{Catalogue, PatienceRule, StudyRequest};

@@ -22,7 +22,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The fields in which `there` and `here` differ, by name. A field that is not written has its default.
+/// The fields in which `there` and `here` differ, by name. An omitted field has its default value.
 pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<Difference> {
     let fields = |described: &T| match serde_json::to_value(described) {
         Ok(Value::Object(fields)) => fields,

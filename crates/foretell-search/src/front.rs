@@ -15,7 +15,7 @@ pub struct FrontObjective {
     pub direction: Direction,
 }
 
-/// A trial that was trained to its end.
+/// A completed trial on the front.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrontTrial {
     /// Its number.
@@ -26,7 +26,7 @@ pub struct FrontTrial {
     pub configuration: Configuration,
 }
 
-/// A trial that was stopped, and might have been on the front.
+/// A stopped trial that might have been on the front.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrontStopped {
     /// Its number.
@@ -39,7 +39,7 @@ pub struct FrontStopped {
     pub probability: f64,
 }
 
-/// A trial that was on the front when it ended, and how far the study was.
+/// A trial that was on the front when it ended, with the progress of the study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrontStep {
     /// Its number.
@@ -50,7 +50,7 @@ pub struct FrontStep {
     pub hypervolume: f64,
 }
 
-/// The front of a study: the trials trained to their end that keep the limits and that no other of these dominates.
+/// The Pareto front of a study: the completed trials that respect the limits and are dominated by no other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Front {
     /// The objectives, the metric first.

@@ -31,7 +31,7 @@ const ORDERS: usize = 20;
 /// Trials are checked so often at most while they are replayed: a fit each.
 const CHECKS: u64 = 25;
 
-/// A predictor that was chosen by its errors on earlier runs, and a Δ by what stopping them would have lost.
+/// A predictor that is chosen by its errors on earlier runs, and a Δ that is chosen by the losses of stopping them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lessons {
     /// The predictor's name.
@@ -44,7 +44,7 @@ pub struct Lessons {
     pub errors: BTreeMap<String, f64>,
 }
 
-/// A Δ that was chosen by replays of earlier runs.
+/// A Δ that is chosen by replays of earlier runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sure {
     /// Δ.

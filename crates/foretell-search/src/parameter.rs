@@ -10,7 +10,7 @@ use thiserror::Error;
 /// The largest integer that a [`Value::Number`] holds exactly, 2^53.
 const EXACT: i64 = 1 << 53;
 
-/// Why a text or a description is no parameter.
+/// The reason why a parameter is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -155,7 +155,7 @@ pub enum ParameterKind {
     Flag,
 }
 
-/// When a conditional parameter applies: if another one has a given value.
+/// The condition under which a parameter applies: another parameter has a given value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
@@ -539,7 +539,7 @@ fn read_options(text: &str) -> Vec<Value> {
     options.iter().map(|&text| Value::Text(unquoted(text).unwrap_or(text).to_owned())).collect()
 }
 
-/// The parts of `text` between commas that stand neither in brackets nor in quotes.
+/// Splits `text` at commas outside brackets and quotes.
 ///
 /// ```
 /// # use foretell_search::split_at_commas;

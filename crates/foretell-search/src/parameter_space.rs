@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// Why parameters are no space, or a configuration not in one.
+/// The reason why parameters do not form a space, or why a configuration is outside the space.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ParameterSpaceError {
@@ -85,7 +85,7 @@ pub enum ParameterSpaceError {
     },
 }
 
-/// Named parameters in their order; a conditional one comes after the one it depends on.
+/// Named parameters in order. A conditional parameter follows the one that it depends on.
 ///
 /// Serialised as the list of its [`Parameter`]s; reading one checks it.
 ///

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// There is no such part.
+/// The error for a part that is unknown or has invalid settings.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{field}: {reason}")]
 pub struct PartError {
@@ -24,7 +24,7 @@ impl PartError {
     }
 }
 
-/// A part by its name and settings, as a request and the log have it: `"median"`, or `{"bar": {"level": 0.5}}`.
+/// The name and settings of a part, as in requests and logs: `"median"`, or `{"bar": {"level": 0.5}}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
     /// The name.
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Named {
     }
 }
 
-/// A part that is not of this crate: as it is stored, and the part itself once a [`Catalogue`](crate::Catalogue) has made it.
+/// A part of another crate: its stored form, and the part itself once a [`Catalogue`](crate::Catalogue) has created it.
 pub struct Part<T: ?Sized> {
     named: Named,
     made: Option<Arc<T>>,

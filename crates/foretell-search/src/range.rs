@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a number is out of range.
+/// The reason why a number is out of range.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum RangeError {

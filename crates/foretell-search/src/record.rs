@@ -8,7 +8,7 @@ use foretell::{Action, Configuration, Direction};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Something that happened outside and that a study must hear of.
+/// An external event that the study processes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// A worker has nothing to do.

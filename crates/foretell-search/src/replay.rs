@@ -92,7 +92,7 @@ fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
     }
 }
 
-/// A setting to replay, and the predictor that its forecasts are from (`None` if its policy needs none).
+/// A setting to replay, with the predictor for its forecasts (`None` if its policy needs none).
 #[derive(Clone)]
 pub struct Setting {
     /// The setting.
@@ -103,7 +103,8 @@ pub struct Setting {
     pub teacher: Option<Teacher>,
 }
 
-/// From earlier runs, the study that learns from them, and how it reads them, to a predictor and Δ; `None` if there are too few runs.
+/// Returns a predictor and Δ from earlier runs, the study that learns from them, and the way it reads them; `None` if there are
+/// too few runs.
 pub type Teacher =
     Arc<dyn Fn(&[Run], &StudySpec, &HistoryOptions) -> Option<(Arc<dyn Predictor>, f64)> + Send + Sync>;
 
@@ -244,7 +245,7 @@ pub fn replay(table: &Arc<Table>, settings: &[Setting]) -> Result<Vec<Outcome>, 
     replay_watched(table, settings, &|| ())
 }
 
-/// As [`replay`]; calls `watch` after each ordering, from any thread.
+/// Like [`replay`], but calls `watch` after each ordering, from any thread.
 ///
 /// # Errors
 /// Those of [`replay`].

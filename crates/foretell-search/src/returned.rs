@@ -27,7 +27,7 @@ const CLEARLY: f64 = 0.1;
 /// Ranks are compared among this many of the latest trials.
 const COMPARED: usize = 200;
 
-/// A finished trial: what it reported and what it returned, all as scores (larger is better).
+/// A completed trial: its reports and its returned value, all as scores (larger is better).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Returned {
     last: f64,
@@ -55,7 +55,7 @@ impl Returned {
     }
 }
 
-/// How returned values relate to the reports, over all finished trials.
+/// The relation of returned values to reports, over all completed trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Relation {
     /// No trial has returned anything.

@@ -1,6 +1,6 @@
 //! What stopping saves: the epochs of trials without it over their epochs with it, in one place for searches and replays.
 
-/// Epochs of some trials, with stopping and without.
+/// The epochs of some trials, with and without stopping.
 ///
 /// A training that diverged counts on both sides up to where that was seen, since whoever watches it ends it there: ending it is no
 /// merit of a stop rule.

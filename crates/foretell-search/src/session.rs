@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// As many trials failing before any has reported mean that trainings do not work at all.
 const HOPELESS: u64 = 3;
 
-/// A training to start: a new trial, or one that goes on.
+/// A training to start: a new trial, or one that continues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     /// The trial's number, from 0.
@@ -30,7 +30,7 @@ pub struct Start {
     pub until: u64,
 }
 
-/// What a training does next.
+/// The next action of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Stop the training now, or continue.
@@ -49,7 +49,7 @@ impl Answer {
     }
 }
 
-/// How a training ended.
+/// The end of a training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// As it should: it was trained as far as asked for, ended by itself, or was stopped.
@@ -58,7 +58,7 @@ pub enum Ending {
     Failed(String),
 }
 
-/// A study that is run by somebody: any training loop, tuner, process runner or server.
+/// A study that any program can run: a training loop, a tuner, a process runner or a server.
 ///
 /// 1. [`ask`](Self::ask) for a training to start, as often as there are idle workers.
 /// 2. [`report`](Self::report) each value of its metric; the answer says whether to go on.

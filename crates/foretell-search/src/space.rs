@@ -8,7 +8,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a study searches.
+/// The search space of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Space {
@@ -21,7 +21,7 @@ pub enum Space {
     Own(Part<dyn SearchSpace>),
 }
 
-/// A space that is not of this crate. Its trials are configurations, as all are.
+/// A space of another crate. Its trials are configurations.
 pub trait SearchSpace: Send + Sync {
     /// What each configuration of it names.
     fn names(&self) -> Vec<&str>;
@@ -103,12 +103,12 @@ impl Space {
     }
 }
 
-/// The name of the configuration value that holds a network's number of weights.
+/// The name of the configuration value with a network's number of weights.
 pub const WEIGHTS: &str = "weights";
 /// The name of the configuration value that holds a network's number of layers.
 const LAYERS: &str = "layers";
 
-/// The name of a network's multiply-adds for one image.
+/// The name of the configuration value with a network's multiply-adds per image.
 pub const FLOPS: &str = "flops";
 
 /// The configuration of a network: its layers, and its weights and layers counted.

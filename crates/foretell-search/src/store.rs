@@ -4,7 +4,7 @@ use crate::record::Record;
 use std::error::Error;
 use std::fmt;
 
-/// Remembers the records of one study, in order.
+/// Stores the records of one study, in order.
 ///
 /// Once [`append`](Self::append) returns `Ok` the record is *acknowledged*: the study applies it, and
 /// [`read_from`](Self::read_from) returns it from then on. A record that was refused must not appear later.
@@ -22,10 +22,10 @@ pub trait Store {
     fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError>;
 }
 
-/// Records as they are read.
+/// An iterator over records.
 pub type Records<'a> = Box<dyn Iterator<Item = Result<Record, StoreError>> + 'a>;
 
-/// Why a store refused to append or to read: what the store said.
+/// The store's error when appending or reading.
 #[derive(Debug)]
 pub struct StoreError(Box<dyn Error + Send + Sync>);
 
@@ -58,7 +58,7 @@ impl<S: Store + ?Sized> Store for Box<S> {
     }
 }
 
-/// A store in memory: for tests, simulations and studies that end with the process.
+/// A store in memory, for tests, simulations and studies that end with the process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     records: Vec<Record>,

@@ -8,7 +8,7 @@ use crate::study::{Best, Study, Tally, Trial, TrialState};
 use foretell::Direction;
 use serde::Serialize;
 
-/// Resource spent, and what it would have been.
+/// The epochs spent, and the epochs without stopping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spent {
@@ -37,7 +37,7 @@ impl Spent {
     }
 }
 
-/// What the trials that are never stopped have shown.
+/// The results of the trials that are never stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Audit {
     /// Exempt trials that would have been stopped, and have ended.
@@ -46,7 +46,7 @@ pub struct Audit {
     pub wrongly: u64,
 }
 
-/// A trial that was stopped, or would have been.
+/// A trial that was stopped, or would have been stopped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StoppedTrial {
     /// Its number.
@@ -65,7 +65,7 @@ pub struct StoppedTrial {
     pub truth: Option<f64>,
 }
 
-/// What watching without stopping has shown.
+/// The results of watching without stopping.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shadow {
     /// Epochs that stopping would have spent.
@@ -80,7 +80,7 @@ pub struct Shadow {
     pub regret: f64,
 }
 
-/// What a study came to.
+/// The results of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Which way is better.

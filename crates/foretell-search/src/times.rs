@@ -6,7 +6,7 @@ use crate::study::{Study, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When a record was written.
+/// The time of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Which run of the search wrote it: 1, 2, 3, … Between two runs nothing was trained.
@@ -22,7 +22,7 @@ impl Moment {
     }
 }
 
-/// How long a study and its trials have taken, record by record.
+/// The durations of a study and its trials, record by record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     last: Option<Moment>,
@@ -81,7 +81,7 @@ struct TrialTime {
     epochs: (u64, u64),
 }
 
-/// What a study has taken, in seconds.
+/// The durations of a study, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
     /// While the search ran, pauses between its runs not counted.

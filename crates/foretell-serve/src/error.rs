@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use thiserror::Error;
 
-/// Why there is no page.
+/// The reason why the server cannot run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServeError {

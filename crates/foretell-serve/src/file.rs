@@ -34,7 +34,7 @@ const SCRIPT: [&str; 18] = [
     include_str!("page/main.js"),
 ];
 
-/// The page with the study called `name`, whose log is `log` and whose parts `catalogue` knows: one HTML file that needs nothing else.
+/// The page of the study `name`, as one self-contained HTML file. Its log is `log`, and `catalogue` contains its parts.
 ///
 /// # Errors
 /// [`ServeError::Study`] if the log cannot be read, or is no study's.

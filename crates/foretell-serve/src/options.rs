@@ -7,7 +7,7 @@ use std::time::Duration;
 use foretell_run::{Door, EventStore};
 use foretell_search::Catalogue;
 
-/// What is served, to whom.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder that holds the studies' folders, or the folder of one study.
@@ -45,7 +45,7 @@ impl Options {
     }
 }
 
-/// What one reader may take, so that none keeps the others out.
+/// The limits per reader, so that none blocks the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How long a request's head may take, from the connection's beginning or the answer before: idle connections end by it.

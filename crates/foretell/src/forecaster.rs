@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use thiserror::Error;
 
-/// Why a run cannot be forecast.
+/// The reason why a run cannot be forecast.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ForecastError {
@@ -55,7 +55,7 @@ pub enum ForecastError {
 /// The model for one τ, or why there is none.
 type Fitted = Result<Arc<dyn Model>, FitError>;
 
-/// Completed runs and a predictor, ready to be asked about running curves.
+/// Forecasts and judges running curves, based on completed runs and a predictor.
 ///
 /// ```
 /// use foretell::{Configuration, Curve, Direction, Forecaster, HistoryOptions, LastValue, Run};

@@ -4,7 +4,7 @@ use crate::predict::forecast::Forecast;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why a stop criterion is refused.
+/// The reason why a stop criterion is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StopCriterionError {
@@ -22,7 +22,7 @@ pub enum StopCriterionError {
     AgreeingChecks,
 }
 
-/// How the allowed error 1 − Δ is spread over the checks of one run.
+/// The distribution of the allowed error 1 − Δ over the checks of one run.
 ///
 /// With a budget for the run, the errors α_k allowed at checks k = 1 … K sum to 1 − Δ (a union bound). Δ then holds for the
 /// whole run, however the checks depend on each other.
@@ -54,7 +54,7 @@ impl ErrorBudget {
     }
 }
 
-/// When a run is stopped by its forecast.
+/// The criterion that stops a run by its forecast.
 ///
 /// A check says "stop" ⇔ Φ((y_best − δ − ŷ)/σ) ≥ Δ, with the forecast's own distribution in place of Φ. The run is stopped
 /// when enough checks in a row say so.
@@ -98,7 +98,7 @@ impl Default for StopCriterion {
     }
 }
 
-/// What to do with a run.
+/// The decision about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -109,7 +109,7 @@ pub enum Action {
     Stop,
 }
 
-/// What one check says, with the facts it rests on.
+/// The result of one check, with the facts that it is based on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// What to do.

@@ -16,7 +16,7 @@ use crate::table::{count, list};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// How far the reading has come.
+/// The progress of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Sources read: files, or folders of one run.
@@ -71,7 +71,7 @@ pub(crate) fn holds_logs(path: &Path, options: &ReadOptions) -> Result<bool, Err
     Ok(options.format.is_some() || !recognise::below(path, None)?.sources.is_empty())
 }
 
-/// What there is below `paths`: the kinds, the runs, the metrics, and what is left out.
+/// Lists the logs below `paths`: the tools, the runs, the metrics, and the ignored files.
 ///
 /// # Errors
 /// [`Error`] if a path cannot be read, or holds no log of a tool.

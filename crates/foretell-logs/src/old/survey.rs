@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Something that is not read, and why.
+/// An ignored file or run, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The run or file.
@@ -17,7 +17,7 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// One metric.
+/// A metric in the logs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricFound {
     /// Its name.
@@ -34,7 +34,7 @@ pub struct MetricFound {
     pub direction: Option<Direction>,
 }
 
-/// One run.
+/// A run in the logs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunFound {
     /// Its name.
@@ -49,7 +49,7 @@ pub struct RunFound {
     pub last_step: Option<f64>,
 }
 
-/// What there is in old logs.
+/// The content of old logs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Survey {
     /// How many runs each tool logged.

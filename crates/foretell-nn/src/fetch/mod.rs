@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How data sets are fetched: by the program `curl`, which knows the machine's certificates and proxies.
+/// Downloads data sets with the program `curl`, which knows the certificates and proxies of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
     /// The folder that gets a folder for each set.

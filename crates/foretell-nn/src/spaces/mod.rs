@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::space::{Report, Space};
 
-/// All spaces. A further one is a file here and a line in this list.
+/// All spaces. To add one, add a file here and a line to this list.
 pub static SPACES: &[&dyn Space] = &[
     &metaqnn::Metaqnn,
     &cuda_convnet::CudaConvnet,
@@ -24,7 +24,7 @@ pub static SPACES: &[&dyn Space] = &[
     &alexnet::Alexnet,
 ];
 
-/// The space called `name`.
+/// Returns the space called `name`.
 ///
 /// # Errors
 /// [`Error::UnknownSpace`] with the known names.
@@ -35,7 +35,7 @@ pub fn space(name: &str) -> Result<&'static dyn Space, Error> {
     })
 }
 
-/// Trains the network of `spec`, calling `report` after each epoch until it says
+/// Trains the network of `spec`, and calls `report` after each epoch until it returns
 /// [`ControlFlow::Break`](std::ops::ControlFlow::Break).
 ///
 /// The space of the spec has the recipe: starting weights, optimizer, schedule of the learning rate. MetaQNN's has a retry

@@ -7,7 +7,7 @@ use foretell_search::Start;
 
 use crate::message::Message;
 
-/// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), or simulated.
+/// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), on workers, or simulated.
 pub trait Executor {
     /// Starts a training on worker number `worker` (from 0). Its messages follow; the last is `MessageKind::Ended`.
     ///

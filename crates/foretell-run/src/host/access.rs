@@ -13,7 +13,7 @@ use crate::no_links;
 /// The file, in a study's folder.
 const FILE: &str = "access.json";
 
-/// Where a study's server is.
+/// The address of a study's server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// Its addresses, `HOST:PORT`, or with `https://` before them; the first that answers is taken.
@@ -25,7 +25,7 @@ pub struct Access {
     pub file: Option<PathBuf>,
 }
 
-/// Why an address is none.
+/// The reason why an address is invalid.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AccessError {

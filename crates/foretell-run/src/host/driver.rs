@@ -26,7 +26,7 @@ const FIT_TICK: Duration = Duration::from_millis(2);
 /// How long stopped trials may take to end when a study is left.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What happens while a study runs.
+/// An event while a study runs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -65,10 +65,10 @@ pub enum Event<'a> {
     },
 }
 
-/// Sees what happens. An error ends the run with [`DriverError::Refused`]; the report it was given is not recorded.
+/// Observes events. An error ends the run with [`DriverError::Refused`], and the report is not recorded.
 pub type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
 
-/// What a run may take.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// How often a training that failed is tried again.
@@ -83,7 +83,7 @@ pub struct Limits {
     pub gpu_time: Option<(Duration, u32)>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The study is done.
@@ -96,7 +96,7 @@ pub enum Finish {
     Spent(&'static str),
 }
 
-/// Why a run failed. What was recorded until then is kept.
+/// The reason why a run failed. Earlier records are kept.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -122,7 +122,7 @@ pub enum DriverError {
     },
 }
 
-/// Runs a study: asks its session for trainings, has the executor run them, and reports back what they say.
+/// Runs a study: requests trainings from its session, lets the executor run them, and reports the results.
 ///
 /// The driver installs no signal handler and prints nothing, so that one process can run several studies, each on its own
 /// thread. Models are fitted on a thread of their own: reports of other trials flow on meanwhile.

@@ -58,7 +58,7 @@ pub(crate) struct News {
     pub(crate) ended: Vec<u64>,
 }
 
-/// A training to do.
+/// A training to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// The training; it goes on from the epoch that it has reached.
@@ -67,7 +67,7 @@ pub struct Task {
     pub lease: Option<(String, Duration)>,
 }
 
-/// What a training does next.
+/// The next action of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Next {
     /// The trial's number.
@@ -80,7 +80,7 @@ pub struct Next {
     pub decision: Option<Decision>,
 }
 
-/// What a training reports.
+/// A report of a training.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The step.
@@ -95,7 +95,7 @@ pub struct Reading {
     pub made_under: Option<String>,
 }
 
-/// Why a host refuses.
+/// The reason why a host refuses a request.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -787,7 +787,7 @@ pub(crate) fn silent_end(from: u64) -> String {
     )
 }
 
-/// Carries out in `session` what a person orders about `trial`: for a study that nobody hosts.
+/// Carries out a manual order about `trial` in `session`, for a study without a host.
 ///
 /// # Errors
 /// [`HostError`]; after [`HostError::Store`], order the same again.
@@ -799,7 +799,7 @@ pub fn by_hand<S: Store>(session: &mut Session<S>, trial: u64, order: Order) -> 
     Ok(Next { trial, stop, recorded: decision.is_some(), decision })
 }
 
-/// Refuses an order about a trial that does not run.
+/// Refuses an order about a trial that is not running.
 ///
 /// # Errors
 /// [`HostError::NoTrial`] and [`HostError::Ended`].

@@ -16,7 +16,7 @@ const PAUSES: u32 = 10;
 /// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// How long a trial may be silent before another worker gets it.
+/// The time that a trial may be silent before another worker gets it.
 ///
 /// | the training                | may be silent for                                                         |
 /// |-----------------------------|---------------------------------------------------------------------------|
@@ -92,7 +92,7 @@ struct Seen {
     turn: u64,
 }
 
-/// A worker, as it is shown.
+/// The presentation of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerView {

@@ -16,7 +16,7 @@ use foretell_logs::printed::{MetricSource, PatternError};
 /// The file, in a study's folder.
 const FILE: &str = "work.json";
 
-/// How trials of a study are run: the command, how its output is read, and what is watched.
+/// How the trials of a study run: the command, the parsing of its output, and the limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Work {
@@ -62,7 +62,7 @@ pub struct Work {
     pub expected_report: String,
 }
 
-/// Why the trials of a study cannot be run as it says.
+/// The reason why the trials of a study cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkError {

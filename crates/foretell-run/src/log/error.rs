@@ -10,7 +10,7 @@ use super::line::LineProblem;
 use super::lock::LockError;
 use crate::command_line::shell_line;
 
-/// Why an event log was not opened, read or written.
+/// The reason why an event log could not be opened, read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EventLogError {

@@ -20,7 +20,7 @@ pub struct EventStore {
     room: Room,
 }
 
-/// What was seen in a log when it was opened.
+/// The content of a log when it was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Survey {
     /// The description in its first record, with the settings that hold at its end; `None` if the log is empty or begins with another record.

@@ -42,7 +42,7 @@ impl LogFile for File {
     }
 }
 
-/// What became of a log's file while it was written.
+/// The change to a log's file while it was in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Displacement {
     /// It is not there.

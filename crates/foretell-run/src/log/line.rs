@@ -22,7 +22,7 @@ const BEFORE_TIME: &str = ",\"time\":";
 const BEFORE_RECORD: &str = "\"record\":";
 const AFTER_RECORD: &str = "}";
 
-/// What a line says besides its record. Nothing is ever decided by it.
+/// The metadata of a line. No decision depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The record's sequence number, which is also its line: 1, 2, 3, …
@@ -33,7 +33,7 @@ pub struct Stamp {
     pub time: u64,
 }
 
-/// What is wrong with a line of the event log.
+/// A problem with a line of the event log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LineProblem {

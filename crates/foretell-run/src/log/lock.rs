@@ -17,7 +17,7 @@ use crate::no_links;
 const WAITS: u32 = 200;
 const WAIT: Duration = Duration::from_millis(10);
 
-/// Why the lock was not taken.
+/// The reason why the lock was not acquired.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {

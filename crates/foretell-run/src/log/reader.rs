@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// How much of a torn last line is kept to be shown.
 const SHOWN_BYTES: usize = 64 * 1024;
 
-/// A place between two records of a log. It stays valid as long as the log is only appended to.
+/// A position between two records of a log. It stays valid while the log is only appended to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// How many records are before it.
@@ -45,7 +45,7 @@ pub struct Dropped {
     pub problem: LineProblem,
 }
 
-/// An iterator over the records of a log, in the order of their writing. It holds one line and a buffer of 256 KiB at a time.
+/// An iterator over the records of a log, in writing order. It holds one line and a buffer of 256 KiB at a time.
 ///
 /// It ends after the last whole record: a torn last line is no item, but is found in [`dropped`](Self::dropped)
 /// afterwards. After an error it ends, too.
@@ -212,7 +212,7 @@ fn begins_record(file: &mut File, at: u64) -> io::Result<bool> {
     Ok(end == *b"\n")
 }
 
-/// The records of the log at `path`, without lock or change: for looking at a study, also while it runs.
+/// Reads the records of the log at `path` without a lock or a change, even while the study runs.
 ///
 /// The second half of the answer is a torn last line; in a log that is being written it may be a record on its way.
 /// This holds all records in memory; [`LogReader`] does not.

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// How often it is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// How a search waits while its disk is full: what it was about to write is tried again until there is room. Meanwhile its
-/// trials go on, and their reports are kept.
+/// Waits while the disk is full, and retries the write until space is free. Meanwhile, trials continue and their reports are
+/// kept.
 ///
 /// The default does not wait: a full disk is an error like any other.
 #[derive(Clone, Default)]

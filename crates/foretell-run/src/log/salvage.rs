@@ -17,7 +17,7 @@ use super::lock::Lock;
 use super::recover::recover;
 use super::{first_of, open_locked};
 
-/// A log that is looked through, or repaired, line by line. While it is repaired nobody else can write it.
+/// A log that is checked or repaired line by line. During a repair, no other process can write it.
 ///
 /// It holds some 60 bytes a record; the records themselves are read again from the file.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct Place {
     bytes: Option<(u64, usize)>,
 }
 
-/// A sound record of a log.
+/// An intact record of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Salvaged<R> {
     /// The record.
@@ -52,7 +52,7 @@ pub struct Salvaged<R> {
     pub missing: u64,
 }
 
-/// A line that is not sound, or a hole between lines.
+/// A damaged line, or a gap between lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsoundLine {
     /// The line, from 1.
@@ -63,7 +63,7 @@ pub struct UnsoundLine {
     pub fate: Fate,
 }
 
-/// What becomes of a line that is not sound.
+/// The treatment of a damaged line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Its record is sound; it only stands in the wrong place.
@@ -74,7 +74,7 @@ pub enum Fate {
     LeftOut,
 }
 
-/// What is put into a repaired log, and what not. Records are counted from 0 in the order of [`Salvage::records`].
+/// The records to put into a repaired log, and those to drop. Records are counted from 0 in the order of [`Salvage::records`].
 #[derive(Clone, Debug)]
 pub struct Repair<R> {
     /// Records that are put before a sound one.

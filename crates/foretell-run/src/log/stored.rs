@@ -21,7 +21,7 @@ pub struct Stored {
     pub dropped: Option<Dropped>,
 }
 
-/// Why a folder's study cannot be read, or learnt from.
+/// The reason why a stored study cannot be read, or learned from.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoredError {
@@ -60,7 +60,7 @@ pub fn log_in(directory: &Path) -> PathBuf {
     directory.join("events.jsonl")
 }
 
-/// The folders of the studies in `folder`, by name: those that hold a log.
+/// The folders of the studies in `folder`, by name: those with a log.
 ///
 /// # Errors
 /// When `folder` cannot be read.

@@ -23,7 +23,7 @@ const VANISH: Duration = Duration::from_secs(10);
 /// How often they are looked for.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What became of the processes that a trial's folder remembers.
+/// The outcome for the processes that are recorded in a trial's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abandoned {
     /// It remembers none: the trial never ran, or Foretell saw it end.
@@ -37,7 +37,7 @@ pub enum Abandoned {
     },
 }
 
-/// Why abandoned processes were not ended.
+/// The reason why abandoned processes were not ended.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AbandonedError {
@@ -162,7 +162,7 @@ fn running_now() -> Vec<Running> {
     processes().map(|(pid, stat)| Running { pid, stat, token: token_of(pid) }).collect()
 }
 
-/// Ends what still runs of the trial in `directory`, after the Foretell that started it was killed.
+/// Ends the remaining processes of the trial in `directory`, after the Foretell that started it was killed.
 ///
 /// SIGTERM to its process group, up to `grace` of waiting, SIGKILL; returns when all of it is gone. A process that
 /// merely has the remembered id by now is never touched: the start time, the machine's boot, or for a group without

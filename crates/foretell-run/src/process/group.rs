@@ -10,7 +10,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-/// A process, told from every other one that this machine ever runs under the same id.
+/// The identity of a process, distinct from every other process with the same id on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     /// Its id.
@@ -56,7 +56,7 @@ impl Stat {
     }
 }
 
-/// The environment variable that makes this crate do without what only Linux has, for tests of what other systems get.
+/// The environment variable that disables the features of Linux, to test the back end of other systems.
 pub const PORTABLE: &str = "FORETELL_PORTABLE";
 
 /// Whether only what every Unix system has is used: process groups, signals and `waitpid`. What leaves a trial's group is not found

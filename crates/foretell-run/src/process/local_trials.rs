@@ -21,7 +21,7 @@ use crate::room::Room;
 use crate::trial::{TrialSpec, Watch};
 use foretell_logs::printed::MetricSource;
 
-/// What the trials of a study have in common.
+/// The common settings of the trials of a study.
 #[derive(Clone, Debug)]
 pub struct TrialSetup {
     /// The study's folder; trials have theirs in it, see [`trial_directory`].

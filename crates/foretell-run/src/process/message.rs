@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foretell_logs::printed::{Report, ReportProblem};
 
-/// What a trial says, or what became of it.
+/// A message about a trial: a report, an observation or its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// The trial's number.
@@ -85,7 +85,7 @@ pub enum MessageKind {
     },
 }
 
-/// How a process ended.
+/// The exit status of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It exited by itself, with this code; 0 means well.

@@ -13,7 +13,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// The exit status of a child whose parent is gone: that of a shell for SIGTERM, 128 + 15.
 const ORPHANED: i32 = 143;
 
-/// Says that the parent is being watched; watching lasts as long as the process.
+/// Shows that the parent is being watched. Watching lasts as long as the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParentGuard {
     /// The parent.

@@ -11,7 +11,7 @@ use crate::output::OUTPUT;
 /// The most bytes that are read at a time.
 const MOST: u64 = 64 * 1024;
 
-/// A part of what a trial has printed.
+/// A part of the output of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Printed {

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::placeholder::PlaceholderError;
 
-/// Why a trial was not started.
+/// The reason why a trial was not started.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {

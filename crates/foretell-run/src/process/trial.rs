@@ -70,7 +70,7 @@ pub struct TrialSpec {
     pub watch: Watch,
 }
 
-/// What is watched of a trial besides its output.
+/// The limits of a trial that are checked in addition to its output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watch {
     /// A file that it appends its metrics to, with placeholders.

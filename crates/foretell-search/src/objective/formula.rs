@@ -8,7 +8,7 @@ use thiserror::Error;
 /// More levels of parentheses than any formula has.
 const DEEPEST: usize = 64;
 
-/// Why a formula is refused.
+/// The reason why a formula is invalid.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormulaError {

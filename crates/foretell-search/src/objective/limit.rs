@@ -4,7 +4,7 @@ use super::{Formula, ObjectiveError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// On which side of its number a limit is kept.
+/// The side of the number on which a limit is respected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// `<=`.
@@ -13,7 +13,7 @@ pub enum Bound {
     AtLeast,
 }
 
-/// A bound on a parameter, a formula over parameters, or what a trial reports: `latency<=20`.
+/// A bound on a parameter, a formula of parameters, or a reported value: `latency<=20`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// What is bounded.

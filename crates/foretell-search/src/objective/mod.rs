@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error;
 
-/// One of a study's further objectives.
+/// A further objective of a study.
 ///
 /// It is a parameter, a formula over parameters, or something that a trial reports beside the metric: once, or after each epoch. A
 /// trial's value is the last that it reported.
@@ -42,7 +42,7 @@ impl fmt::Display for Objective {
     }
 }
 
-/// Why an objective or a limit is refused.
+/// The reason why an objective or a limit is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ObjectiveError {

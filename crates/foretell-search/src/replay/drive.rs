@@ -9,7 +9,7 @@ use foretell::Action;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-/// What became of one trial.
+/// The course of one trial in a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrialTrace {
     /// Its recorded run.
@@ -26,7 +26,7 @@ pub struct TrialTrace {
     pub spared: bool,
 }
 
-/// What happened in one replay.
+/// The course of one replay.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// Points trained if every job starts anew.

@@ -7,7 +7,7 @@ use crate::study::StudyError;
 use foretell::{FitError, HistoryError, StopCriterionError};
 use thiserror::Error;
 
-/// Why there is no replay.
+/// The reason why a replay is impossible.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ReplayError {

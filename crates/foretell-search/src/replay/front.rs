@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Random choices of runs of equal cost.
 const CHOICES: u64 = 20;
 
-/// How much of the front was kept: of the runs that no other dominates, and of the volume that they dominate.
+/// The fraction of the front that was kept: of the runs that no other dominates, and of the volume that they dominate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrontKept {
     /// How many runs the front has.

@@ -13,11 +13,11 @@ const OPTIONS: usize = 20;
 /// A positive parameter whose largest value is this many times its smallest is searched by its logarithm.
 const DECADES: f64 = 50.0;
 
-/// The runs that were taken, in order.
+/// The selected runs, in order.
 pub type Taken = Arc<Mutex<Vec<usize>>>;
 
-/// A sampler whose proposals are moved to the nearest recorded configuration that was not taken yet. It learns from the
-/// configuration that was taken.
+/// A sampler that moves proposals to the nearest recorded configuration that is not used yet, and learns from that
+/// configuration.
 ///
 /// The distance is Euclidean in the unit cube of the space; two options, and a value and none, are 1 apart. O(runs · parameters) a
 /// proposal.

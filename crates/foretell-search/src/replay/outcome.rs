@@ -10,7 +10,7 @@ use crate::schedulers::brackets::plan;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use foretell::statistics::{mean, standard_error};
 
-/// One ordering.
+/// The outcome of one ordering.
 #[derive(Clone, Debug)]
 pub struct OrderingOutcome {
     /// Points spent.
@@ -99,7 +99,7 @@ fn epochs(
     Ok((spent - after_divergence, trials.iter().map(|&run| table.trained_to(run, resource)).sum()))
 }
 
-/// All orderings of one setting.
+/// The outcomes of one setting over all orderings.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The setting.

@@ -11,7 +11,7 @@ use crate::stopping::policy::Policy;
 use crate::study::{StudyError, check_comparisons};
 use foretell::StopCriterion;
 
-/// In which order recorded runs are taken.
+/// The order in which recorded runs are replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecordedSampler {
     /// A random one.
@@ -36,7 +36,7 @@ impl From<RecordedSampler> for SamplerSpec {
     }
 }
 
-/// A replay.
+/// The description of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplaySpec {
     /// In which order runs are taken.

@@ -31,7 +31,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A configuration to try first, as it is written.
+/// A configuration to try first, in its written form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "expected a string such as \"lr=0.1,opt=sgd\", or an object of values")]
@@ -66,7 +66,7 @@ fn is_of_parameter(value: &Value) -> bool {
     matches!(value, Value::Number(_) | Value::String(_) | Value::Null)
 }
 
-/// What somebody asks a study to be: every choice is optional.
+/// The requested settings of a study, all of them optional.
 ///
 /// A study file and the body of `PUT` are this; flags fill it, and so do Python's arguments. [`resolve`](Self::resolve) adds
 /// what is left open. Each field's documentation is also the help of its flag and its description in the schema.

@@ -4,7 +4,7 @@ use crate::schedulers::schedule::Schedule;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Who is trained next, and how far.
+/// The choice of the trial to train next, and of its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -51,7 +51,7 @@ impl SchedulerName {
     }
 }
 
-/// The numbers of schedulers with rungs.
+/// The settings of schedulers with rungs.
 #[derive(Clone, Copy, Debug)]
 pub struct Rungs {
     /// η: of how many runs one goes on.
@@ -66,7 +66,7 @@ pub struct Rungs {
     pub reference: crate::Reference,
 }
 
-/// When forecasts are refitted: `once` for never, or by the growth of the number of finished trials.
+/// When forecasts are refitted: `once` for never, or a growth factor of the number of completed trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refit {
     /// Never.

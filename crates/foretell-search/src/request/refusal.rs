@@ -12,7 +12,7 @@ use std::fmt;
 /// The longest value that a refusal shows.
 const SHOWN: usize = 60;
 
-/// A request that is no study: which field, and why. The reason names fields in backticks. The caller words both in its own terms: as
+/// An invalid request: the field, and the reason. The reason names fields in backticks, so that callers can translate them to
 /// flags, keys or arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -39,7 +39,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Reads `fields`, an object of JSON, as a `T`.
+/// Reads `fields`, a JSON object, as a `T`.
 ///
 /// # Errors
 /// The [`Refusal`] of the first field that is unknown, missing or of another type, in words that name no type of Rust.

@@ -20,7 +20,7 @@ use crate::stopping::policy::Policy;
 use crate::study::{Queue, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion, Value};
 
-/// Trials of a search that ends when its time is spent.
+/// The maximum number of trials of a search with a time budget.
 pub const MOST_TRIALS: u64 = 1_000_000;
 
 impl StudyRequest {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which sampler.
+/// The sampler of a study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SamplerSpec {
@@ -57,8 +57,8 @@ pub(crate) const SAMPLERS: &[(&str, &str)] = &[
     ("q-learning", "Q-learning of MetaQNN: build networks layer by layer, from the scores of earlier ones."),
 ];
 
-/// Proposes configurations. What it proposes depends on its seed and on what it was told, nothing else, so that a study's
-/// log, told again in order, restores it.
+/// Proposes configurations. Proposals depend only on the seed and on the results received, so a study is restored by replaying
+/// its log.
 pub trait Sampler: Send + Sync {
     /// The configuration of trial `trial`; `None` if the space is spent. Asked once a trial, in the order of their numbers; not
     /// asked for a trial that a log has already.
@@ -79,7 +79,7 @@ pub trait Sampler: Send + Sync {
     }
 }
 
-/// What makes the samplers of one name.
+/// Creates the samplers of one name.
 pub trait SamplerFamily: Send + Sync {
     /// What a sampler is made with where a request names the family for a study of so many `trials`: the fields of the request are `asked`,
     /// and the study has the settings `there` already.

@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The random stream of trial number `trial`: ChaCha8 with the key of the study's seed and the trial's own stream
-/// number, so that what a trial draws depends on neither the other trials nor the timing of the workers.
+/// The random stream of trial number `trial`: ChaCha8 with the study's seed as key and the trial's own stream number. The values
+/// of a trial depend neither on other trials nor on the timing of workers.
 ///
 /// ```
 /// # use foretell_search::trial_stream;
@@ -44,7 +44,7 @@ pub(crate) fn is_exempt(study_seed: u64, trial: u64, share: f64) -> bool {
     share > 0.0 && trial_stream(study_seed, trial ^ (1 << 61)).random::<f64>() < share
 }
 
-/// Random search: every configuration independently from the space.
+/// Random search: each configuration is sampled independently.
 ///
 /// | field           | meaning                                                            | default |
 /// |-----------------|--------------------------------------------------------------------|---------|

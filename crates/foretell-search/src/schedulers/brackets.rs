@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The largest resource that a plan is made for: its totals then fit 64 bits with room to spare.
 const LARGEST: u64 = 1_000_000_000_000;
 
-/// Why there is no plan.
+/// The reason why a plan is impossible.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BracketError {
@@ -38,7 +38,7 @@ pub enum BracketError {
     NoConfigurations,
 }
 
-/// One level of a [`Bracket`]: so many configurations are trained up to so much resource.
+/// One level of a [`Bracket`]: a number of configurations, trained to a number of epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rung {
     /// n_i, how many configurations.
@@ -47,7 +47,7 @@ pub struct Rung {
     pub resource: u64,
 }
 
-/// Successive halving: rungs of ever fewer configurations with ever more resource.
+/// A bracket of successive halving: rungs with fewer and fewer configurations and more and more epochs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bracket {
     /// s, how often the bracket discards; it has s + 1 rungs (fewer only where no configuration is left).
@@ -56,7 +56,7 @@ pub struct Bracket {
     pub rungs: Vec<Rung>,
 }
 
-/// What brackets amount to.
+/// The totals of some brackets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Configurations sampled.

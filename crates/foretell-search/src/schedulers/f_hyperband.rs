@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Of how many configurations κ is a share; the paper's algorithm and its text differ.
+/// The set of configurations that κ is a fraction of. The paper's algorithm and text differ here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -19,14 +19,14 @@ pub enum KappaOf {
     Rung,
 }
 
-/// κ is out of range.
+/// The error for a κ out of range.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
 #[error(
     "kappa = {0} is outside (0, 1]. Use 1 to let every promotable configuration finish its rung, or 0.25 to stop more"
 )]
 pub struct KappaError(pub f64);
 
-/// How bold f-Hyperband is: a running trial has to beat the k-th best of its rung, k = max(1, ⌈κ·n⌉).
+/// How strictly f-Hyperband compares: a running trial must beat the k-th best of its rung, k = max(1, ⌈κ·n⌉).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Kappa {
@@ -76,7 +76,7 @@ impl Kappa {
     }
 }
 
-/// With whom a running trial is compared.
+/// The results that a running trial is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -120,7 +120,7 @@ impl LevelResults {
     }
 }
 
-/// `D[r]`: which trials were trained to each level r, for forecasts of the score at r.
+/// `D[r]`: the trials that were trained to each level r, for forecasts of the score at r.
 ///
 /// | symbol | field | meaning | default |
 /// |---|---|---|---|

@@ -3,8 +3,8 @@
 use crate::schedulers::rank::Ranks;
 use crate::schedulers::{End, Job, Next, Scheduler};
 
-/// Every trial is trained to the largest resource, in the order of their numbers. A running trial has to beat the n-th
-/// best that was trained to its end; forecasts of stopped trials are not counted.
+/// Trains each trial to the largest resource, in order. A running trial must beat the n-th best completed one; forecasts of
+/// stopped trials do not count.
 ///
 /// Source: Baker et al. 2017, §4. O(log n + n-th best) a trial.
 #[derive(Clone, Debug)]

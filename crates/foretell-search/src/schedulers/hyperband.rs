@@ -7,7 +7,7 @@ use crate::schedulers::successive_halving::SuccessiveHalving;
 use crate::schedulers::{End, Next, Scheduler};
 use std::collections::BTreeMap;
 
-/// Hyperband, `runs` times in a row. Trials are numbered on through brackets and runs.
+/// Hyperband, run `runs` times. Trials are numbered consecutively through brackets and runs.
 ///
 /// A worker that would have to wait for a rung takes a job of the next bracket instead, so only the very end idles.
 /// With a stopper on it this is f-Hyperband: [`Reference`] and [`Kappa`] say what a running trial has to beat.

@@ -24,7 +24,7 @@ pub struct Job {
     pub until: u64,
 }
 
-/// What an idle worker is to do.
+/// The next action of an idle worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// This.
@@ -35,7 +35,7 @@ pub enum Next {
     Done,
 }
 
-/// How a job ended. A trial that failed or diverged has no score: −∞, and is never promoted.
+/// The end of a job. A trial that failed or diverged has the score −∞, and is never promoted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct End {
     /// The score reached (larger is better), or the forecast of a job that was stopped.
@@ -44,8 +44,8 @@ pub struct End {
     pub stopped: bool,
 }
 
-/// Hands out resource. A scheduler knows nothing of curves, clocks and workers, and asks for jobs in the same order
-/// whenever the ends that it is told are the same.
+/// Assigns resources to trials. A scheduler knows nothing about curves, clocks and workers, and returns the same jobs for the
+/// same results.
 pub trait Scheduler: Send + Sync {
     /// What an idle worker is to do.
     fn next(&mut self) -> Next;

@@ -11,7 +11,7 @@ const PRIOR: (f64, f64) = (0.6, 4.0);
 /// A rank correlation below this says nothing.
 const SILENT: f64 = 0.25;
 
-/// By what trials are compared at a rung.
+/// The values by which trials are compared at a rung.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -32,7 +32,7 @@ impl Rank {
     }
 }
 
-/// By what a scheduler compares trials from now on.
+/// The values by which a scheduler currently compares trials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranks {
     /// The scores of trials by the level they were trained to; a trial that is not here keeps its own.

@@ -14,7 +14,7 @@ use crate::stopping::policy::Policy;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Who is trained, and how far.
+/// The choice of trials to train, and of their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Schedule {
@@ -54,7 +54,7 @@ pub enum Schedule {
     },
 }
 
-/// Why a schedule is none.
+/// The reason why a schedule is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ScheduleError {

@@ -6,7 +6,7 @@ use crate::schedulers::rank::Ranks;
 use crate::schedulers::{End, Job, Next, Ranked, Scheduler};
 use std::collections::VecDeque;
 
-/// One bracket: of each rung the best go on to the next, ties to the lower trial number; failed trials never do.
+/// One bracket: the best of each rung continue to the next. Ties go to the lower trial number, and failed trials never continue.
 ///
 /// A running trial has to beat the κ-th best of its rung so far (forecasts of stopped trials counted, as printed in
 /// f-Hyperband's algorithm 2): see [`Kappa`].

@@ -8,7 +8,7 @@ use foretell::{Direction, Run};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thiserror::Error;
 
-/// Why there is no session.
+/// The reason why a session cannot be opened.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SessionError {

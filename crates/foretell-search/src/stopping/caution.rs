@@ -3,8 +3,8 @@
 use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
 
-/// How much risk a study takes to save training: a point on the frontier of saving against keeping the best trial. The page "How much stopping saves"
-/// of the book shows the figures of all three.
+/// The risk that a study takes to save training: a point on the trade-off between saving and keeping the best trial. The page
+/// "How much stopping saves" of the book shows the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -18,7 +18,7 @@ pub enum Caution {
     Fast,
 }
 
-/// When trials are stopped, and what forecasts are learnt from.
+/// When trials are stopped, and which results forecasts learn from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopping {
     /// Trials that are trained to their end before any is stopped.

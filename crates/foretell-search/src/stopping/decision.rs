@@ -4,7 +4,7 @@ use foretell::Action;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a decision is what it is.
+/// The reason for a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -70,7 +70,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A forecast as it is recorded: on the scale the study forecasts on, and in the user's metric.
+/// A recorded forecast, on the study's scale and in the user's metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordedForecast {
@@ -82,7 +82,7 @@ pub struct RecordedForecast {
     pub interval: (f64, f64),
 }
 
-/// A judgement of a running trial and the facts it rests on; recorded for "continue" too.
+/// A judgement of a running trial, with the facts that it is based on. Decisions to continue are recorded, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {

@@ -4,7 +4,7 @@ use super::{Foreseen, Needs, Ruling, StopRule, Watched};
 use crate::stopping::decision::Reason;
 use foretell::{Action, StopCriterion};
 
-/// Stops a trial by its forecast: the paper's rule, with as many agreeing checks as the criterion asks for.
+/// Stops a trial by its forecast: the rule of the paper, with the number of agreeing checks that the criterion sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ForecastRule {
     /// When a forecast says that the trial will not win.

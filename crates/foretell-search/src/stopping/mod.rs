@@ -20,7 +20,7 @@ use crate::stopping::caution::Stopping;
 use crate::stopping::decision::{Reason, RecordedForecast};
 use foretell::{Forecast, StopCriterion};
 
-/// What a study keeps and prepares for a stop rule.
+/// The data that a study prepares for a stop rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// No trial is judged before as many trials as the burn-in were trained to its level.
@@ -35,7 +35,7 @@ pub struct Needs {
     pub rungs: Vec<u64>,
 }
 
-/// By what running trials are stopped.
+/// A rule that stops running trials.
 ///
 /// A rule has no state: what it rules depends on what it is shown, so that a study's log, told again, restores the study.
 ///
@@ -71,7 +71,7 @@ pub trait StopRule: Send + Sync {
     }
 }
 
-/// What a rule may see of the trial that it rules on. Scores are the metric turned so that larger is better.
+/// The data of a trial that a stop rule can use. Scores are oriented so that larger is better.
 pub trait Watched {
     /// The trial's number.
     fn trial(&self) -> u64;
@@ -129,7 +129,7 @@ pub struct Foreseen {
     pub incumbents: Vec<f64>,
 }
 
-/// Where a trial stands at a rung.
+/// The position of a trial at a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Its score there.
@@ -140,7 +140,7 @@ pub struct Place {
     pub better: usize,
 }
 
-/// How a trial stands at a rung that it has passed.
+/// The state of a trial at a rung that it has passed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
     /// Its place by the scores there.
@@ -151,7 +151,7 @@ pub struct Standing {
     pub spread: f64,
 }
 
-/// What a rule says of a trial; by default that it goes on.
+/// The ruling on a trial; by default, it continues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ruling {
     /// Whether the trial stops.

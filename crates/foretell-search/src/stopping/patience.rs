@@ -3,7 +3,7 @@
 use super::{Needs, Ruling, StopRule, Watched};
 use crate::stopping::decision::Reason;
 
-/// Stops a trial whose best score is this many reports old. It saves training that has come to rest, of winners too.
+/// Stops a trial without a new best score for this many reports. It also saves training of winners that have converged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatienceRule(pub usize);
 

@@ -15,7 +15,7 @@ pub struct Best {
     pub configuration: Configuration,
 }
 
-/// How many trials ended how.
+/// The numbers of trials by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tally {

@@ -5,7 +5,7 @@ use super::step::Append;
 use crate::record::{Decision, Reason, Record};
 use foretell::Action;
 
-/// What a person orders about a running trial.
+/// A manual order about a running trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
     /// It is stopped, for good: no scheduler promotes it. It counts with its last forecast, or else its last value.

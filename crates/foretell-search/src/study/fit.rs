@@ -7,7 +7,7 @@ use foretell::{Configuration, Curve, Forecaster, History, HistoryOptions, Predic
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A model to be fitted before a decision can be made: pure work without the study, for any thread.
+/// A model to fit before a decision can be made: pure work that needs no study and can run in any thread.
 pub struct Fit {
     level: u64,
     runs: usize,
@@ -29,7 +29,7 @@ struct Lesson {
     predictor: Arc<dyn Predictor>,
 }
 
-/// A fitted model, to be given back to the study by [`Study::fitted`].
+/// A fitted model, to return to the study with [`Study::fitted`].
 pub struct Fitted {
     level: u64,
     runs: usize,

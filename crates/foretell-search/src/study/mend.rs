@@ -9,7 +9,7 @@ use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-/// What is done with one record of a damaged log.
+/// The treatment of one record of a damaged log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mended {
     /// Records that were computed, to be put before it.
@@ -21,7 +21,7 @@ pub struct Mended {
     pub certain: bool,
 }
 
-/// What the records that are left tell of those that are lost.
+/// The losses of a damaged log, as far as the remaining records show them.
 ///
 /// It is [shown](Self::see) all of them in order first, and they are then [put](Study::mend) into a study in the same order.
 #[derive(Clone, Debug, Default)]

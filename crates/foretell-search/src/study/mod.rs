@@ -56,7 +56,7 @@ use measures::Measures;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A study.
+/// A study: a fold over its records.
 ///
 /// [`Study::step`] is given what happened outside and returns what to do; it does nothing else: no files, no processes,
 /// no clock. [`Study::resume`] folds the same records back into the same study after a crash, sampler, scheduler and

@@ -7,7 +7,7 @@ use crate::stopping::StopRule;
 use foretell::Predictor;
 use std::sync::Arc;
 
-/// A caller's own sampler, scheduler, predictor or stop rule; `None` means the one that the study's description names.
+/// A caller's own sampler, scheduler, predictor or stop rule; `None` selects the one in the study's description.
 ///
 /// To go on with a stored study the same parts must be brought in the state they had when it began: the study repeats
 /// the calls that it made then, but for [`Sampler::propose`], in the place of which it says what was started.

@@ -5,7 +5,7 @@ use super::{StudySpec, Trial, TrialState};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// Where a study stands.
+/// The progress of a study.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Trials by state.

@@ -6,7 +6,7 @@ use crate::record::Record;
 use std::convert::Infallible;
 use thiserror::Error;
 
-/// Why a study cannot be restored.
+/// The reason why a study cannot be restored.
 #[derive(Debug, Error, PartialEq)]
 pub enum RestoreError<E> {
     /// The records are not those of a study.

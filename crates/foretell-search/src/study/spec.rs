@@ -97,7 +97,7 @@ pub struct StudySpec {
     pub workload: BTreeMap<String, String>,
 }
 
-/// Why there is no such study.
+/// The reason why a study is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StudyError {

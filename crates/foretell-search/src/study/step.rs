@@ -10,7 +10,7 @@ use std::convert::Infallible;
 /// Stores a record; a record that it refuses is not applied.
 pub(super) type Append<'a, E> = dyn FnMut(&Record) -> Result<(), E> + 'a;
 
-/// What an idle worker brought about.
+/// The action that an idle worker caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Nothing: there is no job now.

@@ -5,7 +5,7 @@ use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Where a trial stands.
+/// The state of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum TrialState {

@@ -15,7 +15,7 @@ use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-/// A decision with its reason in words.
+/// A decision, with its reason in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecisionView {
@@ -44,7 +44,7 @@ impl TrialState {
     }
 }
 
-/// What is shown of a trial.
+/// The presentation of a trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialView {
     number: usize,
@@ -78,7 +78,7 @@ impl TrialView {
     }
 }
 
-/// A study as it is shown: its settings by the names of a request, its trials, a row each, its reports, and its front if it has one.
+/// The presentation of a study: its settings by request name, one row per trial, its reports, and its front if it has one.
 #[derive(Clone, Debug, Serialize)]
 pub struct StudyView {
     settings: Map<String, Json>,
@@ -107,7 +107,7 @@ impl StudyView {
     }
 }
 
-/// All settings of `spec` by the names of a request, `null` where one does not apply. The space is the list of its parameters, or a name.
+/// All settings of `spec` by request name, `null` if one does not apply. The space is the list of its parameters, or a name.
 pub fn settings(spec: &StudySpec) -> Map<String, Json> {
     let Json::Object(mut settings) = json!(spec.request()) else { return Map::new() };
     let space = match &spec.space {

@@ -3,7 +3,7 @@
 use crate::record::Record;
 use std::collections::BTreeMap;
 
-/// The reports of a study, taken in one by one: columns of equal length.
+/// The reports of a study, added one by one: columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reports {
     /// The trial of each.

@@ -6,7 +6,7 @@ use crate::times::Times;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The columns that every row has, in this order; those of the parameters and metrics follow.
+/// The columns of every row, in this order. Those of parameters and metrics follow.
 pub const TRIAL_COLUMNS: [&str; 12] = [
     "trial",
     "state",
@@ -22,18 +22,18 @@ pub const TRIAL_COLUMNS: [&str; 12] = [
     "error",
 ];
 
-/// What each trial reported last by name.
+/// The last reported metrics of each trial, by name.
 pub type LastMetrics = BTreeMap<u64, BTreeMap<String, f64>>;
 
-/// Takes `record` in.
+/// Adds the metrics of `record`.
 pub fn see_metrics(metrics: &mut LastMetrics, record: Record) {
     if let Record::Reported { trial, metrics: reported, .. } = record {
         metrics.entry(trial).or_default().extend(reported);
     }
 }
 
-/// One row a trial of `study`: [`TRIAL_COLUMNS`], `param.NAME` for each parameter, `metric.NAME` for the last value of each metric that it
-/// reported by name.
+/// One row per trial of `study`: [`TRIAL_COLUMNS`], `param.NAME` for each parameter, and `metric.NAME` for the last value of
+/// each metric.
 pub fn trial_rows(study: &Study, times: &Times, metrics: &LastMetrics) -> Vec<Map<String, Value>> {
     let row = |(number, trial): (usize, &Trial)| {
         let mut row = own_columns(study.spec(), number, trial, times.of_trial(number as u64));

@@ -63,7 +63,7 @@ impl fmt::Display for Layer {
     }
 }
 
-/// Why a text is no layer sequence, or a layer sequence no network.
+/// An error in a layer sequence.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArchitectureError {
@@ -110,7 +110,7 @@ pub struct ImageShape {
     pub width: usize,
 }
 
-/// What a layer sequence amounts to.
+/// The size of a network: its weights, layers and multiply-adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Multiplicative weights, biases not counted: the paper's `num_params`.

@@ -5,7 +5,7 @@ use crate::curves::names::words_of_name;
 use crate::curves::scale::Scale;
 use std::collections::BTreeMap;
 
-/// What is declared of configuration columns; of others, names and values tell.
+/// Declared feature groups and scales of configuration columns. For other columns, both are inferred from names and values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     /// The feature group of a column.
@@ -35,8 +35,8 @@ const ARCHITECTURE: &str = "ap arch architecture net network backbone genotype m
 const ARCHITECTURE_ENDS: [&str; 8] =
     ["layers", "blocks", "filters", "width", "stride", "kernel", "units", "params"];
 
-/// The feature group that the name of a configuration column tells: architecture if it speaks of weights, layers,
-/// filters and the like, hyperparameter otherwise (`weight_decay` and the like are hyperparameters).
+/// The feature group that a column name suggests: architecture for names about weights, layers or filters, otherwise
+/// hyperparameter (`weight_decay` is a hyperparameter).
 ///
 /// ```
 /// use foretell::{FeatureGroup, group_of_name};

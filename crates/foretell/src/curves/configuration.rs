@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// One value of a configuration. A truth value is read as the text `true` or `false`.
+/// A value of a configuration. A Boolean is read as the string `true` or `false`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Written")]
@@ -124,7 +124,7 @@ pub enum FeatureGroup {
     Hyperparameter,
 }
 
-/// One training: its name, what was known before it ran, and its curve.
+/// A run: its name, its configuration and its curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// A name that is unique among the runs it is compared with.

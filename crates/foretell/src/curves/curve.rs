@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Why a list of numbers is no learning curve.
+/// An error in the steps or values of a learning curve.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CurveError {
@@ -43,7 +43,7 @@ pub enum CurveError {
     },
 }
 
-/// What a run is worth after some steps: its last value, the best that it has reached, or the mean of its last values.
+/// How a run is scored: by its last value, its best value, or the mean of its last values.
 ///
 /// Written `last`, `best` and `last:5`.
 ///

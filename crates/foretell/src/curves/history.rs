@@ -21,7 +21,7 @@ const MOST_GRID_POINTS: usize = 200;
 /// More shared steps than this are thinned, too.
 const MOST_SHARED_STEPS: usize = 2000;
 
-/// Why runs make no history.
+/// The reason why runs do not form a history.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum HistoryError {
@@ -61,7 +61,7 @@ pub enum HistoryError {
     },
 }
 
-/// How runs are read into a history.
+/// Options for reading runs into a history.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryOptions {
     /// The metric; `None`: unbounded, with the direction of the curves.

@@ -44,7 +44,7 @@ impl Direction {
     }
 }
 
-/// The values that a metric can take. Bounds hold only if every recorded value lies within them.
+/// The range of values that a metric can take. Bounds hold only if every recorded value lies within them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Bounds {
     /// Any number.
@@ -77,7 +77,7 @@ impl Bounds {
     }
 }
 
-/// What curves measure.
+/// A metric: its name, its direction and its bounds.
 ///
 /// ```
 /// use foretell::{Bounds, Direction, Metric};
@@ -158,7 +158,7 @@ fn numbered(word: &str, list: &str) -> bool {
     within(word, list) || within(word.trim_end_matches(|c: char| c.is_ascii_digit()), list)
 }
 
-/// The direction that a metric's name gives: `val_acc` up, `test_loss` down, `neg_rmse` up; `None` if it gives none.
+/// The direction that a metric's name suggests: `val_acc` up, `test_loss` down, `neg_rmse` up; `None` if it suggests none.
 ///
 /// ```
 /// use foretell::{Direction, direction_of};
@@ -183,8 +183,7 @@ pub fn direction_of(name: &str) -> Option<Direction> {
     })
 }
 
-/// Whether a metric's name says that it is a share, between 0 and 1 or between 0 and 100 %: an accuracy, an area under
-/// a curve.
+/// Whether the name is that of a metric between 0 and 1, or between 0 and 100 %: an accuracy, or an area under a curve.
 ///
 /// ```
 /// assert!(foretell::is_share("val_acc") && foretell::is_share("top-5") && foretell::is_share("acc1"));
@@ -195,7 +194,7 @@ pub fn is_share(metric: &str) -> bool {
     words.iter().any(|word| numbered(word, SHARES)) || within(&words_of_name(metric).concat(), SHARES)
 }
 
-/// Whether a metric's name says that it is an error, which is never below 0: an error rate, a mean squared error, a perplexity.
+/// Whether the name is that of an error, which is never below 0: an error rate, a mean squared error, a perplexity.
 ///
 /// ```
 /// assert!(foretell::is_error("val_err") && foretell::is_error("test_rmse") && foretell::is_error("neg_mse"));

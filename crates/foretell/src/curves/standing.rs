@@ -4,7 +4,7 @@ use crate::curves::curve::Curve;
 use crate::curves::history::History;
 use crate::curves::scale::Scale;
 
-/// Where a run stands against a [`History`]. Only a run that is [`Standing::Running`] is a matter for a forecast.
+/// The state of a run relative to a [`History`]. Only runs that are [`Standing::Running`] are forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Standing {
     /// It is on its way to the target, or has no point yet.

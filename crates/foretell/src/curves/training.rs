@@ -4,7 +4,7 @@ use crate::curves::configuration::FeatureGroup;
 use crate::curves::curve::RunScore;
 use crate::linalg::matrix::Matrix;
 
-/// n completed runs, seen up to the same τ steps, and what they came to.
+/// n completed runs, observed up to the same τ steps, with their final scores.
 #[derive(Clone, Debug, Default)]
 pub struct TrainingSet {
     /// The τ steps at which scores are known, increasing, in units of the resource.
@@ -35,7 +35,7 @@ pub struct TrainingSet {
     pub run_score: RunScore,
 }
 
-/// One run whose final score is asked for.
+/// A run whose final score is to be forecast.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     /// Scores at the training set's steps, length τ.

@@ -8,7 +8,7 @@ use crate::curves::training::{Query, TrainingSet};
 use crate::linalg::matrix::Matrix;
 use serde::{Deserialize, Serialize};
 
-/// Which of the paper's feature groups a predictor uses.
+/// The feature groups of the paper that a predictor uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeatureSet {
     /// TS: the curve so far.

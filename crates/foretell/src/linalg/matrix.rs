@@ -1,6 +1,6 @@
 //! A dense row-major matrix of `f64`: rows are runs, columns are features, unless a doc says otherwise.
 
-/// A dense matrix, row after row.
+/// A dense matrix, stored row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
     rows: usize,

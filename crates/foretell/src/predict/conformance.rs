@@ -6,7 +6,7 @@ use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{Model, Predictor};
 
-/// Checks that `predictor` keeps what the stop rule and the search rely on; the error says what it broke.
+/// Checks the properties of `predictor` that the stop rule and the search rely on. The error describes the violated one.
 ///
 /// * It fits ordinary curves from ten runs on, and forecasts are finite.
 /// * `held_out` has one finite forecast for each training run, in order.

@@ -15,7 +15,8 @@ pub enum Shape {
     Quantiles(Arc<[(f64, f64)]>),
 }
 
-/// What an extrapolation of the curve alone says of its end, without the curve's noise: what Domhan et al.'s criterion looks at.
+/// The final value that an extrapolation of the curve alone forecasts, without noise: the basis of the criterion of Domhan et
+/// al.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurveEnd {
     /// The standard deviation of f(T), the curve's end without its noise.

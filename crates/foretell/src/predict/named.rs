@@ -15,7 +15,7 @@ use crate::predict::svr::{Kernel, NuSvr};
 use std::sync::{Arc, LazyLock};
 use thiserror::Error;
 
-/// There is no predictor of that name.
+/// The error for an unknown predictor.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[error("{}. Choose one of {}", absent(.name), .known.join(", "))]
 pub struct UnknownPredictor {
@@ -126,7 +126,7 @@ impl Predictors {
     }
 }
 
-/// The predictor of this crate that is called `name`: see [`Predictors::predictor`].
+/// Returns the predictor of this crate with this name (see [`Predictors::predictor`]).
 ///
 /// # Errors
 /// [`UnknownPredictor`] if there is none.
@@ -141,7 +141,7 @@ pub fn predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predi
     Predictors::default().predictor(name, options)
 }
 
-/// A `predictor` without a choice of feature groups of its own, with that choice.
+/// Restricts a `predictor` without its own choice of feature groups to the given ones.
 pub fn masked(predictor: Box<dyn Predictor>, features: FeatureSet) -> Box<dyn Predictor> {
     if features == FeatureSet::default() { predictor } else { Box::new(Masked { predictor, features }) }
 }

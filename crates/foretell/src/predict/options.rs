@@ -2,7 +2,7 @@
 
 use crate::features::paper::FeatureSet;
 
-/// What a predictor is made with, besides its name.
+/// Options of a predictor, in addition to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct PredictorOptions {
     /// Which feature groups it uses.
@@ -15,7 +15,7 @@ pub struct PredictorOptions {
     pub purpose: Purpose,
 }
 
-/// What a predictor is made for.
+/// The use of a predictor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// Forecasts of running trials.

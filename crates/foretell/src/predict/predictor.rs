@@ -4,7 +4,7 @@ use crate::curves::training::{Query, TrainingSet};
 use crate::predict::forecast::Forecast;
 use thiserror::Error;
 
-/// Why a predictor could not be fitted.
+/// The reason why a predictor could not be fitted.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FitError {
@@ -36,7 +36,7 @@ pub enum FitError {
     },
 }
 
-/// Learns from completed runs to forecast.
+/// A predictor: fits a model to completed runs.
 pub trait Predictor: Send + Sync {
     /// Its name, as users choose it: `svr-rbf`.
     fn name(&self) -> &'static str;
@@ -53,7 +53,7 @@ pub trait Predictor: Send + Sync {
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError>;
 }
 
-/// A fitted predictor: no randomness, no hidden state.
+/// A fitted predictor, without randomness or hidden state.
 pub trait Model: Send + Sync {
     /// Where the run of `query` will end.
     fn forecast(&self, query: &Query<'_>) -> Forecast;
@@ -62,7 +62,7 @@ pub trait Model: Send + Sync {
     fn held_out(&self) -> &[Forecast];
 }
 
-/// The check with which a predictor's `fit` begins: at least `needed` runs, and only finite numbers.
+/// Checks the input of a predictor's `fit`: at least `needed` runs, and only finite numbers.
 ///
 /// # Errors
 /// [`FitError::TooFew`] and [`FitError::NotFinite`].

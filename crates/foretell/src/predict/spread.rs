@@ -10,7 +10,7 @@ use crate::statistics::normal_cdf;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::sync::Arc;
 
-/// How sure a forecast is said to be.
+/// The source of the standard deviation of forecasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// The paper's: Gaussian, with σ(τ) the root mean square of held-out residuals, the same for every run.
@@ -20,7 +20,7 @@ pub enum Spread {
     Calibrated,
 }
 
-/// A predictor whose forecasts keep their means and get another spread, learnt from its held-out forecasts.
+/// A predictor whose forecasts keep their means, but get a standard deviation from its held-out forecasts.
 ///
 /// [`Spread::Gaussian`] is the paper's σ(τ). [`Spread::Calibrated`] says of a run with mean ŷ and own scale u (a Gaussian
 /// process has one for each run, most predictors one for all) that the p-quantile of y_T, z = Φ⁻¹(p), is

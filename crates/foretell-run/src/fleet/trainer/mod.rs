@@ -23,7 +23,7 @@ const SAME_SIGNAL: Duration = Duration::from_millis(500);
 /// How long the trainer waits to see whether it was asked to end, too.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What is noticed of a training besides its reports.
+/// An observation about a training, in addition to its reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
     /// All that it reported came at once with its end: nothing could be decided by it.

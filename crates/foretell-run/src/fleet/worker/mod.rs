@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How long the worker waits for its trainings before it looks whether it is to end.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What a worker does, and what differs on its machine.
+/// The settings of a worker, including those that differ on its machine.
 #[derive(Clone, Debug)]
 pub struct WorkerSettings {
     /// Where the server is.
@@ -58,7 +58,7 @@ pub struct WorkerSettings {
     pub environment: BTreeMap<String, String>,
 }
 
-/// Why a worker did nothing.
+/// The reason why a worker could not run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorkerError {
@@ -89,7 +89,7 @@ pub enum WorkerError {
     System(String),
 }
 
-/// A worker, ready to take trials.
+/// A worker that is ready to run trials.
 pub struct Worker {
     settings: WorkerSettings,
     study: String,

@@ -14,10 +14,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// A worker that was not heard for so long is not waited for.
 const GONE: Duration = Duration::from_secs(10);
 
-/// How long trainings elsewhere have to be handed back when the study is left.
+/// The time for trainings elsewhere to be handed back when the search ends.
 pub type Patience = Box<dyn Fn() -> Duration>;
 
-/// What a study needs for trainings elsewhere.
+/// The settings of a study for trainings elsewhere.
 pub struct Elsewhere<S: Store> {
     /// What they ask and report.
     pub calls: Calls<S>,

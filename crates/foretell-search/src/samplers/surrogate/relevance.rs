@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Configurations at which each parameter is drawn again.
 const DRAWS: usize = 256;
 
-/// How much of a study's results each parameter explains.
+/// The fractions of a study's results that the parameters explain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Relevances {
@@ -28,7 +28,7 @@ pub struct Relevances {
     pub parameters: Vec<Relevance>,
 }
 
-/// How much of a study's results one parameter explains.
+/// The fraction of a study's results that one parameter explains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Relevance {
@@ -54,7 +54,7 @@ pub fn relevances(study: &Study) -> Relevances {
     relevances_of(&Surface::of(study))
 }
 
-/// The relevances by a surface that is known.
+/// The relevances according to an existing surface.
 pub fn relevances_of(surface: &Surface) -> Relevances {
     let Surface { trials, used, .. } = *surface;
     let mut found = Relevances { trials, needed: TRIALS, used, ..Relevances::default() };

@@ -49,7 +49,7 @@ pub(super) struct Fitted {
     at: Vec<f64>,
 }
 
-/// The surface along one parameter, the others as the best trial has them.
+/// The surface along one parameter. The others are those of the best trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slice {
@@ -63,7 +63,7 @@ pub struct Slice {
     pub sds: Vec<f32>,
 }
 
-/// The surface over two parameters, the others as the best trial has them.
+/// The surface over two parameters. The others are those of the best trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contour {
