@@ -184,7 +184,7 @@ pub enum Error {
     Metric {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
         /// The candidates for the metric.
         candidates: String,
@@ -256,7 +256,7 @@ pub enum Error {
     Old {
         /// The file or folder.
         file: PathBuf,
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
     /// A line is not a JSON object of the expected shape.
@@ -266,7 +266,7 @@ pub enum Error {
         file: PathBuf,
         /// The line.
         line: u64,
-        /// What is wrong, with the column.
+        /// The problem, with the column.
         message: String,
     },
     /// Steps and values do not form a curve.
@@ -276,7 +276,7 @@ pub enum Error {
         file: PathBuf,
         /// The line.
         line: u64,
-        /// Why.
+        /// The reason.
         source: CurveError,
     },
 }

@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
 }
 
 impl YamlNode {
-    /// How many nodes it has.
+    /// The number of nodes it has.
     fn size(&self) -> usize {
         1 + match &self.content {
             YamlContent::Scalar { .. } => 0,

@@ -79,9 +79,9 @@ pub enum Error {
     /// A file of images and a file of labels do not belong together.
     #[error("{} images in {} do not match {} labels in {}. Use files of one release", .images.0, .images.1.display(), .labels.0, .labels.1.display())]
     Counts {
-        /// How many images, in which file.
+        /// The number of images, in which file.
         images: (usize, PathBuf),
-        /// How many labels, in which file.
+        /// The number of labels, in which file.
         labels: (usize, PathBuf),
     },
     /// The data set is smaller than the requested parts.
@@ -125,7 +125,7 @@ pub enum Error {
     Mat {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// A picture cannot be used.
@@ -133,7 +133,7 @@ pub enum Error {
     Picture {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// A space of networks by a name that is not known.
@@ -252,7 +252,7 @@ pub enum Error {
     Damaged {
         /// The newest checkpoint.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// A checkpoint has another format.

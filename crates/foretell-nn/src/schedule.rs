@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How many starting rates the retry rule tries.
+/// The number of starting rates the retry rule tries.
 pub(crate) const ATTEMPTS: usize = 5;
 
 /// The steps of the optimizer within which a starting rate must prove better than guessing: an epoch of 45 000 images in batches of 128.

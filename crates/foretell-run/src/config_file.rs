@@ -26,7 +26,7 @@ pub enum ConfigFileError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Its name does not tell its form.
@@ -40,7 +40,7 @@ pub enum ConfigFileError {
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What the decoder said, with line and column.
+        /// The error of the decoder, with line and column.
         problem: String,
     },
     /// A parameter has no place in it.

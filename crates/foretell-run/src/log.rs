@@ -228,7 +228,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
         self.stamp
     }
 
-    /// How many records the log holds.
+    /// The number of records the log holds.
     pub fn len(&self) -> u64 {
         self.end.records
     }

@@ -221,7 +221,7 @@ pub struct Studies {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "schema", rename = "foretell.error/1")]
 pub struct Refused {
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     pub error: String,
     /// The field, or the part of the address, that is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]

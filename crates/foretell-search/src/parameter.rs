@@ -43,7 +43,7 @@ pub enum ParameterError {
         name: String,
         /// The bound as written.
         bound: String,
-        /// What it must be.
+        /// The expected value.
         expected: &'static str,
     },
     /// The lower bound is above the upper one.
@@ -83,7 +83,7 @@ pub enum ParameterError {
     Options {
         /// The parameter.
         name: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }

@@ -13,7 +13,7 @@ use thiserror::Error;
 pub struct PartError {
     /// The field of the request.
     pub field: &'static str,
-    /// What is wrong with it, and what to do.
+    /// The problem with it, and what to do.
     pub reason: String,
 }
 

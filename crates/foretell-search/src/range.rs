@@ -17,7 +17,7 @@ pub enum RangeError {
     Endless {
         /// The field.
         field: &'static str,
-        /// As given.
+        /// The given value.
         value: u64,
     },
     /// A share outside [0, 1).
@@ -25,7 +25,7 @@ pub enum RangeError {
     Share {
         /// The field.
         field: &'static str,
-        /// As given.
+        /// The given value.
         value: f64,
     },
     /// A factor that leaves no growth.
@@ -33,7 +33,7 @@ pub enum RangeError {
     Growth {
         /// The field.
         field: &'static str,
-        /// As given.
+        /// The given value.
         value: f64,
     },
 }

@@ -53,7 +53,7 @@ pub struct StoppedTrial {
     pub trial: u64,
     /// The step.
     pub step: u64,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// Where it was forecast to end.
     pub forecast: Option<RecordedForecast>,

@@ -26,7 +26,7 @@ pub enum ServeError {
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The system gives no more threads or sockets.
@@ -37,7 +37,7 @@ pub enum ServeError {
     Study {
         /// The study's name.
         name: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }

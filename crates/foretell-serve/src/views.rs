@@ -39,7 +39,7 @@ pub(crate) struct Shown {
     pub(crate) records: u64,
     /// Whether decisions are left out: they are most of what is to be sent, and a page shows those of one trial at a time.
     is_brief: bool,
-    /// How many points and decisions of each trial it has.
+    /// The number of points and decisions of each trial it has.
     trials: BTreeMap<usize, (usize, usize)>,
 }
 

@@ -23,9 +23,9 @@ pub const INTERVALS: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
 /// What to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EvaluationOptions {
-    /// How many completed runs to fit on.
+    /// The number of completed runs to fit on.
     pub train: usize,
-    /// How many random splits.
+    /// The number of random splits.
     pub repeats: usize,
     /// The seed of the splits.
     pub seed: u64,
@@ -63,9 +63,9 @@ pub enum EvaluationError {
     Split {
         /// The number of the split, from 1.
         split: usize,
-        /// How many runs it fits on.
+        /// The number of runs it fits on.
         runs: usize,
-        /// What is wrong with them.
+        /// The problem with them.
         source: HistoryError,
     },
     /// No split has two runs to forecast.
@@ -73,7 +73,7 @@ pub enum EvaluationError {
     NothingLeft {
         /// The step at which runs are cut off.
         step: f64,
-        /// Why.
+        /// The reason.
         apart: Apart,
     },
 }

@@ -227,7 +227,7 @@ impl Forecaster {
         &self.history
     }
 
-    /// How many runs it learns from.
+    /// The number of runs it learns from.
     pub fn finished(&self) -> usize {
         self.finished.len()
     }

@@ -17,7 +17,7 @@ pub(crate) enum PlotError {
     Place {
         /// The file asked for.
         path: PathBuf,
-        /// What is wrong with the path, and what to do.
+        /// The problem with the path, and what to do.
         reason: String,
     },
     /// The picture could not be rendered or encoded.

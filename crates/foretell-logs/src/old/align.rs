@@ -79,7 +79,7 @@ fn give_epochs(run: &RunLog, points: &mut [Point]) {
 /// What the epochs of the runs tell, gathered run by run.
 #[derive(Default)]
 struct Epochs {
-    /// How many different epochs each run has.
+    /// The number of different epochs each run has.
     counts: Vec<usize>,
     /// Whether a value has none.
     missing: bool,

@@ -113,7 +113,7 @@ impl Packed {
         self.paces[0].is_some()
     }
 
-    /// How many values later ones replaced.
+    /// The number of values later ones replaced.
     pub(crate) fn replaced(&self) -> usize {
         self.replaced
     }

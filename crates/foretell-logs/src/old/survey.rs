@@ -13,7 +13,7 @@ use std::fmt;
 pub struct LeftOut {
     /// The run or file.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -24,7 +24,7 @@ pub struct MetricFound {
     pub name: String,
     /// How many runs have it.
     pub runs: usize,
-    /// How many values it has in all.
+    /// The number of values it has in all.
     pub values: usize,
     /// The smallest and the largest finite value.
     pub range: Option<(f64, f64)>,
@@ -43,7 +43,7 @@ pub struct RunFound {
     pub format: Format,
     /// How it ended.
     pub ended: Ended,
-    /// How many metrics it has.
+    /// The number of metrics it has.
     pub metrics: usize,
     /// Its last step.
     pub last_step: Option<f64>,
@@ -52,7 +52,7 @@ pub struct RunFound {
 /// The content of old logs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Survey {
-    /// How many runs each tool logged.
+    /// The number of runs each tool logged.
     pub formats: BTreeMap<Format, usize>,
     /// The runs.
     pub runs: Vec<RunFound>,

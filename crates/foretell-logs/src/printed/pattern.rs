@@ -23,7 +23,7 @@ pub enum PatternError {
     Syntax {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// It is a name, which finds its epochs by itself.
@@ -42,7 +42,7 @@ pub enum PatternError {
     Groups {
         /// The pattern.
         pattern: String,
-        /// How many capture groups it has, `step` not counted.
+        /// The number of capture groups it has, `step` not counted.
         found: usize,
     },
 }

@@ -24,7 +24,7 @@ pub enum ReportProblem {
         "the report is not JSON ({problem}). Print one line like {{\"foretell\":{{\"step\":3,\"val_acc\":0.71}}}}"
     )]
     Json {
-        /// What the decoder said.
+        /// The error of the decoder.
         problem: String,
     },
     /// The report has no such field.
@@ -46,7 +46,7 @@ pub enum ReportProblem {
     /// The metric's value is no number.
     #[error("the metric's value `{found}` is not a number")]
     Number {
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// The value stands where an epoch's number does.
@@ -63,7 +63,7 @@ pub enum ReportProblem {
     /// The numbers can be read in two ways, and nothing in the output tells which is meant.
     #[error("`{found}` is ambiguous: it may be {point} or {comma}. Print more decimals, or a decimal point")]
     Notation {
-        /// What stands there.
+        /// The text found.
         found: String,
         /// The number, if commas stand between thousands.
         point: String,
@@ -73,7 +73,7 @@ pub enum ReportProblem {
     /// The step is no whole number from 0.
     #[error("the step `{found}` is not a whole number from 0")]
     Step {
-        /// What stands there.
+        /// The text found.
         found: String,
     },
 }

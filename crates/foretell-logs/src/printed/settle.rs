@@ -147,7 +147,7 @@ struct Pending {
     is_primary: bool,
     is_transient: bool,
     is_reported: bool,
-    /// How many records it has.
+    /// The number of records it has.
     records: u64,
 }
 

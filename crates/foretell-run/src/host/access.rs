@@ -49,7 +49,7 @@ pub enum AccessError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system or the decoder said.
+        /// The error of the operating system or of the decoder.
         source: io::Error,
     },
 }

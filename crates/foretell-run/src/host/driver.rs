@@ -55,12 +55,12 @@ pub enum Event<'a> {
     Fewer {
         /// How many.
         workers: usize,
-        /// What the system said.
+        /// The error of the operating system.
         why: &'a str,
     },
     /// A configuration that somebody ordered to be tried cannot be.
     NotEnqueued {
-        /// Why.
+        /// The reason.
         why: &'a str,
     },
 }
@@ -77,7 +77,7 @@ pub struct Limits {
     pub before: Duration,
     /// How long the study may run.
     pub time: Option<Duration>,
-    /// How many epochs the study may spend.
+    /// The number of epochs the study may spend.
     pub epochs: Option<u64>,
     /// How long the study may run, by its number of GPUs.
     pub gpu_time: Option<(Duration, u32)>,

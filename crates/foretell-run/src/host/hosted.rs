@@ -156,7 +156,7 @@ pub enum HostError {
     /// Its first training failed as all others would.
     #[error("the study's command does not work: {why}")]
     Hopeless {
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// A configuration cannot be enqueued.

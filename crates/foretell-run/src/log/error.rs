@@ -24,7 +24,7 @@ pub enum EventLogError {
         what: &'static str,
         /// The log.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A line before the last is damaged, or a line comes from another program.
@@ -37,11 +37,11 @@ pub enum EventLogError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: LineProblem,
         /// How many good records stand before it.
         good_records: usize,
-        /// How many bytes these take.
+        /// The number of bytes these take.
         good_bytes: u64,
     },
     /// No record of the log begins there.
@@ -58,7 +58,7 @@ pub enum EventLogError {
     /// The record has no JSON form (a map whose keys are not text, say).
     #[error("a record cannot be written as JSON: {source}. Nothing was written")]
     Encode {
-        /// What the encoder said.
+        /// The error of the encoder.
         source: serde_json::Error,
     },
     /// The record's line was made, but gives another record: a number is not finite, say, and JSON holds `null` in its place.
@@ -76,7 +76,7 @@ pub enum EventLogError {
         "a record cannot be read back from its line, so it was not written: {problem}. Please report this bug"
     )]
     Unreadable {
-        /// What is wrong with the line.
+        /// The problem with the line.
         problem: LineProblem,
     },
     /// The record was not written, and is not acknowledged; all those before it are safe.
@@ -88,9 +88,9 @@ pub enum EventLogError {
     Write {
         /// The log.
         path: PathBuf,
-        /// How many records the log holds.
+        /// The number of records the log holds.
         acknowledged: u64,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The log's file is not where it was opened.
@@ -103,7 +103,7 @@ pub enum EventLogError {
         path: PathBuf,
         /// What became of it.
         how: Displacement,
-        /// How many records it held.
+        /// The number of records it held.
         acknowledged: u64,
     },
     /// The records are written, but may not survive a loss of power.
@@ -115,9 +115,9 @@ pub enum EventLogError {
     Sync {
         /// The log.
         path: PathBuf,
-        /// How many records the log holds.
+        /// The number of records the log holds.
         acknowledged: u64,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -92,7 +92,7 @@ pub enum LineProblem {
         "the record is intact, but this program cannot read it: {problem}. Use a newer foretell, or the one that wrote it"
     )]
     Record {
-        /// What the decoder said.
+        /// The error of the decoder.
         problem: String,
     },
 }
@@ -188,7 +188,7 @@ pub(super) fn read_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Resu
     }
 }
 
-/// What the decoder said, without the place in the record's text: the line and its column mean nothing in the log.
+/// The error of the decoder, without the place in the record's text: the line and its column mean nothing in the log.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(problem, _)| problem.to_owned())

@@ -34,7 +34,7 @@ pub enum LockError {
     Unavailable {
         /// The log.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

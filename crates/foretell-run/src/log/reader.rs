@@ -41,7 +41,7 @@ pub struct Dropped {
     pub bytes: u64,
     /// The first 64 KiB of its text, what was not UTF-8 replaced.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: LineProblem,
 }
 

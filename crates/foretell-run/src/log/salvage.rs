@@ -57,7 +57,7 @@ pub struct Salvaged<R> {
 pub struct UnsoundLine {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: LineProblem,
     /// What becomes of its record.
     pub fate: Fate,

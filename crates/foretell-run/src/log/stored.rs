@@ -13,7 +13,7 @@ pub struct Stored {
     pub directory: PathBuf,
     /// The study.
     pub study: Study,
-    /// How many records its log holds.
+    /// The number of records its log holds.
     pub records: u64,
     /// How long it has taken.
     pub times: Times,
@@ -42,7 +42,7 @@ pub enum StoredError {
     Study {
         /// The log.
         log: PathBuf,
-        /// Why.
+        /// The reason.
         error: Box<StudyError>,
     },
     /// Its metric is better in the other direction.

@@ -48,7 +48,7 @@ pub enum AbandonedError {
         what: &'static str,
         /// The record.
         path: PathBuf,
-        /// What the operating system or the decoder said.
+        /// The error of the operating system or of the decoder.
         source: io::Error,
     },
     /// This system does not tell whether the process under the remembered id is still the trial's.

@@ -48,19 +48,19 @@ pub enum MessageKind {
     Unusable {
         /// The line, its first 1,000 bytes.
         line: String,
-        /// Why.
+        /// The reason.
         problem: ReportProblem,
     },
     /// It has printed many lines, but no report yet; said once.
     Silent {
-        /// How many lines.
+        /// The number of lines.
         lines: usize,
         /// The last of them, its first 1,000 bytes.
         line: String,
     },
     /// It has named so many epochs, but reported none; said once.
     Missed {
-        /// How many epochs.
+        /// The number of epochs.
         epochs: u64,
         /// The names and numbers that it printed; empty if there are none.
         seen: String,

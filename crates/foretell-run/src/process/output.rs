@@ -9,9 +9,9 @@ use crate::room::{Room, Waiting, is_full};
 
 /// The file that keeps it, in a trial's folder.
 pub(crate) const OUTPUT: &str = "output.log";
-/// How many lines a failure message shows.
+/// The number of lines a failure message shows.
 pub(crate) const TAIL_LINES: usize = 20;
-/// How many bytes of a line a message shows.
+/// The number of bytes of a line a message shows.
 const SHOWN_BYTES: usize = 1_000;
 /// Lines longer than this are cut, so that output without newlines cannot fill the memory.
 pub(crate) const LINE_BYTES: usize = 1024 * 1024;

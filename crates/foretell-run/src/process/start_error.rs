@@ -33,7 +33,7 @@ pub enum StartError {
         what: &'static str,
         /// The folder or file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The folder to run in is not there.
@@ -55,7 +55,7 @@ pub enum StartError {
     Spawn {
         /// The program.
         program: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The thread that watches all trials cannot be started, or has ended.
@@ -63,7 +63,7 @@ pub enum StartError {
     Thread {
         /// The trial's number.
         trial: u64,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

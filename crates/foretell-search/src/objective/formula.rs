@@ -19,7 +19,7 @@ pub enum FormulaError {
     Syntax {
         /// The formula.
         text: String,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
         /// Where: the rest from there.
         at: String,

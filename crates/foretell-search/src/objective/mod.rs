@@ -66,7 +66,7 @@ pub enum ObjectiveError {
         "{text} is not a limit. Write a name or a formula, then <= or >=, then a number, for example latency<=20"
     )]
     Limit {
-        /// As given.
+        /// The given value.
         text: String,
     },
     /// A reward without a sampler that learns from it.

@@ -15,7 +15,7 @@ const CHOICES: u64 = 20;
 /// The fraction of the front that was kept: of the runs that no other dominates, and of the volume that they dominate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrontKept {
-    /// How many runs the front has.
+    /// The number of runs the front has.
     pub size: f64,
     /// The share of them that were trained to their end, or have an equal that was.
     pub kept: f64,

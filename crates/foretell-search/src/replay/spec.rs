@@ -153,7 +153,7 @@ impl ReplaySpec {
         Ok(self.schedule.validate(self.trials(table) as u64, max_resource)?)
     }
 
-    /// How many recorded runs the trials of one ordering are: of those that are not held back, as many as the study's size.
+    /// The number of recorded runs the trials of one ordering are: of those that are not held back, as many as the study's size.
     pub fn trials(&self, table: &Table) -> usize {
         let left = table.len() - self.warm_start.min(table.len());
         self.study_size.map_or(left, |size| size.min(left))

@@ -97,7 +97,7 @@ impl Table {
         std::iter::once(self.score(run, points)).chain(self.others[run].iter().copied()).collect()
     }
 
-    /// How many runs.
+    /// The number of runs.
     pub fn len(&self) -> usize {
         self.indices.len()
     }

@@ -18,7 +18,7 @@ const SHOWN: usize = 60;
 pub struct Refusal {
     /// The field of the [`StudyRequest`](crate::StudyRequest).
     pub field: String,
-    /// What is wrong with it, and what to do.
+    /// The problem with it, and what to do.
     pub reason: String,
     /// Whether nothing is wrong with it in itself: the study that is there is another one.
     pub differs: bool,

@@ -19,7 +19,7 @@ pub struct SuccessiveHalving {
     kappa: Kappa,
     rung: usize,
     waiting: VecDeque<u64>,
-    /// How many jobs the rung has: fewer than planned where trials failed.
+    /// The number of jobs the rung has: fewer than planned where trials failed.
     in_rung: usize,
     /// Results of the rung's ended jobs, the best first.
     results: Vec<Ranked>,

@@ -92,7 +92,7 @@ pub struct Decision {
     pub step: u64,
     /// Stop or continue.
     pub action: Action,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
     /// Where the trial was forecast to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -40,7 +40,7 @@ pub(super) fn first_rungs(max_resource: u64) -> Vec<u64> {
     rungs
 }
 
-/// How many spreads behind the leader a trial may be and go on; `None` where the best third alone goes on.
+/// The number of spreads behind the leader a trial may be and go on; `None` where the best third alone goes on.
 pub(super) fn margin(caution: Caution) -> Option<f64> {
     match caution {
         Caution::Safe => Some(2.0),

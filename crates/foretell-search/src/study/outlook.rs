@@ -5,7 +5,7 @@ use crate::samplers::worth::Worth;
 use foretell::statistics::{mean, standard_deviation};
 use std::collections::BTreeMap;
 
-/// How many trials of the most similar score a gain is taken from.
+/// The number of trials of the most similar score a gain is taken from.
 const NEIGHBOURS: usize = 7;
 /// The sampler is told anew when this many times as many trials have ended.
 const AGAIN: f64 = 1.05;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// How many trials in all.
+    /// The number of trials in all.
     pub trials: u64,
     /// What the whole study may consume, in epochs.
     pub budget_epochs: Option<u64>,

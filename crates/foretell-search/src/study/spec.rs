@@ -61,7 +61,7 @@ pub struct StudySpec {
     pub reward: Option<Formula>,
     /// R, the resource that a whole training takes: epochs.
     pub max_resource: u64,
-    /// How many trials in all; may be raised later.
+    /// The number of trials in all; may be raised later.
     pub trials: u64,
     /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -148,7 +148,7 @@ pub enum StudyError {
     QueuedNetwork {
         /// The network as given.
         network: String,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// Q-learning draws its networks itself.

@@ -27,7 +27,7 @@ pub enum TrialState {
     Stopped {
         /// The step it was stopped at.
         step: u64,
-        /// Why.
+        /// The reason.
         reason: Reason,
         /// Where it was forecast to end: its result.
         forecast: Option<RecordedForecast>,

@@ -30,7 +30,7 @@ pub enum Layer {
     Dropout {
         /// 1-based index of this dropout layer.
         index: usize,
-        /// How many dropout layers the rates are spread over.
+        /// The number of dropout layers the rates are spread over.
         of: usize,
     },
     /// `FC(units)`: fully connected, then ReLU.
@@ -40,12 +40,12 @@ pub enum Layer {
     },
     /// `GAP(classes)`: 1×1 convolution to one map a class, ReLU, mean over each map. Then only `SM` may follow.
     GlobalAveragePooling {
-        /// How many classes.
+        /// The number of classes.
         classes: usize,
     },
     /// `SM(classes)`: the end. A fully connected layer to the classes (nothing after `GAP`), then softmax.
     Softmax {
-        /// How many classes.
+        /// The number of classes.
         classes: usize,
     },
 }

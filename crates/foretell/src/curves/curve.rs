@@ -244,7 +244,7 @@ impl Curve {
         &self.scores
     }
 
-    /// How many finite points the curve has.
+    /// The number of finite points the curve has.
     pub fn len(&self) -> usize {
         self.scores.len()
     }

@@ -253,12 +253,12 @@ impl History {
         &self.grid
     }
 
-    /// How many steps the runs share, if they are more than 2000, so that the grid has evenly spaced ones in their place.
+    /// The number of steps the runs share, if they are more than 2000, so that the grid has evenly spaced ones in their place.
     pub fn thinned(&self) -> Option<usize> {
         self.thinned
     }
 
-    /// How many runs.
+    /// The number of runs.
     pub fn len(&self) -> usize {
         self.prefixes.len()
     }

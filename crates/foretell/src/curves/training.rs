@@ -45,7 +45,7 @@ pub struct Query<'a> {
 }
 
 impl TrainingSet {
-    /// How many runs.
+    /// The number of runs.
     pub fn len(&self) -> usize {
         self.targets.len()
     }

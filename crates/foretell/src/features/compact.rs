@@ -151,7 +151,7 @@ struct Kept {
 #[derive(Clone, Debug)]
 struct CurveFeatures {
     tau: usize,
-    /// How many last points the mean is over.
+    /// The number of last points the mean is over.
     recent: usize,
     /// Lags of the differences.
     lags: Vec<usize>,

@@ -39,12 +39,12 @@ impl Matrix {
         Self { rows: rows.len(), columns, data }
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many columns.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }

@@ -6,7 +6,7 @@ use crate::linalg::simd::{LANES, dispatched};
 /// The features of points, eight points after eight points, each block feature after feature; zeros pad the last block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Points<T = f64> {
-    /// How many features.
+    /// The number of features.
     pub(crate) features: usize,
     /// Blocks of eight points, `features` rows of eight numbers each.
     pub(crate) values: Vec<T>,

@@ -82,7 +82,7 @@ pub(super) struct Row {
     pub(super) caution: Option<&'static str>,
     /// When it learnt again; none: once.
     pub(super) refit: Option<f64>,
-    /// How many runs each order drew; none: all.
+    /// The number of runs each order drew; none: all.
     pub(super) study_size: Option<usize>,
     /// With several objectives: what was kept of the front.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ impl Totals {
 /// What was kept of a front; means are over orderings.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct FrontRow {
-    /// How many runs it has.
+    /// The number of runs it has.
     pub(super) size_mean: f64,
     /// The share of them that was trained to the end.
     pub(super) kept: f64,

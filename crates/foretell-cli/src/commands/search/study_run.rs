@@ -121,7 +121,7 @@ impl StudyRun {
         &self.directory
     }
 
-    /// How many trials the study had when it was opened.
+    /// The number of trials the study had when it was opened.
     pub(super) fn found(&self) -> usize {
         self.found
     }

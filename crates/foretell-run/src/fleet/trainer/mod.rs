@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub enum Notice {
     /// All that it reported came at once with its end: nothing could be decided by it.
     Late {
-        /// How many reports.
+        /// The number of reports.
         reports: usize,
     },
     /// What is to be said of how its output is read.
@@ -45,12 +45,12 @@ pub enum Notice {
     Unusable {
         /// The line.
         line: String,
-        /// Why.
+        /// The reason.
         problem: ReportProblem,
     },
     /// It has printed many lines, but no report.
     Silent {
-        /// How many lines.
+        /// The number of lines.
         lines: usize,
         /// The last of them.
         line: String,
@@ -118,7 +118,7 @@ struct Running {
     is_anew: bool,
     is_stopped: bool,
     is_handed_back: bool,
-    /// What is wrong with it, if it is ended for that.
+    /// The problem with it, if it is ended for that.
     fault: Option<Failure>,
 }
 

@@ -23,7 +23,7 @@ pub struct Elsewhere<S: Store> {
     pub calls: Calls<S>,
     /// Who runs what.
     pub leases: Leases,
-    /// How many trainings the driver runs itself, beside them.
+    /// The number of trainings the driver runs itself, beside them.
     pub own_workers: usize,
     /// How long they have to be handed back when the study is left.
     pub patience: Patience,

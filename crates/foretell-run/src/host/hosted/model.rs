@@ -46,7 +46,7 @@ struct Worker {
     has_asked: bool,
     is_refused: bool,
     again: Option<Message>,
-    /// How many epochs it has trained and reported.
+    /// The number of epochs it has trained and reported.
     trained: u64,
 }
 

@@ -35,12 +35,12 @@ impl Cube {
         self.parameters().len()
     }
 
-    /// How many options parameter `j` has; `None` if its values have an order.
+    /// The number of options parameter `j` has; `None` if its values have an order.
     pub(crate) fn options(&self, j: usize) -> Option<usize> {
         self.parameters()[j].kind.options().map(|options| options.len())
     }
 
-    /// How many values parameter `j` has; `None` if it is a real number.
+    /// The number of values parameter `j` has; `None` if it is a real number.
     pub(crate) fn values(&self, j: usize) -> Option<u64> {
         self.parameters()[j].kind.values()
     }

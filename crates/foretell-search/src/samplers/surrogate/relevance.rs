@@ -16,7 +16,7 @@ const DRAWS: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Relevances {
-    /// How many trials they rest on: those with a result, and those that failed.
+    /// The number of trials they rest on: those with a result, and those that failed.
     pub trials: usize,
     /// How many they need.
     pub needed: usize,

@@ -63,12 +63,12 @@ impl Columns {
         self.resolutions[column] = resolution;
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.n
     }
 
-    /// How many columns.
+    /// The number of columns.
     pub(super) fn width(&self) -> usize {
         self.resolutions.len()
     }

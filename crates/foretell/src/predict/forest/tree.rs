@@ -23,7 +23,7 @@ pub(super) struct Recipe<'a> {
     pub(super) targets: &'a [f64],
     /// The rows that are learnt from.
     pub(super) rows: &'a [usize],
-    /// How many features a split may look at, ≥ 1; more when all of those are constant in the node.
+    /// The number of features a split may look at, ≥ 1; more when all of those are constant in the node.
     pub(super) features: usize,
     /// Those of trees 0, 2, 4 … and of 1, 3, 5 …
     pub(super) thresholds: [Thresholds; 2],
@@ -51,7 +51,7 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// How many trees.
+    /// The number of trees.
     pub(super) fn len(&self) -> usize {
         self.roots.len()
     }
@@ -171,7 +171,7 @@ const MOST_FEATURES: usize = 16;
 /// The samples of a small node, laid out for vectors.
 #[derive(Debug)]
 pub(crate) struct Lanes {
-    /// How many samples the node has.
+    /// The number of samples the node has.
     count: usize,
     rows: [u32; MOST_LANES],
     /// w·(y − ȳ).

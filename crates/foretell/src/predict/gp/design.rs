@@ -51,7 +51,7 @@ impl Design {
         Pairs { distances: [d0, d1, d2], products: [l0, l1, l2], stride: self.stride }
     }
 
-    /// How many runs.
+    /// The number of runs.
     pub(crate) fn len(&self) -> usize {
         self.n
     }

@@ -22,7 +22,7 @@ pub(super) struct Solution {
 /// The result of a fit, before it becomes a model.
 pub(super) struct Fitted {
     pub(super) choice: Choice,
-    /// How many columns it saw.
+    /// The number of columns it saw.
     pub(super) columns: usize,
     pub(super) solution: Solution,
     pub(super) target: TargetScaler,
