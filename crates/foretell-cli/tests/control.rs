@@ -125,14 +125,14 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
         ("a line doubled", |lines| lines.insert(3, lines[2].clone()), "it is a copy of line 3", 0),
         ("two lines swapped", |lines| lines.swap(2, 3), "line 3: its sequence number is 4", 0),
         ("a start taken out", |lines| drop(lines.remove(1)), "the start of trial 0 is computed", 0),
-        ("a start with a flipped bit", |lines| flip(&mut lines[1], 60), "was flipped: put right", 0),
+        ("a start with a flipped bit", |lines| flip(&mut lines[1], 60), "was flipped: repaired", 0),
         (
             "the first line gone",
             |lines| drop(lines.remove(0)),
-            "its copy in events.jsonl.first takes its place",
+            "replaced by its copy in events.jsonl.first",
             0,
         ),
-        ("a flipped version", |lines| lines[0].replace_range(5..6, "3"), "was flipped: put right", 0),
+        ("a flipped version", |lines| lines[0].replace_range(5..6, "3"), "was flipped: repaired", 0),
         ("an editor's line ends", |lines| lines.iter_mut().for_each(|line| line.push('\r')), "an editor", 0),
         ("a byte-order mark", |lines| lines[0].insert(0, '\u{feff}'), "an editor", 0),
     ];

@@ -133,7 +133,7 @@ fn hours(file: &Replayed) -> Option<String> {
     };
     (timed > 0 && whole > 0.0).then(|| {
         format!(
-            "By the times in the logs that is {} of {} of training{some}.",
+            "By the times in the logs, this is {} of {} of training{some}.",
             human_duration(saved / orders),
             human_duration(whole / orders)
         )

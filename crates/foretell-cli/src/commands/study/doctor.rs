@@ -173,7 +173,7 @@ fn examine(
 
 fn nothing_left(log: &Path, why: &foretell_search::StudyError) -> Failure {
     Failure::input(format!(
-        "{}: {why}. Neither its first line nor the copy in {}.first is intact, so the log cannot be repaired; restore it from a backup",
+        "{}: {why}. Neither its first line nor the copy in {}.first is intact, so the log cannot be repaired. Restore it from a backup",
         log.display(),
         log.display()
     ))
@@ -194,9 +194,9 @@ fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
     let mut problems: Vec<Problem> = unsound
         .map(|unsound| {
             let fate = match unsound.fate {
-                _ if copied && unsound.line == 1 => "its copy in events.jsonl.first takes its place",
-                Fate::Kept => "its record is kept, in its place",
-                Fate::Corrected => "put right",
+                _ if copied && unsound.line == 1 => "replaced by its copy in events.jsonl.first",
+                Fate::Kept => "kept, in its right place",
+                Fate::Corrected => "repaired",
                 Fate::LeftOut => "left out",
             };
             problem(unsound.line, unsound.problem.to_string(), fate)
@@ -204,7 +204,7 @@ fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
         .collect();
     if copied && problems.iter().all(|problem| problem.line > 1) {
         let what = "the study's description is missing".to_owned();
-        problems.push(problem(1, what, "its copy in events.jsonl.first takes its place"));
+        problems.push(problem(1, what, "replaced by its copy in events.jsonl.first"));
     }
     problems
 }
