@@ -70,9 +70,9 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Erro
 pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
     let mut run = RunLog::new(id, Format::Transformers);
     let text = std::fs::read_to_string(file).map_err(|source| Error::io(file, source))?;
-    let damaged = |message: &str| Error::Json { file: file.to_owned(), line: 1, message: message.to_owned() };
+    let damaged = |problem: &str| Error::Old { file: file.to_owned(), problem: problem.to_owned() };
     let Some(Json::Object(state)) = json::parse(&text) else {
-        return Err(damaged("the file is not a complete JSON object"));
+        return Err(damaged("the file is not a complete JSON object. Copy it again"));
     };
     let Some(Json::Array(history)) = state.get("log_history") else {
         return Err(damaged("the list `log_history` is missing"));
