@@ -20,7 +20,7 @@ pub struct FrontObjective {
 pub struct FrontTrial {
     /// Its number.
     pub trial: u64,
-    /// What it came to in each objective, in its own unit, the metric first.
+    /// Its value in each objective, in its own unit, the metric first.
     pub values: Vec<f64>,
     /// Its configuration.
     pub configuration: Configuration,
@@ -33,7 +33,7 @@ pub struct FrontStopped {
     pub trial: u64,
     /// Where the metric was forecast to end.
     pub forecast: RecordedForecast,
-    /// What it came to in the other objectives, in their own units.
+    /// Its values in the other objectives, in their own units.
     pub others: Vec<f64>,
     /// How probable it is that no finished trial would have dominated it.
     pub probability: f64,
@@ -64,7 +64,7 @@ pub struct Front {
     /// The share of the front that is thought found: its size F over F + Σ p, p being the [probability](FrontStopped::probability) of each
     /// stopped trial; none without a front.
     pub safe: Option<f64>,
-    /// The volume that the front dominates, each objective as a share of the range of all finished trials; in [0, 1].
+    /// The volume that the front dominates, in [0, 1]. Each objective is scaled by the range of all completed trials.
     pub hypervolume: f64,
     /// How it grew, by the ranges of today.
     pub growth: Vec<FrontStep>,
@@ -73,7 +73,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// The front of `study` as it stands; `None` for one objective. O(trials · front).
+    /// The current front of `study`; `None` for one objective. O(trials · front).
     pub fn of(study: &Study) -> Option<Self> {
         let spec = study.spec();
         if !spec.has_front() {

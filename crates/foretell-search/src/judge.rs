@@ -145,7 +145,7 @@ impl Judge {
         unused.map_or(Ok(()), |(field, reason)| Err(Refusal::new(field, reason)))
     }
 
-    /// Why the setting `field` of `request` has no effect on a judge; `None` if it has one.
+    /// The reason why the setting `field` of `request` has no effect on a judge; `None` if it has one.
     pub fn unused(field: &str, request: &StudyRequest) -> Option<String> {
         let policy = request.policy.as_ref().map_or("srm", |policy| &policy.name);
         let stops = request.stopping != Some(false);

@@ -14,13 +14,13 @@ const EXACT: i64 = 1 << 53;
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ParameterError {
-    /// There is no `=` between name and kind.
+    /// The `=` between name and kind is missing.
     #[error("cannot read `{text}` as a parameter. Write NAME=KIND, for example lr=log:1e-4:1")]
     Syntax {
         /// The text.
         text: String,
     },
-    /// The name is empty or has a character that placeholders cannot hold.
+    /// The name is empty, or contains a character that placeholders do not support.
     #[error("`{name}` is not a parameter name. Use letters, digits, `_`, `-` and `.` only")]
     Name {
         /// The name.
@@ -33,10 +33,10 @@ pub enum ParameterError {
     Kind {
         /// The parameter.
         name: String,
-        /// What was written instead of a kind.
+        /// The text instead of a kind.
         kind: String,
     },
-    /// A bound is no finite number (for the integer kinds: no integer of magnitude up to 2^53).
+    /// A bound is not a finite number (for the integer kinds: not an integer of magnitude up to 2^53).
     #[error("parameter {name}: bound `{bound}` is not {expected}")]
     Bound {
         /// The parameter.
@@ -111,7 +111,7 @@ pub enum ParameterKind {
         lo: f64,
         /// Upper bound, included.
         hi: f64,
-        /// The distance between values; any value if there is none.
+        /// The distance between values; `None` allows any value.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<f64>,
     },
@@ -121,7 +121,7 @@ pub enum ParameterKind {
         lo: f64,
         /// Upper bound, included.
         hi: f64,
-        /// The distance between values; any value if there is none.
+        /// The distance between values; `None` allows any value.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<f64>,
     },
@@ -131,7 +131,7 @@ pub enum ParameterKind {
         lo: i64,
         /// Upper bound, included.
         hi: i64,
-        /// The distance between values, 1 if there is none.
+        /// The distance between values; `None` means 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<i64>,
     },
@@ -141,14 +141,14 @@ pub enum ParameterKind {
         lo: i64,
         /// Upper bound, included.
         hi: i64,
-        /// The distance between values, 1 if there is none.
+        /// The distance between values; `None` means 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<i64>,
     },
     /// One of a list of options without an order. Written options are numbers if every one of them reads as a finite
     /// number, and texts otherwise, so that the parameter is one column of one type.
     Choice {
-        /// The options: numbers or texts, no two equal.
+        /// The options: different numbers or strings.
         options: Vec<Value>,
     },
     /// An option without a value, which is present (`true`) or absent (`false`).

@@ -30,7 +30,7 @@ pub enum ParameterSpaceError {
     UnknownParent {
         /// The conditional parameter.
         name: String,
-        /// What its condition names.
+        /// The parameter that its condition names.
         parent: String,
     },
     /// A condition asks for a value that the other parameter never has.
@@ -42,7 +42,7 @@ pub enum ParameterSpaceError {
         parent: String,
         /// The value that the condition asks for.
         value: String,
-        /// What the other parameter can be.
+        /// The values of the other parameter.
         kind: String,
     },
     /// A configuration has no value for a parameter that applies.
@@ -68,7 +68,7 @@ pub enum ParameterSpaceError {
     Inactive {
         /// The parameter.
         name: String,
-        /// The value it has.
+        /// Its value.
         value: String,
         /// The parameter that it depends on.
         parent: String,

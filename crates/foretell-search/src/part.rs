@@ -29,7 +29,7 @@ impl PartError {
 pub struct Named {
     /// The name.
     pub name: String,
-    /// What it is made with; `null` for nothing.
+    /// Its settings; `null` for none.
     pub settings: Value,
 }
 
@@ -85,7 +85,7 @@ impl<T: ?Sized> Part<T> {
         &self.named.name
     }
 
-    /// What it is made with.
+    /// Its settings.
     pub fn settings(&self) -> &Value {
         &self.named.settings
     }

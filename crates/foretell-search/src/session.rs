@@ -24,7 +24,7 @@ pub struct Start {
     pub configuration: Configuration,
     /// The seed of its training.
     pub seed: u32,
-    /// The step that it has reached already; 0 for a new trial.
+    /// The step that it has already reached; 0 for a new trial.
     pub from: u64,
     /// The step to train to.
     pub until: u64,
@@ -54,7 +54,7 @@ impl Answer {
 pub enum Ending {
     /// As it should: it was trained as far as asked for, ended by itself, or was stopped.
     Finished,
-    /// Something went wrong; the text says what.
+    /// It failed, for the given reason.
     Failed(String),
 }
 
@@ -116,8 +116,8 @@ pub struct Session<S: Store = Memory> {
 }
 
 impl<S: Store> Session<S> {
-    /// The next training to start; `None` while there is none: until another ends, until a model is fitted, or for good
-    /// ([`is_done`](Self::is_done)).
+    /// Returns the next training to start. `None` means that there is none until another ends, until a model is fitted, or for
+    /// good ([`is_done`](Self::is_done)).
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
@@ -161,7 +161,7 @@ impl<S: Store> Session<S> {
         Ok(())
     }
 
-    /// The training of `trial` goes on with another worker, after all that is recorded.
+    /// Records that the training of `trial` continues on another worker, after all recorded steps.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
@@ -211,8 +211,8 @@ impl<S: Store> Session<S> {
         self.with_study(|study, append| study.choose_series(series, append))
     }
 
-    /// A training reports its metric in the user's unit and direction; `None`, or a value that is not finite, says that it
-    /// diverged. `metrics` is what else it reported.
+    /// Records a report of a training, in the unit and direction of the user. `None`, or a value that is not finite, means that
+    /// it diverged. `metrics` contains its other reported values.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; report the same again.
@@ -291,12 +291,12 @@ impl<S: Store> Session<S> {
         self.study.best()
     }
 
-    /// Whether nothing runs and there is nothing left to run.
+    /// Whether all trials have ended.
     pub fn is_done(&self) -> bool {
         self.study.is_done()
     }
 
-    /// The study as it stands.
+    /// The current study.
     pub fn study(&self) -> &Study {
         &self.study
     }
@@ -311,7 +311,7 @@ impl<S: Store> Session<S> {
         &self.store
     }
 
-    /// The store, to flush it say. Appending to it behind the session's back breaks the study's log.
+    /// The store, for example to flush it. Appending to it directly breaks the log of the study.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }
@@ -322,7 +322,7 @@ impl<S: Store> Session<S> {
         self.running.len() + self.held.keys().filter(|trial| !self.running.contains(trial)).count()
     }
 
-    /// The trainings that were handed out and have not been told to have ended.
+    /// The running trainings.
     pub fn running(&self) -> impl Iterator<Item = u64> {
         self.running.iter().copied()
     }

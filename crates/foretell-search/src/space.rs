@@ -46,7 +46,7 @@ impl Space {
         }
     }
 
-    /// What a configuration of it names: the parameters, or a network with its weights and layers.
+    /// The names in its configurations: the parameters, or a network with its weights and layers.
     pub fn names(&self) -> Vec<&str> {
         match self {
             Self::Metaqnn(_) => vec![NETWORK, WEIGHTS, LAYERS],
@@ -55,7 +55,7 @@ impl Space {
         }
     }
 
-    /// What is known of a trial before it is trained: what its configuration names, and a network's multiply-adds.
+    /// The values that are known before a trial is trained: those of its configuration, and the multiply-adds of a network.
     pub fn known_names(&self) -> Vec<&str> {
         let mut names = self.names();
         if matches!(self, Self::Metaqnn(_)) {

@@ -20,7 +20,7 @@ use thiserror::Error;
 /// The central intervals whose coverage is measured.
 pub const INTERVALS: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
 
-/// What to measure.
+/// The settings of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EvaluationOptions {
     /// The number of completed runs to fit on.
@@ -78,14 +78,14 @@ pub enum EvaluationError {
     },
 }
 
-/// One tested run: what was forecast and what happened, on the scale of its split's history.
+/// One tested run: its forecast and its outcome, on the scale of the split's history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The split it was tested in.
     pub repeat: usize,
     /// The number of the run, see [`Split`].
     pub run: usize,
-    /// What the run was worth when it was cut off.
+    /// The score of the run at the cut.
     pub now: f64,
     /// The forecast.
     pub forecast: Forecast,
@@ -110,8 +110,8 @@ pub struct Apart {
     pub diverged_by_tau: usize,
     /// Forecast and scored: they diverged after τ, see [`Outcome::truth`].
     pub diverged_later: usize,
-    /// Not forecast for another reason: no point by τ, a value outside what the history's metric can be, a forecast that is
-    /// not finite.
+    /// Not forecast for another reason: no point by τ, a value outside the bounds of the metric, or a forecast that is not
+    /// finite.
     pub no_forecast: usize,
 }
 
@@ -144,7 +144,7 @@ impl std::fmt::Display for Apart {
     }
 }
 
-/// What one predictor reached at one τ.
+/// The results of one predictor at one τ.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// Observed grid points.
@@ -178,8 +178,8 @@ impl Evaluation {
         (mean(&self.r2), standard_error(&self.r2))
     }
 
-    /// The share of forecast runs whose end, as it was recorded, lies inside the central interval of probability `level`. A run
-    /// that diverged later lies inside if [`History::lowest`] does.
+    /// The fraction of forecast runs whose recorded final value is inside the central interval of probability `level`. A run
+    /// that diverged later counts as inside if [`History::lowest`] is.
     pub fn coverage(&self, level: f64) -> f64 {
         let tail = (1.0 - level) / 2.0;
         let inside = |o: &&Outcome| {
@@ -242,7 +242,7 @@ impl Cut {
     }
 }
 
-/// The runs of one random split, as indices in the history: no run, nor one that repeats it, stands on both sides.
+/// The runs of one random split, as indices in the history. A run and its repeats are on the same side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// The runs to fit on, in random order.
@@ -334,7 +334,7 @@ impl Fold {
         Ok(Self { history: History::new(finished, options)?, tested })
     }
 
-    /// What is learnt from.
+    /// The history to learn from.
     pub fn history(&self) -> &History {
         &self.history
     }

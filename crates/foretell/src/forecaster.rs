@@ -85,7 +85,7 @@ pub struct Forecaster {
 }
 
 impl Forecaster {
-    /// A forecaster that learns from the finished ones among `runs`.
+    /// Creates a forecaster that learns from the completed ones among `runs`.
     ///
     /// # Errors
     /// [`HistoryError`] if nothing can be learnt from `runs`.
@@ -217,7 +217,7 @@ impl Forecaster {
         forecast.probability_at_most(self.history.floor())
     }
 
-    /// In what a running run's `configuration` lies far from those of the finished ones: see [`Encoder::beyond`].
+    /// The parameters of `configuration` that are far from those of the completed runs: see [`Encoder::beyond`].
     pub fn beyond(&self, configuration: &Configuration) -> Vec<String> {
         self.encoder.beyond(configuration)
     }

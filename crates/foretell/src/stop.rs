@@ -74,11 +74,11 @@ impl ErrorBudget {
 pub struct StopCriterion {
     /// Δ, in [0.5, 1).
     pub stop_probability: f64,
-    /// δ ≥ 0, in the unit of what is compared.
+    /// δ ≥ 0, in the unit of the compared values.
     pub offset: f64,
     /// Which of the finished scores, from the best, is the incumbent; ≥ 1.
     pub nth_best: usize,
-    /// How many checks in a row must say "stop"; ≥ 1.
+    /// The number of consecutive checks that must agree before stopping; ≥ 1.
     #[serde(alias = "agreeing_looks")]
     pub agreeing_checks: usize,
     /// Whether Δ holds for each check or for the whole run.
@@ -103,7 +103,7 @@ impl Default for StopCriterion {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// Go on.
+    /// Continue.
     Continue,
     /// Stop it: it will not win.
     Stop,
@@ -112,7 +112,7 @@ pub enum Action {
 /// The result of one check, with the facts that it is based on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// What to do.
+    /// The decision.
     pub action: Action,
     /// The probability that the run ends at or below `incumbent − δ`.
     pub probability: f64,

@@ -16,11 +16,11 @@ pub enum Bound {
 /// A bound on a parameter, a formula of parameters, or a reported value: `latency<=20`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// What is bounded.
+    /// The bounded quantity.
     pub of: Formula,
     /// On which side.
     pub bound: Bound,
-    /// By what.
+    /// The bound.
     pub value: f64,
 }
 

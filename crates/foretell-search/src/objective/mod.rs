@@ -26,7 +26,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
-    /// What is measured.
+    /// The measured quantity.
     pub of: Formula,
     /// Which way is better.
     pub direction: Direction,
@@ -49,7 +49,7 @@ pub enum ObjectiveError {
     /// It cannot be read.
     #[error(transparent)]
     Formula(#[from] FormulaError),
-    /// Nothing says which way is better.
+    /// The direction is unknown.
     #[error("the name {of} does not show which way is better. Write {of}:min or {of}:max")]
     Direction {
         /// The objective.
@@ -75,11 +75,11 @@ pub enum ObjectiveError {
     /// A policy or a rank that compares trials by the metric alone.
     #[error("{part} compares trials by {metric} alone, which loses the front. {instead}")]
     Alone {
-        /// What compares them.
+        /// The part that compares trials.
         part: &'static str,
         /// The metric.
         metric: String,
-        /// What to choose.
+        /// The remedy.
         instead: &'static str,
     },
 }

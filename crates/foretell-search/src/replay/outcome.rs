@@ -30,7 +30,7 @@ pub struct OrderingOutcome {
     pub regret_natural: f64,
     /// Trials that would have been stopped although they end better than all that were trained to the end.
     pub stopped_wrongly: Vec<usize>,
-    /// What became of the front, where there are several objectives.
+    /// The fraction of the front that was kept, with several objectives.
     pub front: Option<FrontKept>,
     /// Everything that happened.
     pub trace: Trace,
@@ -151,7 +151,7 @@ impl Outcome {
         (!lost.is_empty()).then(|| (mean(&lost), standard_error(&lost)))
     }
 
-    /// What became of the front, on average over orderings; `None` with one objective.
+    /// The fraction of the front that was kept, on average over orderings; `None` with one objective.
     pub fn front(&self) -> Option<FrontKept> {
         let fronts: Vec<FrontKept> = self.orderings.iter().filter_map(|ordering| ordering.front).collect();
         FrontKept::mean(&fronts)

@@ -254,7 +254,7 @@ impl StudyRequest {
         })
     }
 
-    /// What it says, by field; what is left open is not there.
+    /// The given settings by field, without those that are left open.
     pub fn fields(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(fields)) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -262,7 +262,7 @@ impl StudyRequest {
         }
     }
 
-    /// The same request, but for what `over` says.
+    /// The same request, with the settings of `over` taking precedence.
     ///
     /// # Panics
     /// Never: both are read already.

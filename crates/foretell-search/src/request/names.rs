@@ -54,7 +54,7 @@ impl SchedulerName {
 /// The settings of schedulers with rungs.
 #[derive(Clone, Copy, Debug)]
 pub struct Rungs {
-    /// η: of how many runs one goes on.
+    /// η: one in η trials continues.
     pub eta: u64,
     /// ASHA: the most rungs below the end.
     pub most: Option<u32>,
@@ -62,7 +62,7 @@ pub struct Rungs {
     pub runs: u64,
     /// f-Hyperband: how bold.
     pub kappa: crate::Kappa,
-    /// f-Hyperband: whom a run is compared with.
+    /// f-Hyperband: the results that a trial is compared with.
     pub reference: crate::Reference,
 }
 
@@ -76,7 +76,7 @@ pub enum Refit {
 }
 
 impl Refit {
-    /// The factor, if there is one.
+    /// The growth factor, if any.
     pub fn growth(self) -> Option<f64> {
         match self {
             Self::Once => None,

@@ -20,7 +20,7 @@ pub struct Refusal {
     pub field: String,
     /// The problem with it, and what to do.
     pub reason: String,
-    /// Whether nothing is wrong with it in itself: the study that is there is another one.
+    /// Whether the request is valid, but describes a study other than the existing one.
     pub differs: bool,
 }
 

@@ -24,7 +24,8 @@ use foretell::{Configuration, Direction, Run, RunScore, StopCriterion, Value};
 pub const MOST_TRIALS: u64 = 1_000_000;
 
 impl StudyRequest {
-    /// The study that is asked for; `there` is the one to go on with, if there is one: what the request leaves open is as it is there.
+    /// Returns the requested study. `there` is the study to continue, if any: its settings replace those that the request
+    /// leaves open.
     ///
     /// # Errors
     /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.
@@ -69,7 +70,7 @@ impl StudyRequest {
         Ok(spec)
     }
 
-    /// The study that is asked for, where what it enqueues is not looked at: an existing study may have it already.
+    /// Returns the requested study without checking its queue, since an existing study may already contain it.
     ///
     /// # Errors
     /// The [`Refusal`] of the first field that is wrong.
@@ -410,7 +411,7 @@ impl StudyRequest {
 }
 
 impl Queued {
-    /// The configuration, as one of `space`; its values are not checked.
+    /// Returns the configuration for `space`, without checking its values.
     ///
     /// # Errors
     /// The [`Refusal`] of a text that is no `NAME=VALUE,…`.

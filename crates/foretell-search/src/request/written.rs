@@ -11,8 +11,8 @@ use crate::study::StudySpec;
 use foretell::Direction;
 
 impl StudySpec {
-    /// The request that names every setting of this study, also those that were chosen by default. What another choice rules out is
-    /// left open; so is `paper`, which stands for others.
+    /// Returns a request with every setting of this study, including the defaults. Settings that another choice excludes are
+    /// left open, and so is `paper`, which stands for others.
     pub fn request(&self) -> StudyRequest {
         StudyRequest {
             space: Some(self.space.clone()),

@@ -105,7 +105,7 @@ where
 }
 
 impl SamplerSpec {
-    /// The one for `space` unless told otherwise: parameters by [`TpeGp`](Self::TpeGp), networks at random.
+    /// The default sampler for `space`: [`TpeGp`](Self::TpeGp) for parameters, random for networks.
     pub fn usual(space: &Space) -> Self {
         match space {
             Space::Parameters(_) => Self::TpeGp,

@@ -18,7 +18,7 @@ pub enum SessionError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The store holds another study.
+    /// The store contains another study.
     #[error("the store holds another study. Use an empty store, or the description of that study")]
     Another {
         /// The study that is there.

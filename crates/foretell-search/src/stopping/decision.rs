@@ -19,17 +19,17 @@ pub enum Reason {
     WillNotWin,
     /// Its end is known, whatever its rank.
     EndKnown,
-    /// The forecast says it will not win, but not yet in enough checks in a row.
+    /// The forecast shows that it will not win, but too few consecutive checks agree.
     AwaitingConfirmation,
     /// Its best value so far is below the median of the running means of the others.
     BelowMedian,
     /// It is not among the best 1/η of those that reached its level.
     BelowRung,
-    /// It has not improved for as long as it was allowed to.
+    /// It has not improved for the allowed number of reports.
     NoImprovement,
     /// It would be stopped, but is one of the share that is never stopped.
     Exempt,
-    /// It surely breaks a limit: the text says which.
+    /// It certainly breaks this limit.
     BreaksLimit(String),
     /// Its metric is not finite: the training diverged.
     Diverged,
@@ -39,7 +39,7 @@ pub enum Reason {
     ByHand,
     /// A person keeps it from being stopped.
     Kept,
-    /// No forecast can be made: the text says why.
+    /// No forecast is possible, for the given reason.
     NoForecast(String),
     /// The reason of a stop rule that the caller brought, in its words.
     Own(String),
@@ -100,7 +100,7 @@ pub struct Decision {
     /// The value it counts with where no forecast was made: its last one, in the metric's unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// What it was compared with, in the metric's unit.
+    /// The value that it was compared with, in the unit of the metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incumbent: Option<f64>,
     /// The probability that it ends (or reaches its rung) no better than the incumbent less the offset.

@@ -25,7 +25,7 @@ use foretell::{Forecast, StopCriterion};
 pub struct Needs {
     /// No trial is judged before as many trials as the burn-in were trained to its level.
     pub burn_in: bool,
-    /// Forecasts, whose models are fitted beforehand on another thread where there is one.
+    /// Forecasts. If possible, their models are fitted in advance on another thread.
     pub forecasts: bool,
     /// These by the trial's own curve alone: the predictor must extrapolate.
     pub curve_alone: bool,
@@ -120,7 +120,7 @@ pub trait Watched {
 pub struct Foreseen {
     /// In the metric's own unit.
     pub recorded: RecordedForecast,
-    /// On the scale that the predictor learnt on: logarithms of a loss, say.
+    /// The forecast on the scale of the predictor, for example logarithms of a loss.
     pub forecast: Forecast,
     /// Puts a score on that scale.
     pub on_scale: Box<dyn Fn(f64) -> f64>,
@@ -145,9 +145,9 @@ pub struct Place {
 pub struct Standing {
     /// Its place by the scores there.
     pub place: Place,
-    /// How much higher the best score there is.
+    /// The distance to the best score at the rung.
     pub behind: f64,
-    /// The spread of the scores there: what a normal distribution with the same quartiles has as its standard deviation.
+    /// The standard deviation of the scores at the rung, estimated from their quartiles.
     pub spread: f64,
 }
 
@@ -187,7 +187,7 @@ impl Ruling {
         Self { stop: true, reason, counts_with: Some(score), ..Self::default() }
     }
 
-    /// It goes on for a `reason`.
+    /// The trial continues, for a `reason`.
     pub fn go_on(reason: Reason) -> Self {
         Self { reason, ..Self::default() }
     }

@@ -25,7 +25,7 @@ impl StudySpec {
         objectives.chain(self.limits.iter().map(|limit| &limit.of))
     }
 
-    /// What trials report besides the metric, for the objectives and limits.
+    /// The values that trials report in addition to the metric, for the objectives and limits.
     pub fn reported_names(&self) -> BTreeSet<String> {
         let mut names = reported(self.formulas(), &self.space.known_names());
         names.remove(&self.metric);
@@ -103,7 +103,7 @@ impl Study {
         self.measured(trial, &objective.of)
     }
 
-    /// What `trial` comes to in each further objective, in its own unit; `None` where that is not known yet.
+    /// The values of `trial` in each further objective, in its own unit; `None` if still unknown.
     pub fn objective_values(&self, trial: &Trial) -> Vec<Option<f64>> {
         self.spec.objectives.iter().map(|objective| self.measured(trial, &objective.of)).collect()
     }

@@ -13,15 +13,15 @@ use std::sync::Arc;
 /// the calls that it made then, but for [`Sampler::propose`], in the place of which it says what was started.
 #[derive(Default)]
 pub struct Parts {
-    /// What the names of the study's description mean.
+    /// The catalogue that defines the names in the study's description.
     pub catalogue: Catalogue,
     /// Which configuration is tried next.
     pub sampler: Option<Box<dyn Sampler>>,
     /// Which trial is trained next, and how far.
     pub scheduler: Option<Box<dyn Scheduler>>,
-    /// What forecasts are made with.
+    /// The predictor.
     pub predictor: Option<Arc<dyn Predictor>>,
-    /// By what trials are stopped.
+    /// The stop rule.
     pub stop_rule: Option<Arc<dyn StopRule>>,
 }
 

@@ -50,7 +50,7 @@ pub struct StudySpec {
     // left out as long as it is the default, so that a study begun before there was this choice is found again
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_score: RunScore,
-    /// What trials are measured by besides the metric.
+    /// The objectives in addition to the metric.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objectives: Vec<Objective>,
     /// The bounds that a trial must keep to count.

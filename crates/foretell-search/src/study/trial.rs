@@ -96,7 +96,7 @@ pub struct Trial {
     pub spared: Option<Decision>,
     /// Whether a person keeps it from being stopped.
     pub kept: bool,
-    /// What it last reported of the objectives and limits, by name.
+    /// The last reported values of the objectives and limits, by name.
     pub measured: BTreeMap<String, f64>,
     /// The curves of the objectives that it reports, by name.
     pub(super) side: BTreeMap<String, Curve>,

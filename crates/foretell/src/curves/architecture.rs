@@ -75,14 +75,14 @@ pub enum ArchitectureError {
         /// The part that could not be read.
         at: String,
     },
-    /// The sequence does not end in `SM`, or has a layer where it cannot stand.
+    /// The sequence does not end in `SM`, or contains a layer at a position where it is not allowed.
     #[error("layer {position}, {layer}: {reason}")]
     Order {
         /// 1-based position in the sequence, dropout included.
         position: usize,
         /// The layer.
         layer: String,
-        /// What is wrong with it there.
+        /// The reason.
         reason: &'static str,
     },
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub struct Columns {
     /// The feature group of a column.
     pub groups: BTreeMap<String, FeatureGroup>,
-    /// Whether a column of numbers is taken as it is or in log10; else in log10 if it is positive and spans more than a
-    /// factor of 20.
+    /// The scale of each declared numeric column. Other columns use log10 if they are positive and span more than a factor of
+    /// 20.
     pub scales: BTreeMap<String, Scale>,
 }
 

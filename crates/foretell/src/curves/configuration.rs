@@ -129,9 +129,9 @@ pub enum FeatureGroup {
 pub struct Run {
     /// A name that is unique among the runs it is compared with.
     pub id: String,
-    /// What was known before it ran.
+    /// The configuration.
     pub configuration: Configuration,
-    /// What it reported.
+    /// The learning curve.
     pub curve: crate::Curve,
 }
 

@@ -67,8 +67,7 @@ pub enum RunScore {
 }
 
 impl RunScore {
-    /// What the run with this `curve` is worth after each of its steps: the curve itself, [`Curve::running_best`] or
-    /// [`Curve::running_mean`].
+    /// The score of this `curve` after each of its steps: the curve itself, [`Curve::running_best`] or [`Curve::running_mean`].
     pub fn curve(self, curve: &Curve) -> Cow<'_, Curve> {
         match self {
             Self::Last => Cow::Borrowed(curve),
@@ -77,7 +76,7 @@ impl RunScore {
         }
     }
 
-    /// What the run with this `curve` is worth now; `None` before its first finite value.
+    /// The current score of this `curve`; `None` before its first finite value.
     pub fn of(self, curve: &Curve) -> Option<f64> {
         match self {
             Self::Last => curve.last().map(|(_, score)| score),
@@ -324,7 +323,7 @@ impl Curve {
         Self { scores: (0..self.scores.len()).map(mean).collect(), ..self.clone() }
     }
 
-    /// The part of the curve up to and including `step`: what could be known of it then.
+    /// The part of the curve up to and including `step`.
     #[must_use]
     pub fn until(&self, step: f64) -> Self {
         let count = self.steps.partition_point(|&s| s <= step);

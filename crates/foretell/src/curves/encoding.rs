@@ -62,7 +62,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Fits an encoder; `columns` is what is declared of them.
+    /// Fits an encoder. `columns` contains the declared feature groups and scales.
     pub fn fit<'a>(
         configurations: impl Iterator<Item = &'a Configuration> + Clone,
         columns: &Columns,
@@ -196,7 +196,7 @@ enum Fitted {
     Column(Encoding),
     /// It never varies.
     Constant,
-    /// It has so many different texts.
+    /// The column contains this number of different strings.
     TooMany(usize),
 }
 

@@ -25,7 +25,7 @@ const MOST_SHARED_STEPS: usize = 2000;
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum HistoryError {
-    /// There is no run with a finite value.
+    /// No run contains a finite value.
     #[error("no run contains a finite value, so there is nothing to learn from")]
     Empty,
     /// No run reaches the target step.
@@ -70,12 +70,12 @@ pub struct HistoryOptions {
     pub scale: Option<Scale>,
     /// The step to forecast; `None`: the last step that at least half of the runs reach.
     pub target: Option<f64>,
-    /// What is declared of configuration columns.
+    /// The declared feature groups and scales of configuration columns.
     pub columns: Columns,
-    /// What a run is worth after some steps. With [`RunScore::Best`] its [running best](Curve::running_best) is what is forecast, and
-    /// what it is forecast from.
+    /// How a run is scored. With [`RunScore::Best`], its [running best](Curve::running_best) is forecast, from the running best
+    /// so far.
     pub run_score: RunScore,
-    /// Takes scores as they are, however low, as the paper does: nothing below the floor is compressed (see [`History`]).
+    /// Leaves scores unchanged, however low, as in the paper: scores below the floor are not compressed (see [`History`]).
     pub literal: bool,
 }
 
@@ -177,8 +177,8 @@ impl History {
         Ok(history)
     }
 
-    /// What the run with this `curve` is worth on the grid, as far as it goes, on the history's scale. Steps after a divergence are
-    /// worth [`History::lowest`].
+    /// The scores of this `curve` on the grid, as far as it goes, on the history's scale. After a divergence, the score is
+    /// [`History::lowest`].
     pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
         self.on_grid(&self.run_score.curve(curve))
     }
@@ -191,8 +191,8 @@ impl History {
         Some(self.drawn_up(self.scale.apply(end, self.direction())))
     }
 
-    /// What the run with this `curve` came to, as it was recorded, in the metric's unit: its value at the target step, or the best
-    /// that it had reached when it diverged, where that counts. `None` if the run is still to be forecast.
+    /// The recorded final value of this `curve`, in the unit of the metric: its value at the target step, or the best value
+    /// before it diverged, if that counts. `None` if the run is still to be forecast.
     pub fn recorded_end(&self, curve: &Curve) -> Option<f64> {
         let scored = self.run_score.curve(curve);
         let lost = curve.diverged_at().is_some() && self.run_score == RunScore::Best;
@@ -263,7 +263,7 @@ impl History {
         self.prefixes.len()
     }
 
-    /// Whether there is no run.
+    /// Whether the history contains no runs.
     pub fn is_empty(&self) -> bool {
         self.prefixes.is_empty()
     }
@@ -295,8 +295,8 @@ impl History {
         self.worst < self.floor
     }
 
-    /// Whether `score` is lower than any that the runs had. What [`History::possible_value`] then gives is to be read as "that or
-    /// worse".
+    /// Whether `score` is lower than that of any run. The result of [`History::possible_value`] then means "this value or a
+    /// worse one".
     pub fn is_beyond_worst(&self, score: f64) -> bool {
         score < self.drawn_up(self.worst) || score <= self.lowest()
     }
@@ -312,7 +312,7 @@ impl History {
         reached.then(|| self.scale.apply(self.direction().score(best), self.direction()))
     }
 
-    /// The lowest and the highest possible value of the metric; −∞ and ∞ where there is no bound.
+    /// The lowest and the highest possible value of the metric; −∞ and ∞ without bounds.
     pub fn bounds(&self) -> (f64, f64) {
         self.bounds
     }
@@ -327,7 +327,7 @@ impl History {
         self.metric.direction
     }
 
-    /// What a run is worth after some steps.
+    /// How runs are scored.
     pub fn run_score(&self) -> RunScore {
         self.run_score
     }

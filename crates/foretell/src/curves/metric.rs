@@ -57,7 +57,7 @@ pub enum Bounds {
 }
 
 impl Bounds {
-    /// The lowest and the highest possible value of a metric with these recorded `values`; −∞ and ∞ where there is no bound.
+    /// The lowest and the highest possible value of a metric with these recorded `values`; −∞ and ∞ without bounds.
     ///
     /// ```
     /// use foretell::Bounds;

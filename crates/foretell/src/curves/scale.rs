@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// The metric as it is.
+    /// The metric itself.
     #[default]
     Linear,
     /// Its logarithm: for losses and perplexities, whose differences are ratios. Positive metrics only.

@@ -38,7 +38,7 @@ pub enum Standing {
 }
 
 impl History {
-    /// Where the run with this `curve` stands. O(points).
+    /// The state of this `curve`. O(points).
     ///
     /// ```
     /// use foretell::{Configuration, Curve, Direction, History, HistoryOptions, Run, Standing};

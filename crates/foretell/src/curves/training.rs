@@ -26,12 +26,12 @@ pub struct TrainingSet {
     /// The runs' scores at `later_steps`, shape (n, later steps); no rows if not known. For predictors that learn from whole
     /// curves: others look at `prefixes` and `targets` alone.
     pub later_scores: Matrix,
-    /// Scores at `steps` of runs that have not finished, shape (m, τ); may have no rows. What a predictor may learn of the
-    /// runs that it will be asked about.
+    /// Scores at `steps` of unfinished runs, shape (m, τ); can have no rows. A predictor can learn from the runs that it will
+    /// forecast.
     pub unfinished_prefixes: Matrix,
     /// Their encoded configurations, shape (m, p).
     pub unfinished_configurations: Matrix,
-    /// What `prefixes` and `targets` are. With [`RunScore::Best`] a run cannot come to less than it is worth already.
+    /// How `prefixes` and `targets` are scored. With [`RunScore::Best`], a final score is never below the current score.
     pub run_score: RunScore,
 }
 
@@ -50,7 +50,7 @@ impl TrainingSet {
         self.targets.len()
     }
 
-    /// Whether there is no run.
+    /// Whether the set contains no runs.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }

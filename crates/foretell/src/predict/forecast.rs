@@ -49,7 +49,7 @@ pub struct Forecast {
     pub scale: f64,
     /// The shape of the distribution.
     pub shape: Shape,
-    /// Where it is an extrapolation of the curve alone: what that says.
+    /// The extrapolated final value, if the forecast is an extrapolation of the curve alone.
     pub curve_end: Option<CurveEnd>,
 }
 
@@ -82,7 +82,7 @@ impl Forecast {
         }
     }
 
-    /// The standard deviation: half the width of the central interval that holds what ±σ holds of a Gaussian (68.3 %).
+    /// The standard deviation: half the width of the central interval with the probability of ±σ of a Gaussian (68.3 %).
     pub fn standard_deviation(&self) -> f64 {
         match self.shape {
             Shape::Gaussian => self.scale,

@@ -11,7 +11,7 @@ pub struct PredictorOptions {
     pub seed: u64,
     /// Draws of its random search, or of its posterior; `None`: its own default.
     pub draws: Option<usize>,
-    /// What it is made for.
+    /// The use of the predictor.
     pub purpose: Purpose,
 }
 
@@ -21,7 +21,7 @@ pub enum Purpose {
     /// Forecasts of running trials.
     #[default]
     Forecasts,
-    /// Recorded runs that are looked at in many splits or orders: what follows from a curve alone is computed once.
+    /// Recorded runs in many splits or orders. Results that depend on a curve alone are computed once.
     Recorded,
     /// A stop rule that extrapolates each curve alone.
     Termination,

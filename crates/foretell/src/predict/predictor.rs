@@ -25,7 +25,7 @@ pub enum FitError {
     NotFinite {
         /// Index of the run in the training set.
         run: usize,
-        /// What is not finite.
+        /// The quantity that is not finite.
         what: &'static str,
     },
     /// The sampler of the predictor's parameters left the finite numbers.

@@ -57,7 +57,7 @@ const MOST_RUNS: usize = 1000;
 pub struct Auto {
     /// The seed of the trees.
     pub seed: u64,
-    /// How sure its forecasts are said to be.
+    /// The source of the standard deviation of its forecasts.
     pub spread: Spread,
 }
 
