@@ -111,7 +111,7 @@ pub enum ParameterKind {
         lo: f64,
         /// Upper bound, included.
         hi: f64,
-        /// The distance between values; `None` allows any value.
+        /// The distance between values; by default, any value is allowed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<f64>,
     },
@@ -121,7 +121,7 @@ pub enum ParameterKind {
         lo: f64,
         /// Upper bound, included.
         hi: f64,
-        /// The distance between values; `None` allows any value.
+        /// The distance between values; by default, any value is allowed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<f64>,
     },
@@ -131,7 +131,7 @@ pub enum ParameterKind {
         lo: i64,
         /// Upper bound, included.
         hi: i64,
-        /// The distance between values; `None` means 1.
+        /// The distance between values (default: 1).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<i64>,
     },
@@ -141,7 +141,7 @@ pub enum ParameterKind {
         lo: i64,
         /// Upper bound, included.
         hi: i64,
-        /// The distance between values; `None` means 1.
+        /// The distance between values (default: 1).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<i64>,
     },
