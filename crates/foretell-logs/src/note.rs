@@ -45,7 +45,7 @@ pub enum Topic {
 /// A note about reading: a short sentence with counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// What it is about.
+    /// The topic.
     pub topic: Topic,
     /// The sentence, in lower case without a full stop.
     pub text: String,

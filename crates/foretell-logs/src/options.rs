@@ -47,24 +47,24 @@ pub struct ReadOptions {
     /// The metric: a column of a long file, the prefix of a wide one (`acc` or `acc_`). Default: by name, see
     /// [`read`](crate::read()).
     pub metric: Option<String>,
-    /// Which way is better. Default: what the file declares, else the metric's name, else the data.
+    /// The direction. By default, it is declared in the file, or inferred from the name of the metric or from the data.
     pub direction: Option<Direction>,
     /// The column that names the run. Default: `config_id`, `run_id`, `trial_id`, `id`, `run`, … whichever is there.
     pub id_column: Option<String>,
     /// The column of the step in a long file. Default: `epoch`, `step`, `iteration`, `global_step`, … in this order.
     pub step_column: Option<String>,
-    /// The file with one row of configuration a run, joined by id. Default for long files: `configs.csv` (or `.gz`)
-    /// beside the curves.
+    /// The file with one row of configuration per run, joined by id. By default, long files use `configs.csv` (or `.gz`) next
+    /// to the curves.
     pub configurations: Option<PathBuf>,
     /// Columns that are never features, besides those excluded by name.
     pub exclude: Vec<String>,
-    /// Columns that are features although their names say otherwise (outcomes, labels, seeds).
+    /// Columns to use as features, despite names of outcomes, labels or seeds.
     pub include: Vec<String>,
-    /// The feature groups and scales of columns, where names and values would say otherwise.
+    /// The feature groups and scales of columns, instead of those inferred from names and values.
     pub columns: Columns,
     /// The column whose equal values mark repetitions of one configuration. Default: `config_group`, if it is there.
     pub group_by: Option<String>,
-    /// What empty cells at the end of a run mean.
+    /// The meaning of empty cells at the end of a run.
     pub empty_ends: EmptyEnds,
     /// Whether the runs are still running. In a long file an empty cell is then taken for a value that is not finite, one alone too
     /// (unless `empty_ends` says otherwise); empty cells at the end of a wide row are still to come.

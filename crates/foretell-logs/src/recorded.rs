@@ -24,7 +24,7 @@ pub struct Recorded {
     /// The most empty cells in a row inside a curve, the median over the runs: above 0 where the metric is reported now and then
     /// only.
     pub empty_between: usize,
-    /// How each run ended, as far as its log says.
+    /// The end of each run, as far as its log records it.
     pub ended: Vec<Ended>,
     /// Seconds that one unit of the resource took in each run, where its log has times.
     pub seconds: Vec<Option<f64>>,
@@ -33,7 +33,7 @@ pub struct Recorded {
     pub target: Option<f64>,
     /// How many metrics there are besides, which are left out.
     pub other_metrics: usize,
-    /// What was done on the way.
+    /// Notes about the reading.
     pub notes: Vec<Note>,
     /// The configurations of `runs` with every column of the file.
     pub(crate) configurations: Configurations,
@@ -89,7 +89,7 @@ impl Recorded {
         Fold::new(&finished, &HistoryOptions { columns, ..options.clone() }, tested)
     }
 
-    /// What all runs share: the columns that never vary, without labels and outcomes. Nothing is learnt from them.
+    /// The columns that never vary, without labels and outcomes. Forecasts do not learn from them.
     #[must_use]
     pub fn constants(&self) -> Configuration {
         self.configurations.constants()

@@ -19,7 +19,7 @@ pub struct YamlNode {
     pub span: Range<usize>,
     /// Its tag, written out: `tag:yaml.org,2002:float`.
     pub tag: Option<String>,
-    /// What it holds.
+    /// The content.
     pub content: YamlContent,
 }
 

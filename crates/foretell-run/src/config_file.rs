@@ -112,7 +112,7 @@ impl ConfigFile {
         &self.path
     }
 
-    /// What it says.
+    /// The text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }

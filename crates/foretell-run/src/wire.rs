@@ -10,98 +10,98 @@ use crate::hosted::{Next, Reading, Task};
 use crate::leases::WorkerView;
 use crate::work::Work;
 
-/// A worker asks for the next training.
+/// A request for the next training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Ask {
-    /// Your own name for the worker.
+    /// The name that you choose for the worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
-    /// Number of this question of the worker's: the same for a question that is sent again, larger for the next. A late copy of an
-    /// earlier question then hands out nothing. Such a worker must renew its lease.
+    /// The number of this request of the worker. A repeated request keeps its number, and the next one has a larger number, so
+    /// that a late copy of an old request returns nothing. Such a worker must renew its lease.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
 }
 
-/// A training reports.
+/// A report of a training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// Epochs trained since its beginning.
+    /// The number of epochs trained since the start.
     pub step: u64,
     /// The metric; null if it is not finite.
     #[serde(deserialize_with = "said")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "number_or_null"))]
     pub value: Option<f64>,
-    /// Everything else that was measured.
+    /// All other measured values.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, Option<f64>>,
-    /// Whether the training had ended by then: the report is recorded, and nothing is decided.
+    /// Whether the training had already ended. The report is then recorded, but no decision is made.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
-    /// The lease that `ask` gave with the trial. A worker whose trial was given to another one meanwhile gets 409.
+    /// The lease that `ask` returned with the trial. A worker whose trial now belongs to another one gets 409.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
-    /// The lease under which another worker made the report, which could not send it.
+    /// The lease of another worker that made the report but could not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_under: Option<String>,
 }
 
-/// Continue a trial after fewer epochs than it has reported, or start it again.
+/// Continues a trial after fewer epochs than it has reported, or starts it again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Begin {
-    /// The epochs that its checkpoint has; 0 if it has none.
+    /// The epochs of its checkpoint; 0 without a checkpoint.
     pub after: u64,
-    /// The number of the worker's attempt at this trial: the same number again changes nothing.
+    /// The number of the worker's attempt at this trial. The same number again changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u64>,
-    /// The lease that `ask` gave with the trial.
+    /// The lease that `ask` returned with the trial.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
-/// A worker shows that it is alive.
+/// A sign that a worker is alive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Renew {
-    /// The lease that `ask` gave with the trial.
+    /// The lease that `ask` returned with the trial.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
-/// A training has ended.
+/// The end of a training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Tell {
-    /// What went wrong, if anything did.
+    /// The reason for the failure, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Whether every trial of the command would fail so: a study in which nothing was reported yet ends.
+    /// Whether every trial of the command would fail in this way. A study without any report then ends.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub of_the_command: bool,
-    /// The worker ends and the training has not: the trial has not failed, and the next worker that asks gets it.
+    /// Whether the worker ends before the training. The trial has then not failed, and the next worker that asks gets it.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub handed_back: bool,
-    /// The lease that `ask` gave with the trial. A worker whose trial was given to another one meanwhile gets 409.
+    /// The lease that `ask` returned with the trial. A worker whose trial now belongs to another one gets 409.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
-/// Queue a configuration to try next.
+/// A configuration to try next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Enqueue {
-    /// A string such as `lr=0.1,opt=sgd`, or a value for each parameter, or for some.
+    /// A string such as `lr=0.1,opt=sgd`, or an object with values for some or all parameters.
     pub configuration: Queued,
-    /// A name for this request. The same request sent again with the same name changes nothing. Without a name, the configuration
-    /// itself is the name: to enqueue it a second time, name the requests.
+    /// A name for this request. The same request with the same name changes nothing. Without a name, the configuration itself
+    /// is the name. To enqueue it twice, name the requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
@@ -119,45 +119,46 @@ pub struct Nothing {}
 pub struct Asked {
     /// Whether the study is done.
     pub done: bool,
-    /// The training; null while there is none.
+    /// The training; null if there is none at the moment.
     pub start: Option<Given>,
 }
 
-/// A training that a worker is given.
+/// A training for a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Given {
     /// The trial's number.
     pub trial: u64,
-    /// Its configuration: a value for each parameter, null where it does not apply.
+    /// Its configuration: a value for each parameter, null if the parameter does not apply.
     pub configuration: Configuration,
     /// The seed of its training.
     pub seed: u32,
-    /// The step that it has reached already: continue from its checkpoint.
+    /// The step that it has already reached. Continue from its checkpoint.
     pub from: u64,
     /// The step to train to.
     pub until: u64,
-    /// The lease, to be sent with each report. A worker whose trial was given to another one meanwhile gets 409.
+    /// The lease, to send with each report. A worker whose trial now belongs to another one gets 409.
     pub lease: String,
-    /// How long a worker that renews may be silent; one that only reports has ten times the study's mean pause between reports, from
-    /// this to an hour.
+    /// The allowed silence of a worker that renews its lease. For a worker that only reports, it is ten times the mean interval
+    /// between reports of the study, at least this time and at most an hour.
     pub lease_seconds: f64,
 }
 
-/// What a training does next.
+/// The next action of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "schema", rename = "foretell.answer/1")]
 pub struct Answer {
     /// The trial's number.
     pub trial: u64,
-    /// Whether the training is to stop now; absent where another process answers that.
+    /// Whether the training must stop now; absent if another process decides that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<bool>,
-    /// Whether this was recorded now: not if it was there already, or the trial has ended, or another process will record it.
+    /// Whether this request was recorded now. It is false if it was already recorded, if the trial has ended, or if another
+    /// process will record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<bool>,
-    /// The decision about it: the one made now, or the one by which it was stopped.
+    /// The decision about the trial: the new one, or the one that stopped it.
     pub decision: Option<DecisionView>,
 }
 
@@ -168,7 +169,7 @@ pub struct Answer {
 pub struct Told {
     /// The trial's number.
     pub trial: u64,
-    /// Where it stands: `running`, `interrupted`, `paused`, `completed`, `stopped`, `failed` or `handed_back`.
+    /// Its state: `running`, `interrupted`, `paused`, `completed`, `stopped`, `failed` or `handed_back`.
     pub state: String,
     /// Whether the study is done.
     pub done: bool,
@@ -179,11 +180,11 @@ pub struct Told {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "schema", rename = "foretell.enqueued/1")]
 pub struct Enqueued {
-    /// Whether it is recorded; if not, the process that runs the study records it within a second.
+    /// Whether it is recorded. If not, the process that runs the study records it within a second.
     pub recorded: bool,
 }
 
-/// How a study's trials are run, for workers.
+/// The settings for running a study's trials, for workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "schema", rename = "foretell.work/1")]
@@ -201,18 +202,18 @@ pub struct StudyWork {
 pub struct Workers {
     /// The study's name.
     pub study: String,
-    /// Each with its trial and its last sign of life.
+    /// Each worker, with its trial and the time since its last request.
     pub workers: Vec<WorkerView>,
 }
 
-/// The studies that are served.
+/// The served studies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "schema", rename = "foretell.studies/1")]
 pub struct Studies {
     /// Their names.
     pub studies: Vec<String>,
-    /// The one that was written last.
+    /// The most recently written study.
     pub latest: Option<String>,
 }
 
@@ -223,7 +224,7 @@ pub struct Studies {
 pub struct Refused {
     /// The problem, and what to do.
     pub error: String,
-    /// The field, or the part of the address, that is wrong.
+    /// The invalid field, or the invalid part of the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
 }

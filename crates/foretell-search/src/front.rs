@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct FrontObjective {
     /// The metric's name, or the formula.
     pub name: String,
-    /// Which way is better.
+    /// The direction.
     pub direction: Direction,
 }
 
@@ -31,11 +31,11 @@ pub struct FrontTrial {
 pub struct FrontStopped {
     /// Its number.
     pub trial: u64,
-    /// Where the metric was forecast to end.
+    /// The forecast final value of the metric.
     pub forecast: RecordedForecast,
     /// Its values in the other objectives, in their own units.
     pub others: Vec<f64>,
-    /// How probable it is that no finished trial would have dominated it.
+    /// The probability that no completed trial would have dominated it.
     pub probability: f64,
 }
 
@@ -57,16 +57,16 @@ pub struct Front {
     pub objectives: Vec<FrontObjective>,
     /// The front, the best by the metric first.
     pub trials: Vec<FrontTrial>,
-    /// The finished trials that it dominates.
+    /// The completed trials that it dominates.
     pub dominated: Vec<FrontTrial>,
     /// The trials that were stopped by forecasts.
     pub stopped: Vec<FrontStopped>,
-    /// The share of the front that is thought found: its size F over F + Σ p, p being the [probability](FrontStopped::probability) of each
+    /// The expected coverage of the front: its size F over F + Σ p, with the [probability](FrontStopped::probability) p of each
     /// stopped trial; none without a front.
     pub safe: Option<f64>,
     /// The volume that the front dominates, in [0, 1]. Each objective is scaled by the range of all completed trials.
     pub hypervolume: f64,
-    /// How it grew, by the ranges of today.
+    /// Its growth, by the current ranges.
     pub growth: Vec<FrontStep>,
     /// The errors in objectives and limits that the trials so far show.
     pub problems: Vec<String>,

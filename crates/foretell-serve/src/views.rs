@@ -168,14 +168,14 @@ fn in_words(decisions: &[Decision]) -> Vec<DecisionView> {
     decisions.iter().map(DecisionView::from).collect()
 }
 
-/// The metrics of a trial, its command, its decisions, and who runs it.
+/// The metrics of a trial, its command, its decisions and its worker.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "foretell.trial/1")]
 pub(crate) struct Details {
     study: String,
     trial: u64,
     metrics: BTreeMap<String, Series>,
-    /// As a shell reads it; null where others start the trainings.
+    /// The command line for a shell; null if another program starts the trainings.
     command: Option<String>,
     decisions: Vec<DecisionView>,
     /// The worker that runs it, as in `workers`.
@@ -197,19 +197,19 @@ pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study
     })
 }
 
-/// A part of what a trial has printed.
+/// A part of the output of a trial.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "foretell.output/1")]
 pub(crate) struct Output {
     pub(crate) study: String,
     pub(crate) trial: u64,
-    /// Whether the text is on this machine.
+    /// Whether the output is on this machine.
     pub(crate) is_here: bool,
     #[serde(flatten)]
     pub(crate) printed: Option<Printed>,
 }
 
-/// The values of one metric that is not the study's, of each trial that reported it.
+/// The values of another metric, for each trial that reported it.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "foretell.metric/1")]
 pub(crate) struct Measured {
@@ -218,7 +218,7 @@ pub(crate) struct Measured {
     trials: Vec<MeasuredTrial>,
 }
 
-/// Those of one trial.
+/// The values of one trial.
 #[derive(Serialize, JsonSchema)]
 struct MeasuredTrial {
     trial: usize,
@@ -243,7 +243,7 @@ pub(crate) struct Progressed {
     metric: String,
     direction: Direction,
     epochs_per_trial: u64,
-    /// The number of trials that the study is to have.
+    /// The planned number of trials.
     planned: u64,
     done: bool,
     best: Option<Best>,
@@ -280,7 +280,7 @@ fn thinned(line: &[(u64, f64)]) -> Vec<(u64, f64)> {
     (0..POINTS).map(|i| line[i * (line.len() - 1) / (POINTS - 1)]).collect()
 }
 
-/// The parameters that matter.
+/// The importance of the parameters.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "foretell.importance/1")]
 pub(crate) struct Importance {
@@ -294,7 +294,7 @@ pub(crate) fn importance(name: &str, fold: &Fold, study: &Study) -> Importance {
     Importance { study: name.to_owned(), found: relevances_of(&fold.surface(study)) }
 }
 
-/// The results as a surface: a slice along each parameter, and contours over two.
+/// The expected scores: a slice along each parameter, and contours of two.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "foretell.surface/1")]
 pub(crate) struct Surfaced {

@@ -30,7 +30,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// Whether the run did not come to its planned end.
+    /// Whether the run ended before its planned end.
     pub fn is_early(self) -> bool {
         !matches!(self, Self::Unknown | Self::Finished)
     }

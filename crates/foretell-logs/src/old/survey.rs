@@ -30,7 +30,7 @@ pub struct MetricFound {
     pub range: Option<(f64, f64)>,
     /// How many values are not finite.
     pub not_finite: usize,
-    /// Which way is better, where its name or its log says so.
+    /// The direction, if its name or its log shows it.
     pub direction: Option<Direction>,
 }
 
@@ -64,7 +64,7 @@ pub struct Survey {
     pub resource: String,
     /// How many runs ended in which way.
     pub ends: BTreeMap<Ended, usize>,
-    /// What is not read, and why.
+    /// The ignored files and runs, with reasons.
     pub left_out: Vec<LeftOut>,
     /// Files that stop in the middle, and the like.
     pub damage: Vec<String>,
@@ -130,7 +130,7 @@ impl Survey {
         (named || self.metrics.len() == 1).then_some(first)
     }
 
-    /// What is damaged, the first few files by name.
+    /// The damaged files, the first few by name.
     pub fn damaged(&self) -> Vec<String> {
         const NAMED: usize = 3;
         let more = self.damage.len().saturating_sub(NAMED);
@@ -146,7 +146,7 @@ impl Survey {
         counts.join(", ")
     }
 
-    /// How many of the runs did not come to their end, in words; empty if all did.
+    /// The number of runs that ended early, in words; empty if there are none.
     pub fn early(&self) -> String {
         let early = self.ends.iter().filter(|(ended, _)| ended.is_early());
         early.map(|(ended, count)| format!("{count} {ended}")).collect::<Vec<_>>().join(", ")

@@ -11,14 +11,14 @@ use super::words::Stage;
 use crate::names::prominence;
 use foretell::{Direction, direction_of};
 
-/// What is taken for the metric.
+/// A guess of the metric.
 #[derive(Clone, Debug)]
 pub struct Guess {
-    /// What `--metric` is given: a name, or a template of its line.
+    /// The value for `--metric`: a name, or a template of its line.
     pub source: String,
     /// Its label.
     pub name: String,
-    /// What it reads.
+    /// Its reports.
     pub whole: Whole,
     /// Other names that were printed with a known direction.
     pub others: Vec<String>,

@@ -26,7 +26,7 @@ const LATE: &str = "the last epoch is followed by another value, for example tha
 /// A report, or why a line that should be one cannot be used.
 pub type Read = Result<Report, ReportProblem>;
 
-/// What a trial has printed that could be its metric.
+/// Printed values that could be the metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Names with the last number beside each.
@@ -58,16 +58,16 @@ impl Seen {
     }
 }
 
-/// What a whole output says.
+/// The reports of a complete output.
 #[derive(Clone, Debug, Default)]
 pub struct Whole {
     /// The reports, by ascending steps.
     pub reports: Vec<Report>,
     /// Lines that should be reports and cannot be used.
     pub problems: Vec<ReportProblem>,
-    /// What is to be said of them, a sentence each.
+    /// Notes about them, one sentence each.
     pub notes: Vec<String>,
-    /// What was printed instead, where there is no report.
+    /// The printed values, if there is no report.
     pub seen: Seen,
     /// The number of epochs that the program announced.
     pub epochs: Option<u64>,
@@ -166,7 +166,7 @@ impl ReportReader {
         !matches!(self.source, MetricSource::Json { field: None })
     }
 
-    /// What the trial has printed instead of a report; `None` once it has reported.
+    /// The printed values, if the trial has not reported; otherwise `None`.
     pub fn seen(&self) -> Option<&Seen> {
         self.seen.as_ref().filter(|_| !self.has_candidate())
     }
@@ -181,7 +181,7 @@ impl ReportReader {
         self.chosen.as_ref().filter(|_| matches!(self.source, MetricSource::Json { .. }))
     }
 
-    /// What is to be said, a sentence each; each is said once.
+    /// New notes, one sentence each. Each note is returned once.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
@@ -480,7 +480,7 @@ impl ReportReader {
         }
     }
 
-    /// What was not certain before the end.
+    /// The reports that were not certain before the end.
     pub fn flush(&mut self) -> Vec<Read> {
         self.collector.finish();
         let mut read = self.settle();
@@ -532,7 +532,7 @@ impl ReportReader {
         few.then(|| "an epoch is reported more than once, for example after a restart. The later value replaces the earlier, unless that was already used".to_owned())
     }
 
-    /// What `text` says, a whole output as it was recorded, carriage returns included.
+    /// Reads `text`, a complete recorded output, including carriage returns.
     pub fn read_all(mut self, text: &str) -> Whole {
         let mut whole = Whole::default();
         let mut runs: Vec<BTreeMap<u64, Report>> = vec![BTreeMap::new()];

@@ -223,7 +223,7 @@ pub(crate) struct Choice {
     pub(crate) others: Vec<usize>,
 }
 
-/// A chosen series, as it is kept for the trials that follow.
+/// A chosen series, for the trials that follow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
     label: String,

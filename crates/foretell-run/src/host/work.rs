@@ -32,14 +32,14 @@ pub struct Work {
     pub command: Vec<String>,
     /// Whether the program is Foretell itself.
     pub is_built_in: bool,
-    /// What `--metric` said.
+    /// The value of `--metric`.
     pub metric: Option<String>,
-    /// What `--step` said.
+    /// The value of `--step`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The resource of a whole training.
+    /// The number of epochs of a full trial.
     pub max_resource: u64,
-    /// What is searched: it says how values are written.
+    /// The search space, which defines how values are written.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub space: Option<Space>,
@@ -52,13 +52,13 @@ pub struct Work {
     /// Names of values that a trial may print once, in a line without the metric.
     #[serde(default)]
     pub once: Vec<String>,
-    /// Parameters that no placeholder stands for.
+    /// Parameters without a placeholder.
     pub unplaced: Vec<String>,
     /// The command's configuration file: its path, which tells its form, and its text.
     pub config: Option<(PathBuf, String)>,
     /// How often a training that failed is tried again.
     pub retries: u32,
-    /// What a training that reports nothing should have printed.
+    /// The output that a training without reports should have printed.
     pub expected_report: String,
 }
 
@@ -106,7 +106,7 @@ impl Work {
         Self::read(&self.study).is_ok_and(|there| there.is_some_and(|there| there.mark == self.mark))
     }
 
-    /// What is watched of each trial.
+    /// The limits of each trial.
     pub fn watch(&self) -> Watch {
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let once = self.once.clone();

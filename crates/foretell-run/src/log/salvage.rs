@@ -59,7 +59,7 @@ pub struct UnsoundLine {
     pub line: usize,
     /// The problem.
     pub problem: LineProblem,
-    /// What becomes of its record.
+    /// The treatment of its record.
     pub fate: Fate,
 }
 

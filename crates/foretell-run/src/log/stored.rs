@@ -15,7 +15,7 @@ pub struct Stored {
     pub study: Study,
     /// The number of records its log holds.
     pub records: u64,
-    /// How long it has taken.
+    /// Its durations.
     pub times: Times,
     /// A torn last line; in a study that runs it may be a record on its way.
     pub dropped: Option<Dropped>,

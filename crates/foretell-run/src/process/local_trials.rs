@@ -30,17 +30,17 @@ pub struct TrialSetup {
     pub command: Vec<String>,
     /// Where the metric is in the output.
     pub metric: MetricSource,
-    /// The resource of a whole training.
+    /// The number of epochs of a full trial.
     pub max_resource: u64,
     /// Environment variables to add. `FORETELL_WORKER` is added to them: the worker's number, from 0.
     pub environment: BTreeMap<String, String>,
-    /// What is searched: it says how values are written.
+    /// The search space, which defines how values are written.
     pub space: Option<Space>,
-    /// What is watched of each trial besides its output.
+    /// The limits of each trial, in addition to its output.
     pub watch: Watch,
     /// The GPUs that are handed out, one to a worker, by `CUDA_VISIBLE_DEVICES`; none where there are none.
     pub gpus: Vec<String>,
-    /// Parameters that no placeholder stands for: a trial must open its file of parameters.
+    /// Parameters without a placeholder: a trial must open its file of parameters.
     pub unplaced: Vec<String>,
     /// The command's configuration file, of which `{config}` stands for a trial's copy.
     pub config: Option<ConfigFile>,

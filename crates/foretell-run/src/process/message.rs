@@ -9,7 +9,7 @@ use foretell_logs::printed::{Report, ReportProblem};
 pub struct Message {
     /// The trial's number.
     pub trial: u64,
-    /// What it is about.
+    /// The kind of message.
     pub kind: MessageKind,
 }
 

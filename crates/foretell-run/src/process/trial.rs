@@ -66,7 +66,7 @@ pub struct TrialSpec {
     pub environment: BTreeMap<String, String>,
     /// Where the metric is found in the output.
     pub metric: MetricSource,
-    /// What is watched besides its output.
+    /// The limits, in addition to its output.
     pub watch: Watch,
 }
 

@@ -19,9 +19,9 @@ pub type Patience = Box<dyn Fn() -> Duration>;
 
 /// The settings of a study for trainings elsewhere.
 pub struct Elsewhere<S: Store> {
-    /// What they ask and report.
+    /// Their requests and reports.
     pub calls: Calls<S>,
-    /// Who runs what.
+    /// The trials and their workers.
     pub leases: Leases,
     /// The number of trainings the driver runs itself, beside them.
     pub own_workers: usize,
