@@ -287,6 +287,39 @@ fn a_diverged_trial_is_no_saving() {
     assert_eq!(result["time"]["saved_seconds"], 0.0, "{result}");
 }
 
+/// Six epochs, of which the third is the best, and a last line.
+fn rising_and_falling(last: &str) -> String {
+    format!(
+        "echo {{lr}} | awk '{{{{ for (e = 1; e <= 6; e++) print \"epoch \" e \" val_acc=\" $1 * (9 - (e - 3) ^ 2) / 9; {last} }}}}'"
+    )
+}
+
+#[test]
+fn the_best_report_counts_where_programs_print_it_last_and_that_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = rising_and_falling("print \"Done. Best val_acc: \" $1 \" at epoch 3\"");
+    let (found, said) = output(&mut search(folder.path(), &["--trials", "4", "--no-stopping"], &script), 0);
+    assert_eq!(said.matches("so the best counts").count(), 1, "{said}");
+    let best = json(&found)["best"].clone();
+    assert_eq!(best["score"], best["configuration"]["lr"], "{best}");
+    let changes = records(folder.path()).iter().filter(|record| record["event"] == "changed").count();
+    assert_eq!(changes, 1, "it is recorded");
+    // the same command again goes on by the best
+    let (_, said) = output(&mut search(folder.path(), &["--trials", "5", "--no-stopping"], &script), 0);
+    assert!(!said.contains("so the best counts") && said.contains("is the best val_acc"), "{said}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["--trials", "3", "--no-stopping", "--score", "last"];
+    let (_, said) = output(&mut search(folder.path(), &asked, &script), 0);
+    assert!(!said.contains("the best counts"), "who has chosen a score knows: {said}");
+    for last in ["print \"trained for 12.5 s\"", "print \"final val_acc \" 0"] {
+        let folder = tempfile::tempdir().unwrap();
+        let script = rising_and_falling(last);
+        let (_, said) = output(&mut search(folder.path(), &["--trials", "3", "--no-stopping"], &script), 0);
+        assert!(!said.contains("the best counts"), "{last}: {said}");
+    }
+}
+
 #[test]
 fn trainings_that_end_before_epochs_are_noticed_with_what_to_write() {
     let folder = tempfile::tempdir().unwrap();
@@ -345,13 +378,97 @@ fn a_study_is_drawn_and_removed() {
     let (_, said) = output(&mut foretell(folder.path(), &["study", "rm", "study"]), 2);
     assert!(said.contains("3 trials, 18 epochs") && said.contains("--yes"), "{said}");
     assert!(folder.path().join("study/events.jsonl").exists());
-    std::fs::write(folder.path().join("study/notes.txt"), "mine").unwrap();
+    std::fs::write(folder.path().join("study/mine.txt"), "mine").unwrap();
     let (_, said) = output(&mut foretell(folder.path(), &["study", "rm", "study", "--yes"]), 0);
     assert!(said.contains("other files"), "{said}");
     let left: Vec<_> = std::fs::read_dir(folder.path().join("study")).unwrap().flatten().collect();
     assert_eq!(left.len(), 1, "{left:?}");
     let (_, said) = output(&mut foretell(folder.path(), &["study", "rm", "study", "--yes"]), 2);
     assert!(said.contains("there is no study"), "{said}");
+}
+
+#[test]
+fn a_study_is_removed_with_all_that_foretell_wrote_beside_it() {
+    let folder = finished("2");
+    let study = folder.path().join("study");
+    for file in ["work.json", "report.html"] {
+        std::fs::write(study.join(file), "").unwrap();
+    }
+    for inner in ["slurm", "ray"] {
+        std::fs::create_dir(study.join(inner)).unwrap();
+    }
+    output(&mut foretell(folder.path(), &["study", "rm", "study", "--yes"]), 0);
+    assert!(!study.exists());
+}
+
+#[test]
+fn a_picture_for_a_paper_has_the_size_that_is_given_and_no_title() {
+    let folder = finished("3");
+    let draw = |size: &str, file: &str, code: i32| {
+        let arguments = ["study", "plot", "study", "--plot-size", size, "--out", file];
+        output(&mut foretell(folder.path(), &arguments), code).1
+    };
+    draw("3.3x2.5in", "paper.svg", 0);
+    let svg = std::fs::read_to_string(folder.path().join("paper.svg")).unwrap();
+    assert!(svg.contains("width=\"3.3in\" height=\"2.5in\" viewBox=\"0 0 386.1 292.5\""), "{}", &svg[..300]);
+    // labels of 13 pixels, of 386 on 3.3 inches, are 8 points high
+    assert!(svg.contains("font-size=\"13\"") && !svg.contains("font-size=\"20\""), "a paper has captions");
+    draw("8.4 x 6cm", "paper.png", 0);
+    draw("640x480px", "page.png", 0);
+    let size = |file: &str| {
+        let bytes = std::fs::read(folder.path().join(file)).unwrap();
+        [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))
+    };
+    assert_eq!(
+        (size("paper.png"), size("page.png")),
+        ([992, 709], [640, 480]),
+        "300 dots per inch; pixels as given"
+    );
+    let said = draw("3.3", "paper.svg", 2);
+    assert!(said.contains("3.3x2.5in"), "{said}");
+}
+
+#[test]
+fn memory_and_gpus_of_a_trial_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let smi = folder.path().join("nvidia-smi");
+    let answers = "case $1 in *apps*) echo $(cat pid), GPU-a, 512; echo 1, GPU-b, 9;; *) echo GPU-a, 40; echo GPU-b, 99;; esac";
+    std::fs::write(&smi, format!("#!/bin/sh\n{answers}\n")).unwrap();
+    std::fs::set_permissions(&smi, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let script = "echo $$ > pid; echo val_acc={lr}; sleep 2; echo val_acc={lr}";
+    let mut search = search(folder.path(), &["--trials", "1", "--no-stopping"], script);
+    output(search.env("PATH", path), 0);
+    let show = |more: &[&str]| {
+        let shown =
+            foretell(folder.path(), &[&["study", "show", "study", "0"], more].concat()).output().unwrap();
+        text(&shown.stdout)
+    };
+    let shown = show(&[]);
+    assert!(
+        shown.contains("used: memory up to ")
+            && shown.contains("GPU memory up to 512 MiB, GPU busy for 40 %"),
+        "{shown}"
+    );
+    let usage: Value = serde_json::from_str::<Value>(&show(&["--format", "json"])).unwrap()["usage"].clone();
+    assert!(usage["peak_memory"].as_u64().unwrap() > 100_000, "{usage}");
+    assert_eq!(usage["samples"].as_array().unwrap().len(), 1, "one sample per minute: {usage}");
+}
+
+#[test]
+fn each_configuration_is_trained_with_several_seeds_and_judged_by_their_mean() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo {lr} {seed} | awk '{{ for (e = 1; e <= 6; e++) print \"val_acc=\" $1 * e / 6 + ($2 % 100) / 1000 }}'";
+    let more = ["--trials", "12", "--repeats", "3", "--no-stopping", "--score", "last"];
+    output(&mut search(folder.path(), &more, script), 0);
+    let shown = text(&foretell(folder.path(), &["study", "show", "study"]).output().unwrap().stdout);
+    assert!(shown.contains("mean of 3 seeds, from "), "{shown}");
+    let table = study(folder.path(), "export", &["--trials", "--format", "csv"]);
+    assert_eq!(table.lines().count(), 13, "each training is a trial: {table}");
+    // the same command again changes nothing, another number is another study
+    output(&mut search(folder.path(), &more, script), 0);
+    let (_, said) = output(&mut search(folder.path(), &["--trials", "12", "--repeats", "2"], script), 2);
+    assert!(said.contains("repeats"), "{said}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ use host::{access, door, driver, hosted, leases, orders, work};
 use log::{atomic_write, event_store, flusher, no_links, room, stored};
 use process::{
     abandoned, checkpoints, control_group, executor, followed, group, guardian, local_trials, message,
-    outbox, output, params_watch, parent, printed, start_error, strays, terminal, trial, watcher,
+    outbox, output, params_watch, parent, printed, start_error, strays, terminal, trial, usage, watcher,
 };
 
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
@@ -54,6 +54,7 @@ pub use guardian::{Guardian, adopt_orphans, guard};
 pub use hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
 pub use leases::{Leases, WorkerView};
 pub use local_trials::{LocalTrials, TrialSetup, trial_directory};
+pub use log::notes::{NOTES, notes, replace_notes};
 pub use log::{
     Displacement, Dropped, EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened,
     Position, Repair, Salvage, Salvaged, Stamp, UnsoundLine, read_log,
@@ -70,5 +71,6 @@ pub use start_error::StartError;
 pub use stored::{Stored, StoredError, log_in, studies_in};
 pub use trainer::Notice;
 pub use trial::{TrialSpec, Watch};
+pub use usage::{Usage, UsageSample};
 pub use work::{Work, WorkError};
 pub use worker::{Worker, WorkerError, WorkerSettings};

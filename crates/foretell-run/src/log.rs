@@ -10,6 +10,7 @@ pub(crate) mod flusher;
 mod line;
 mod lock;
 pub(crate) mod no_links;
+pub(crate) mod notes;
 mod reader;
 mod recover;
 pub(crate) mod room;

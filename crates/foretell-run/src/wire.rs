@@ -106,6 +106,15 @@ pub struct Enqueue {
     pub id: Option<String>,
 }
 
+/// Note a text about a study, in place of what is noted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// The text; nothing removes the notes. Words that begin with `#` are tags.
+    pub text: String,
+}
+
 /// An order about a trial, which needs no fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -149,6 +149,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
         trials,
         budget_epochs: None,
         until_no_improvement: None,
+        repeats: None,
         queue: Vec::new(),
         burn_in: match spec.warm_start {
             0 => spec.burn_in,

@@ -44,6 +44,7 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
         trials,
         budget_epochs: None,
         until_no_improvement: None,
+        repeats: None,
         queue: Vec::new(),
         burn_in: 8,
         policy: Policy::Forecast,

@@ -26,6 +26,7 @@ fn spec() -> StudySpec {
         trials: 30,
         budget_epochs: None,
         until_no_improvement: None,
+        repeats: None,
         queue: Vec::new(),
         burn_in: 12,
         policy: Policy::Forecast,

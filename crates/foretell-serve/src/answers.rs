@@ -8,7 +8,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use foretell_run::wire::Studies;
-use foretell_run::{HostError, LogReader, Position, Printed};
+use foretell_run::{HostError, LogReader, Position, Printed, notes};
 use foretell_search::{Record, Study, StudyView};
 
 use crate::fold::Fold;
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::records::Records;
 use crate::served::{Served, blocking};
 use crate::verbs::number;
-use crate::views::{Output, Viewed};
+use crate::views::{Noted, Output, Viewed};
 use crate::{events, views};
 
 type Reply = Result<Response, Problem>;
@@ -144,6 +144,14 @@ pub(crate) async fn surface(
         })?
     };
     Ok(Json(blocking(found).await?).into_response())
+}
+
+/// What is noted about a study.
+pub(crate) async fn note(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+    let log = served.log(&study)?;
+    let read = move || Ok(notes(log.parent().unwrap_or(&log)).unwrap_or_default());
+    let text = blocking(read).await?;
+    Ok(Json(Noted { study, text }).into_response())
 }
 
 pub(crate) async fn trial(

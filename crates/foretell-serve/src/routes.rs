@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::records::Records;
 use crate::served::Served;
 use crate::verbs::{Found, Made};
-use crate::views::{Details, Importance, Measured, Output, Progressed, Surfaced, Viewed};
+use crate::views::{Details, Importance, Measured, Noted, Output, Progressed, Surfaced, Viewed};
 use crate::{answers, file, guard, verbs};
 
 /// The description of the interface.
@@ -106,11 +106,17 @@ fn followed<T: 'static>(
 }
 
 /// The results of a study.
-fn results() -> [Route; 6] {
+fn results() -> [Route; 8] {
     [
         get("/api/studies/{study}/view", "view", answers::view, "The whole study as Python and tables show it: settings, trials, a row per trial, the front, and all reports")
             .answers::<Viewed>(200, "The view")
             .conflicts(DAMAGED),
+        get("/api/studies/{study}/note", "note", answers::note, "The notes about a study")
+            .answers::<Noted>(200, "The notes"),
+        Route::new("put", "/api/studies/{study}/note", "write_note", verbs::note, "Write the notes about a study")
+            .about(&["They replace what is there. An empty text removes them."])
+            .takes::<wire::Note>(json!({"text": "first try #baseline"}))
+            .answers::<Noted>(200, "The notes are written"),
         get("/api/studies/{study}/progress", "progress", answers::progress, "Totals, and the best score so far against the epochs spent")
             .answers::<Progressed>(200, "The progress")
             .conflicts(DAMAGED),

@@ -9,10 +9,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use foretell::Direction;
 use foretell_run::wire::{
-    Answer, Ask, Asked, Begin, Enqueue, Enqueued, Given, Nothing, Renew, Report, StudyWork, Tell, Told,
+    Answer, Ask, Asked, Begin, Enqueue, Enqueued, Given, Note, Nothing, Renew, Report, StudyWork, Tell, Told,
     Workers,
 };
-use foretell_run::{EventStore, HostError, Hosted, Next, Work};
+use foretell_run::{EventStore, HostError, Hosted, Next, Work, notes, replace_notes};
 use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, read_fields};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,6 +23,7 @@ use crate::guard::word;
 use crate::owner::Ordered;
 use crate::problem::Problem;
 use crate::served::{Served, blocking};
+use crate::views::Noted;
 
 type Shared = State<Arc<Served>>;
 type Reply = Result<Response, Problem>;
@@ -194,6 +195,19 @@ pub(crate) async fn enqueue(State(served): Shared, Path(study): Path<String>, bo
     let recorded = blocking(move || served.owner.enqueue(&served.folds, &study, &queued, id)).await?;
     let status = if recorded { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(Enqueued { recorded })).into_response())
+}
+
+/// A person notes something about a study.
+pub(crate) async fn note(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
+    let Note { text } = read(&body)?;
+    let log = served.log(&study)?;
+    let write = move || {
+        let folder = log.parent().unwrap_or(&log);
+        replace_notes(folder, &text).map_err(|error| Problem::field("text", error.to_string()))?;
+        Ok(notes(folder).unwrap_or_default())
+    };
+    let text = blocking(write).await?;
+    Ok(Json(Noted { study, text }).into_response())
 }
 
 /// A person stops a trial.

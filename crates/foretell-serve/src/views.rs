@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use foretell::Direction;
-use foretell_run::{Printed, WorkerView, command_of, shell_line};
+use foretell_run::{Printed, Usage, WorkerView, command_of, shell_line};
 use foretell_search::{
     Best, Contour, Decision, DecisionView, Front, Relevances, Slice, Spent, Study, StudyView, Summary, Tally,
     TrialState, relevances_of,
@@ -178,6 +178,8 @@ pub(crate) struct Details {
     /// The command line for a shell; null if another program starts the trainings.
     command: Option<String>,
     decisions: Vec<DecisionView>,
+    /// The memory and the GPUs that it used; null if it ran elsewhere.
+    usage: Option<Usage>,
     /// The worker that runs it, as in `workers`.
     pub(crate) worker: Option<WorkerView>,
 }
@@ -193,8 +195,18 @@ pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study
         metrics: seen.metrics.clone(),
         command: command.as_deref().map(shell_line),
         decisions: in_words(&seen.decisions),
+        usage: Usage::read(folder, number),
         worker: None,
     })
+}
+
+/// What is noted about a study.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.note/1")]
+pub(crate) struct Noted {
+    pub(crate) study: String,
+    /// Empty if nothing is noted.
+    pub(crate) text: String,
 }
 
 /// A part of the output of a trial.

@@ -17,6 +17,9 @@ pub(crate) struct Arguments {
     /// Output file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: PathBuf,
+    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    #[arg(long, value_name = "SIZE")]
+    plot_size: Option<plot::Size>,
     /// Number of curves to plot per set. They are evenly spaced by rank and include the best one.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     number: u32,
@@ -32,6 +35,7 @@ struct Drawn {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    plot::Size::apply(arguments.plot_size);
     plot::check_place(&arguments.plot, None).map_err(Failure::input)?;
     let drawn: Vec<Drawn> =
         arguments.curves.iter().map(|path| of_file(path, arguments)).collect::<Result<_, _>>()?;

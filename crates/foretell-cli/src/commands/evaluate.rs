@@ -59,6 +59,9 @@ pub(crate) struct Arguments {
     /// intervals contain the true value. With one fraction and one set of curves, this file contains the scatter plot.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    #[arg(long, value_name = "SIZE")]
+    plot_size: Option<plot::Size>,
     #[command(flatten)]
     reading: CurveFlags,
 }
@@ -109,6 +112,7 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
     }

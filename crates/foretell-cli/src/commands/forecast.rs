@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Write a fan chart per unfinished run (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    #[arg(long, value_name = "SIZE")]
+    plot_size: Option<plot::Size>,
     #[command(flatten)]
     reading: CurveFlags,
 }
@@ -83,6 +86,7 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
     }

@@ -18,8 +18,8 @@ use crate::catalogue::catalogue;
 use crate::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, print, print_json, table};
-use crate::plot;
-use foretell_run::Stored;
+use crate::plot::{self, Size};
+use foretell_run::{Stored, Usage};
 use foretell_search::{Decision, Record, Reports, SamplerSpec, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -112,6 +112,9 @@ enum Action {
         /// Write a plot of the front to this file (.svg or .png). Stopped trials appear at their forecasts.
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
+        /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+        #[arg(long, value_name = "SIZE")]
+        plot_size: Option<Size>,
     },
     /// Train the best trial again, longer or with other seeds.
     #[command(after_help = examples::RUN)]
@@ -170,6 +173,9 @@ enum Action {
         /// Output file (.svg or .png; default: curves.svg in the study's folder).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+        #[arg(long, value_name = "SIZE")]
+        plot_size: Option<Size>,
         /// Another reported metric to plot below, for example loss. Can be repeated.
         #[arg(long, value_name = "METRIC")]
         watch: Vec<String>,
@@ -221,7 +227,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             usize::try_from(*nth).unwrap_or(usize::MAX),
             *format,
         ),
-        Action::Front { study, format, plot } => {
+        Action::Front { study, format, plot, plot_size } => {
+            Size::apply(*plot_size);
             front::run(&Stored::read(study, catalogue())?, *format, plot.as_deref())
         }
         Action::Run { study, trial, epochs, seeds, form } => {
@@ -239,7 +246,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Show { study, trial: Some(trial), form, .. } => {
             show_trial(&Stored::read(study, catalogue())?, *trial, form.format)
         }
-        Action::Plot { study, out, watch } => draw(&Stored::read(study, catalogue())?, out.as_deref(), watch),
+        Action::Plot { study, out, plot_size, watch } => {
+            Size::apply(*plot_size);
+            draw(&Stored::read(study, catalogue())?, out.as_deref(), watch)
+        }
         Action::Retry { study, trials } => retry::run(&Stored::read(study, catalogue())?, trials),
         Action::Rm { study, yes } => remove::run(study, *yes),
         Action::Export { study, trials, format, out } => {
@@ -300,6 +310,9 @@ struct Shown<'a> {
     /// What was reported besides, value by value; null where it was not.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metrics: BTreeMap<String, Vec<Option<f64>>>,
+    /// The memory and the GPUs that it used, if it ran on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
     decisions: Vec<Decision>,
 }
 
@@ -330,6 +343,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
         steps,
         values,
         metrics,
+        usage: Usage::read(&stored.directory, number),
         decisions,
     };
     match format {
@@ -358,6 +372,9 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         trial.until,
         settings.collect::<Vec<_>>().join("\n")
     );
+    if let Some(usage) = &shown.usage {
+        text += &format!("\nused: {}", used(usage));
+    }
     let decisions = decisive(&shown.decisions);
     let others: Vec<(&String, &Vec<Option<f64>>)> = shown.metrics.iter().take(report::OTHERS).collect();
     let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
@@ -381,6 +398,18 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
     headings.extend(["forecast", "5 to 95 %", "against", "sure", "then", "why"]);
     text += &format!("\n\n{}", table(&headings, &rows));
     text
+}
+
+/// The memory and the GPUs that a trial used, in words.
+fn used(usage: &Usage) -> String {
+    let size = |bytes: u64| match bytes {
+        0..0x4000_0000 => format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20)),
+        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+    };
+    let gpu = usage.peak_gpu_memory.filter(|bytes| *bytes > 0);
+    let gpu = gpu.map(|bytes| format!(", GPU memory up to {}", size(bytes)));
+    let busy = usage.gpu_busy().map(|busy| format!(", GPU busy for {busy:.0} % of the time"));
+    format!("memory up to {}{}{}", size(usage.peak_memory), gpu.unwrap_or_default(), busy.unwrap_or_default())
 }
 
 /// One decision a step: the last one, as a promoted trial is checked again at the step where it paused; but a stop is not hidden

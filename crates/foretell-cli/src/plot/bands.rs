@@ -4,16 +4,20 @@ use super::colour::{Colour, series};
 use super::figure::{Shape, Stroke, hinted};
 use super::font;
 use super::labels::{EndLabel, column};
-use super::page::{Key, Mark};
+use super::page::{Key, Mark, width};
 use super::panel::{LABEL, Panel};
 use super::scale::Range;
 
-/// Most pixels that names take to the right of a panel.
-const NAMES: f64 = 220.0;
+/// Most of a page's width that names take to the right of a panel.
+const NAMES: f64 = 0.36;
 
 /// Room to the right of a panel for names of lines, in pixels.
 pub(crate) fn room<'a>(names: impl IntoIterator<Item = &'a str>) -> f64 {
-    names.into_iter().map(|name| font::width(name, LABEL, false) + 14.0).fold(24.0, f64::max).min(NAMES)
+    names
+        .into_iter()
+        .map(|name| font::width(name, LABEL, false) + 14.0)
+        .fold(24.0, f64::max)
+        .min(NAMES * width())
 }
 
 /// A line with its band.
@@ -62,7 +66,7 @@ pub(crate) fn names(panel: &Panel, all: &[Banded]) -> Vec<Shape> {
         Some(EndLabel { y, content: one.name.clone(), colour: dark(series(index)) })
     };
     let labels: Vec<EndLabel> = all.iter().enumerate().filter_map(label).collect();
-    column(&labels, panel.area.right + 8.0, NAMES - 12.0, panel.area.top, panel.area.bottom)
+    column(&labels, panel.area.right + 8.0, NAMES * width() - 12.0, panel.area.top, panel.area.bottom)
 }
 
 /// A colour dark enough for text on white.

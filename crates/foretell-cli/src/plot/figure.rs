@@ -1,6 +1,7 @@
 //! A figure: a page of shapes in pixels, which the `svg` and `png` writers draw alike.
 
 use super::colour::Colour;
+use super::size::Size;
 
 /// A place on the page, (right, down) in pixels from the top left corner.
 pub(crate) type Place = (f64, f64);
@@ -154,6 +155,8 @@ pub(crate) struct Figure {
     pub width: f64,
     /// Height in pixels.
     pub height: f64,
+    /// The size that it is drawn for; `None` for one pixel of a screen per pixel.
+    pub size: Option<Size>,
     /// The title, for readers that cannot see the picture.
     pub title: String,
     /// The shapes, in the order in which they are drawn.

@@ -30,6 +30,8 @@ pub(crate) struct FrontFigure {
     pub metric: String,
     /// Name of the other objective.
     pub other: String,
+    /// Whether larger values of the other objective are better.
+    pub other_is_better_large: bool,
     /// The trials on the front.
     pub front: Vec<FrontPoint>,
     /// The finished trials that it dominates.
@@ -67,10 +69,21 @@ impl FrontFigure {
         page.figure
     }
 
+    /// The edge of the dominated area: nothing between two trials of the front is reached by either.
+    fn stairs(&self, along: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let corner = |a: (f64, f64), b: (f64, f64)| match self.other_is_better_large {
+            // the trial at the right is better in the other objective, and covers all at its left
+            true => (a.0, b.1),
+            false => (b.0, a.1),
+        };
+        let steps = along.windows(2).flat_map(|pair| [pair[0], corner(pair[0], pair[1])]);
+        steps.chain(along.last().copied()).collect()
+    }
+
     fn marks(&self, panel: &Panel) -> Vec<Shape> {
         let mut along: Vec<(f64, f64)> = self.front.iter().map(|point| (point.x, point.y)).collect();
         along.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let mut shapes = panel.line(&along, Stroke::dashed(BLUE.with_opacity(0.5), 1.2));
+        let mut shapes = panel.line(&self.stairs(&along), Stroke::dashed(BLUE.with_opacity(0.5), 1.2));
         let groups =
             [(&self.dominated, SILVER, 3.0), (&self.stopped, VERMILLION, 3.0), (&self.front, BLUE, 4.5)];
         for (points, colour, radius) in groups {
@@ -121,6 +134,7 @@ mod tests {
                 subtitle: "s".into(),
                 metric: "val_acc".into(),
                 other: "weights".into(),
+                other_is_better_large: false,
                 front,
                 dominated: vec![point(1e5, 0.4, 0.0)],
                 stopped: vec![point(1e5, 0.3, 0.1)],

@@ -28,6 +28,7 @@ mod recorded;
 mod scale;
 mod scatter;
 mod search;
+mod size;
 mod speedup;
 mod svg;
 mod watched;
@@ -45,6 +46,7 @@ pub(crate) use q_learning::{EpsilonStage, QLearning};
 pub(crate) use recorded::{Came, CurvePanel, DrawnCurve, RecordedCurves};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
+pub(crate) use size::Size;
 pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};
 pub(crate) use watched::Watched;
 

@@ -4,13 +4,27 @@ use super::colour::{Colour, GREY, INK, shade};
 use super::figure::{Figure, Place, Rect, Shape, Stroke, Text, group};
 use super::font;
 use super::panel::LABEL;
+use super::size::Size;
 
-/// Width of every figure in its own pixels (a PNG has 1.6 times as many).
-pub(crate) const WIDTH: f64 = 1000.0;
+/// Width of a figure in its own pixels (a PNG has 1.6 times as many), if no size is given.
+const WIDTH: f64 = 1000.0;
 
 const MARGIN: f64 = 24.0;
+/// The margin of a picture for a paper, which has one of its own.
+const NARROW: f64 = 8.0;
+/// The least width of a cell; narrower pages have fewer columns.
+const CELL: f64 = 200.0;
 const TITLE: f64 = 20.0;
 const SUBTITLE: f64 = 14.0;
+
+/// Width of a figure in its own pixels.
+pub(crate) fn width() -> f64 {
+    Size::given().map_or(WIDTH, |size| size.pixels().0)
+}
+
+fn margin() -> f64 {
+    Size::given().map_or(MARGIN, |_| NARROW)
+}
 
 /// What a figure draws to stand for a thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,26 +70,29 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// A page of `height` pixels with its heading.
+    /// A page of `height` pixels with its heading. If a size is given, the page has that size, and no heading: a paper has captions.
     pub(crate) fn new(height: f64, title: &str, subtitle: &str, keys: &[Key]) -> Self {
+        let size = Size::given();
+        let (width, margin, height) = (width(), margin(), size.map_or(height, |size| size.pixels().1));
         let mut shapes = Vec::new();
-        let mut y = MARGIN;
-        for line in font::wrap(title, TITLE, true, WIDTH - 2.0 * MARGIN) {
+        let mut y = margin;
+        for line in
+            font::wrap(title, TITLE, true, width - 2.0 * margin).into_iter().filter(|_| size.is_none())
+        {
             y += TITLE;
-            shapes.push(Shape::Text(Text::new((MARGIN, y), line, TITLE, INK).bold()));
+            shapes.push(Shape::Text(Text::new((margin, y), line, TITLE, INK).bold()));
             y += 6.0;
         }
-        for line in font::wrap(subtitle, SUBTITLE, false, WIDTH - 2.0 * MARGIN) {
+        for line in
+            font::wrap(subtitle, SUBTITLE, false, width - 2.0 * margin).into_iter().filter(|_| size.is_none())
+        {
             y += SUBTITLE;
-            shapes.push(Shape::Text(Text::new((MARGIN, y), line, SUBTITLE, GREY)));
+            shapes.push(Shape::Text(Text::new((margin, y), line, SUBTITLE, GREY)));
             y += 5.0;
         }
         y = key(&mut shapes, keys, y);
-        let figure = Figure { width: WIDTH, height, title: title.to_owned(), shapes };
-        Self {
-            figure,
-            body: Rect { left: MARGIN, top: y + 10.0, right: WIDTH - MARGIN, bottom: height - MARGIN },
-        }
+        let body = Rect { left: margin, top: y + 10.0, right: width - margin, bottom: height - margin };
+        Self { figure: Figure { width, height, size, title: title.to_owned(), shapes }, body }
     }
 
     /// Adds shapes on top.
@@ -85,7 +102,8 @@ impl Page {
 
     /// The body as a grid of `count` cells in at most `columns` columns, row by row.
     pub(crate) fn cells(&self, count: usize, columns: usize) -> Vec<Rect> {
-        let columns = columns.min(count).max(1);
+        let fit = (self.body.width() / CELL).max(1.0) as usize;
+        let columns = columns.min(count).min(fit).max(1);
         let rows = count.div_ceil(columns).max(1);
         let (width, height) = (self.body.width() / columns as f64, self.body.height() / rows as f64);
         let cell = |index: usize| {
@@ -98,7 +116,9 @@ impl Page {
 
     /// A note in small print in the lower right corner.
     pub(crate) fn footnote(&mut self, content: &str) {
-        let at = (WIDTH - MARGIN, self.figure.height - 9.0);
+        let content = font::shorten(content, 11.0, width() - 2.0 * margin());
+        let at =
+            (width() - margin(), self.figure.height - if self.figure.size.is_some() { 2.0 } else { 9.0 });
         self.draw([Shape::Text(Text::new(at, content, 11.0, GREY).anchored(super::figure::Anchor::End))]);
     }
 }
@@ -109,11 +129,12 @@ fn key(shapes: &mut Vec<Shape>, keys: &[Key], top: f64) -> f64 {
         return top;
     }
     let mut entries = Vec::new();
-    let (mut x, mut y) = (MARGIN, top + 22.0);
+    let (margin, room) = (margin(), width() - margin() + 22.0);
+    let (mut x, mut y) = (margin, top + if Size::given().is_some() { 6.0 } else { 22.0 });
     for key in keys {
         let width = 34.0 + font::width(&key.label, LABEL, false) + 22.0;
-        if x > MARGIN && x + width > WIDTH - MARGIN + 22.0 {
-            (x, y) = (MARGIN, y + 20.0);
+        if x > margin && x + width > room {
+            (x, y) = (margin, y + 20.0);
         }
         entries.extend(mark(key.mark, (x + 13.0, y - 4.5)));
         entries.push(Shape::Text(Text::new((x + 32.0, y), key.label.clone(), LABEL, INK)));

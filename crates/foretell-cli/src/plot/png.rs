@@ -10,8 +10,9 @@ use super::colour::{Colour, WHITE};
 use super::error::PlotError;
 use super::figure::{Figure, Place, Rect, Shape, Stroke, Text};
 use super::font;
+use super::size::Size;
 
-/// Pixels of the picture for each pixel of the figure.
+/// Pixels of the picture for each pixel of the figure, if no size is given.
 const ZOOM: f64 = 1.6;
 
 /// The whole file.
@@ -20,16 +21,19 @@ const ZOOM: f64 = 1.6;
 /// [`PlotError::Png`] when there is no memory for the picture or it cannot be encoded.
 pub(crate) fn encode(figure: &Figure) -> Result<Vec<u8>, PlotError> {
     // the figures are a few thousand pixels: no cast is out of range
-    let (width, height) = ((figure.width * ZOOM).round() as u32, (figure.height * ZOOM).round() as u32);
+    let zoom = figure.size.map_or(ZOOM, Size::zoom);
+    let (width, height) = ((figure.width * zoom).round() as u32, (figure.height * zoom).round() as u32);
     let failed = |reason: String| PlotError::Png { width, height, reason };
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| failed("too large or empty".to_owned()))?;
     pixmap.fill(Color::WHITE);
-    Canvas { pixmap: &mut pixmap }.shapes(&figure.shapes, None);
+    Canvas { pixmap: &mut pixmap, zoom: Transform::from_scale(zoom as f32, zoom as f32) }
+        .shapes(&figure.shapes, None);
     pixmap.encode_png().map_err(|error| failed(error.to_string()))
 }
 
 struct Canvas<'a> {
     pixmap: &'a mut Pixmap,
+    zoom: Transform,
 }
 
 impl Canvas<'_> {
@@ -67,13 +71,13 @@ impl Canvas<'_> {
             ..Pen::default()
         };
         if let Some(path) = path {
-            self.pixmap.stroke_path(&path, &paint(stroke.colour), &pen, zoom(), mask);
+            self.pixmap.stroke_path(&path, &paint(stroke.colour), &pen, self.zoom, mask);
         }
     }
 
     fn fill(&mut self, path: Option<Path>, colour: Colour, mask: Option<&Mask>) {
         if let Some(path) = path {
-            self.pixmap.fill_path(&path, &paint(colour), FillRule::Winding, zoom(), mask);
+            self.pixmap.fill_path(&path, &paint(colour), FillRule::Winding, self.zoom, mask);
         }
     }
 
@@ -97,13 +101,9 @@ impl Canvas<'_> {
             (area.right, area.bottom),
             (area.left, area.bottom),
         ];
-        mask.fill_path(&polyline(&corners, true)?, FillRule::Winding, true, zoom());
+        mask.fill_path(&polyline(&corners, true)?, FillRule::Winding, true, self.zoom);
         Some(mask)
     }
-}
-
-fn zoom() -> Transform {
-    Transform::from_scale(ZOOM as f32, ZOOM as f32)
 }
 
 fn paint(colour: Colour) -> Paint<'static> {

@@ -3,7 +3,7 @@
 use super::colour::{self, Colour, GREY, INK, SILVER, shade};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
 use super::font;
-use super::page::{Key, Mark, Page};
+use super::page::{Key, Mark, Page, width};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, count, short};
 use super::watched::{self, Watched};
@@ -75,6 +75,8 @@ pub(crate) struct Search {
     pub watched: Vec<Watched>,
 }
 
+/// The height of the figure without further metrics.
+const OWN: f64 = 660.0;
 /// The most forecasts that are drawn: those of running trials first, then the best.
 const FANS: usize = 20;
 /// More trials are drawn as bands that hold so much of them.
@@ -86,7 +88,9 @@ impl Search {
     /// Draws the curves, and to their right a strip with the forecasts of trials that did not reach the end.
     pub(crate) fn draw(&self) -> Figure {
         let below = watched::HEIGHT * self.watched.len() as f64;
-        let mut page = Page::new(660.0 + below, &self.title, &self.saving(), &self.keys());
+        let mut page = Page::new(OWN + below, &self.title, &self.saving(), &self.keys());
+        let each = watched::HEIGHT * page.figure.height / (OWN + below);
+        let below = each * self.watched.len() as f64;
         let strip = self.strip_width();
         let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0 + below);
         let panel = self.panel(area);
@@ -100,8 +104,8 @@ impl Search {
         page.draw(self.best_label(&panel, strip));
         let (strokes, best) = (self.strokes(&shades), self.best.map(|best| best.0));
         for (watched, top) in self.watched.iter().zip(0..) {
-            let top = area.bottom + 44.0 + 34.0 + watched::HEIGHT * f64::from(top);
-            let area = Rect { top, bottom: top + watched::HEIGHT - 78.0, ..area };
+            let top = area.bottom + 44.0 + 34.0 + each * f64::from(top);
+            let area = Rect { top, bottom: top + each - 78.0, ..area };
             page.draw(watched.draw(area, panel.x.range, &self.resource, &strokes, best));
         }
         page.footnote(&panel.left_out(&self.values()));
@@ -251,7 +255,7 @@ impl Search {
 
     fn strip_width(&self) -> f64 {
         let count = self.unfinished().count();
-        if count == 0 { 16.0 } else { (40.0 + 4.0 * count as f64).min(230.0) }
+        if count == 0 { 16.0 } else { (40.0 + 4.0 * count as f64).min(0.23 * width()) }
     }
 
     fn strip_frame(&self, panel: &Panel, width: f64) -> Vec<Shape> {

@@ -5,16 +5,18 @@ use std::fmt::Write;
 use super::colour::Colour;
 use super::figure::{Anchor, Figure, Place, Rect, Shape, Stroke, Text};
 use super::font;
+use super::size::Size;
 
 const FAMILY: &str = "'Noto Sans','DejaVu Sans',Verdana,Helvetica,Arial,sans-serif";
 
 /// The whole document.
 pub(crate) fn encode(figure: &Figure) -> String {
     let (w, h) = (number(figure.width), number(figure.height));
+    let (wide, high) = figure.size.map_or_else(|| (w.clone(), h.clone()), Size::written);
     let mut body = Writer::default();
     body.shapes(&figure.shapes);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {w} {h}\" role=\"img\" \
          font-family=\"{FAMILY}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n{}</svg>\n",
         escape(&figure.title),
         body.out

@@ -13,11 +13,13 @@
 //! | `line`, `table`, `collector` | a line, a row, a block, and what stands above them: records |
 //! | `series`, `settle` | which series a name means; its epochs |
 //! | `pattern`, `template`, `protocol`, `once` | patterns, line templates, report lines, values printed once |
+//! | `last` | the result behind the reports |
 //! | `guess` | which number is the metric, where nobody says |
 //! | `reader` | all of it, on a stream or on a whole output |
 
 mod collector;
 mod guess;
+mod last;
 mod line;
 mod number;
 mod once;
@@ -35,6 +37,7 @@ mod text;
 mod words;
 
 pub use guess::{Guess, guess};
+pub use last::final_value;
 pub use pattern::{MetricPattern, PatternError};
 pub use protocol::MetricSource;
 pub use reader::{Read, ReportReader, Seen, Whole};

@@ -1,6 +1,7 @@
 //! A driver: runs a study over an executor and a store, from the first trial to the last.
 
 mod by_hand;
+mod detected;
 mod elsewhere;
 mod fitter;
 
@@ -16,6 +17,7 @@ use crate::fleet::executor::{Executor, ExecutorError};
 use crate::hosted::{HostError, Hosted, News, Reading};
 use crate::orders::Orders;
 use crate::trainer::{Asked, Given, Happening, Heard, Link, Notice, Sent, Trainer, pass_on};
+use detected::Detected;
 pub use elsewhere::{Elsewhere, Patience};
 use fitter::Fitter;
 
@@ -58,6 +60,8 @@ pub enum Event<'a> {
         /// The error of the operating system.
         why: &'a str,
     },
+    /// Trainings print the best of their reports last: the best counts from now on.
+    BestCounts,
     /// A configuration that somebody ordered to be tried cannot be.
     NotEnqueued {
         /// The reason.
@@ -143,6 +147,8 @@ pub struct Driver<E: Executor, S: Store> {
     calls: Option<Calls<S>>,
     /// How long they have to be handed back when the study is left.
     patience: Patience,
+    /// What trainings print last.
+    detected: Detected,
 }
 
 impl<E: Executor, S: Store> Driver<E, S> {
@@ -170,6 +176,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
             begun: Instant::now(),
             calls: None,
             patience: Box::new(|| Duration::ZERO),
+            detected: Detected::default(),
         }
     }
 
@@ -178,6 +185,12 @@ impl<E: Executor, S: Store> Driver<E, S> {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.trainer.retries = limits.retries;
         Self { limits, ..self }
+    }
+
+    /// The same driver, which lets the best report of a trial count where trainings print it last. For a study whose score nobody chose.
+    #[must_use]
+    pub fn detecting_score(self) -> Self {
+        Self { detected: Detected::in_study(self.host.session.study()), ..self }
     }
 
     /// The session.
@@ -315,6 +328,10 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 self.publish(observe)?;
                 return chosen.map_err(stored);
             }
+            Happening::PrintedLast(value) => {
+                self.detected.printed(trial, *value);
+                return Ok(());
+            }
             Happening::Heard(heard) => heard,
         };
         if let Heard::Report(reading) = heard {
@@ -371,9 +388,19 @@ impl<E: Executor, S: Store> Driver<E, S> {
     fn publish(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
         let News { records, ended } = self.host.take_news();
         let closed = self.show(&records, observe)?;
+        self.detect(&closed, observe)?;
         self.close(closed);
         ended.into_iter().for_each(|trial| self.tidy(trial));
         Ok(())
+    }
+
+    /// Lets the best report count if the trials that have `ended` show that it does.
+    fn detect(&mut self, ended: &[u64], observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let Some(settings) = self.detected.settings(self.host.session.study(), ended) else { return Ok(()) };
+        self.host.change(settings).map_err(stored)?;
+        let News { records, .. } = self.host.take_news();
+        self.show(&records, observe)?;
+        self.notify(observe, Event::BestCounts)
     }
 
     /// Shows `records`; answers which trials they end.

@@ -20,6 +20,7 @@ use crate::start_error::StartError;
 use crate::strays::adopts;
 use crate::terminal::Terminal;
 use crate::trial::TrialSpec;
+use crate::usage::Meter;
 use crate::watcher::{Running, Watcher};
 use foretell_logs::printed::{Chosen, ReportReader};
 
@@ -79,6 +80,7 @@ pub struct LocalProcesses {
     room: Room,
     /// The series that is the metric, as the first trial's output showed.
     chosen: Arc<Mutex<Option<Chosen>>>,
+    meter: Meter,
 }
 
 /// The thread that watches trials; before the first trial, what it will send its messages through.
@@ -101,7 +103,15 @@ impl LocalProcesses {
         raise_file_limit();
         let (sender, receiver) = sync_channel(MESSAGES);
         let (running, watch) = (Running::default(), Watch::NotYet(sender));
-        Self { grace, receiver, running, watch, room: Room::default(), chosen: Arc::default() }
+        Self {
+            grace,
+            receiver,
+            running,
+            watch,
+            room: Room::default(),
+            chosen: Arc::default(),
+            meter: Meter::default(),
+        }
     }
 
     /// The same, which reads the series that was `chosen` for earlier trials.
@@ -142,9 +152,11 @@ impl LocalProcesses {
         record.control_group = adopts().then(|| ControlGroup::named(&record.token)).flatten();
         record.write(&spec.directory).map_err(StartError::folder("write into", &spec.directory))?;
         let token = record.token.clone();
+        let control_group = record.control_group.clone();
         let started = self.run(spec, command, log, record);
-        if started.is_err() {
-            forget(&spec.directory, &token);
+        match &started {
+            Ok(leader) => self.meter.measure(spec.trial, *leader, control_group, spec.directory.clone()),
+            Err(_) => forget(&spec.directory, &token),
         }
         started
     }

@@ -19,4 +19,5 @@ pub(crate) mod start_error;
 pub(crate) mod strays;
 pub(crate) mod terminal;
 pub(crate) mod trial;
+pub(crate) mod usage;
 pub(crate) mod watcher;

@@ -2,6 +2,8 @@
 //! has adopted.
 
 use std::collections::BTreeSet;
+use std::io;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -31,6 +33,23 @@ pub(crate) fn adopts() -> bool {
 /// The child `pid` is no trial's.
 pub(crate) fn is_helper(pid: u32) {
     HELPERS.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
+}
+
+/// Starts `command` as a helper, and what `with` makes of it, which waits for its end.
+pub(crate) fn helped<T>(
+    command: &mut Command,
+    with: impl FnOnce(&mut Child) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut child = {
+        // nobody looks for strays before it is known
+        let mut helpers = HELPERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = command.spawn()?;
+        helpers.insert(child.id());
+        child
+    };
+    let made = with(&mut child);
+    HELPERS.lock().unwrap_or_else(PoisonError::into_inner).remove(&child.id());
+    made
 }
 
 /// The children of this process that bear no trial's name and are none of its `leaders`; those that have ended are reaped. None

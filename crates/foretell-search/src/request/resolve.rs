@@ -117,6 +117,7 @@ impl StudyRequest {
             until_no_improvement: self
                 .until_no_improvement
                 .or(there.and_then(|there| there.until_no_improvement)),
+            repeats: self.repeats.or(there.and_then(|there| there.repeats)).filter(|repeats| *repeats != 1),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
             policy: self.policy(named, there),

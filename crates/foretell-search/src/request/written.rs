@@ -25,6 +25,7 @@ impl StudySpec {
             checkpoints: None,
             enqueue: written(&self.queue, |configuration| Queued::Values(configuration.clone())),
             until_no_improvement: self.until_no_improvement,
+            repeats: Some(self.repeats()),
             epochs: Some(self.max_resource),
             score: Some(self.run_score),
             seed: Some(self.seed),

@@ -116,6 +116,12 @@ impl Study {
             Check::Settled(reason) => return Some(self.settled(reason, open)),
             Check::Open => {}
         }
+        // a mean over those that were not stopped would be too good
+        if self.spec.repeats() > 1
+            && self.progress.repeats().is_repeat(trial as usize, &self.trials[trial as usize].configuration)
+        {
+            return Some(open);
+        }
         let ruling = rule.rule(&mut View { study: self, index: trial as usize });
         Some(self.spare(self.decided(ruling, open)))
     }
@@ -216,6 +222,11 @@ impl Study {
     /// The score that a running `trial` has to beat, the offset not taken off.
     pub(crate) fn reference(&self, trial: u64) -> Option<f64> {
         let score = match self.spec.compares_by_metric_alone() {
+            true if self.spec.repeats() > 1 => self
+                .progress
+                .leaders()
+                .nth(self.spec.criterion.nth_best.saturating_sub(1))
+                .map(|leader| leader.1),
             true => self.scheduler.reference(trial),
             false => self.to_beat(trial as usize),
         };

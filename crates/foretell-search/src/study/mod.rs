@@ -15,6 +15,7 @@ mod parts;
 mod progress;
 mod queue;
 mod ranking;
+mod repeats;
 mod restore;
 mod rungs;
 mod settings;
@@ -251,6 +252,18 @@ impl Study {
         let value = self.spec.direction.value(score);
         let configuration = self.trials[trial].configuration.clone();
         Some(Best { trial: trial as u64, score: value, configuration })
+    }
+
+    /// The trials that count with their values, the best first. A configuration with repeats counts once, with its mean; those with all
+    /// repeats come first.
+    pub fn leaders(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.progress.leaders().map(|(trial, score)| (trial as u64, self.spec.direction.value(score)))
+    }
+
+    /// The values of all trials of the configuration of `trial` that were trained to their end; empty where there are no repeats.
+    pub fn repeated(&self, trial: u64) -> Vec<f64> {
+        let scores = self.trial(trial).map(|trial| self.progress.repeats().scores(&trial.configuration));
+        scores.unwrap_or_default().into_iter().map(|score| self.spec.direction.value(score)).collect()
     }
 
     /// How many runs forecasts are learnt from, by the level they are made for; empty while the burn-in lasts. O(levels).

@@ -1,6 +1,7 @@
 //! Running totals of a study, so that no event needs a look at all its trials.
 
 use super::best::Tally;
+use super::repeats::{Group, Repeats};
 use super::{StudySpec, Trial, TrialState};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -16,6 +17,8 @@ pub struct Progress {
     pub has_reports: bool,
     /// The trials that count, the best first; of equal ones the lowest number.
     leaders: BTreeSet<Leader>,
+    /// The trials of each configuration, where there are repeats.
+    repeats: Repeats,
     /// How many trials had ended when the best score was reached, and that score.
     improved: Option<(u64, f64)>,
 }
@@ -46,14 +49,47 @@ impl Progress {
         self.leaders.first().map(|leader| (leader.trial, leader.score))
     }
 
+    /// The trials that count with their scores (larger is better), the best first. A configuration that is trained repeatedly counts once,
+    /// with its mean, and after those that have all their repeats.
+    pub(super) fn leaders(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.leaders.iter().map(|leader| (leader.trial, leader.score))
+    }
+
+    /// The trials of each configuration.
+    pub(super) fn repeats(&self) -> &Repeats {
+        &self.repeats
+    }
+
+    /// The trial whose configuration is to be trained with a further seed.
+    pub(super) fn repeat_due(&self, spec: &StudySpec) -> Option<usize> {
+        let rival = |group: &Group| self.leaders().find(|leader| !group.has(leader.0)).map(|leader| leader.1);
+        self.repeats.due(spec, rival)
+    }
+
+    /// Changes the group of `trial`, and who leads it.
+    fn regroup(&mut self, trial: &Trial, spec: &StudySpec, change: impl FnOnce(&mut Group)) {
+        let group = self.repeats.of_mut(&trial.configuration);
+        let leader = |group: &Group| {
+            let (trial, score) = group.result()?;
+            Some(Leader { is_whole: group.is_whole(spec.repeats()), score, trial })
+        };
+        if let Some(before) = leader(group) {
+            self.leaders.remove(&before);
+        }
+        change(group);
+        self.leaders.extend(leader(group));
+    }
+
     /// Adds `trial` as it is now. O(log trials).
     pub(super) fn add(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
         self.trials.total += 1;
         *self.count(&trial.state) += 1;
         self.spent += trial.cost();
         self.has_reports |= trial.has_reported();
-        if let Some(leader) = Leader::of(index, trial, spec) {
-            self.leaders.insert(leader);
+        if spec.repeats() > 1 {
+            self.regroup(trial, spec, |group| group.add(index, trial, spec));
+        } else {
+            self.leaders.extend(Leader::of(index, trial, spec));
         }
     }
 
@@ -62,7 +98,9 @@ impl Progress {
         self.trials.total -= 1;
         *self.count(&trial.state) -= 1;
         self.spent -= trial.cost();
-        if let Some(leader) = Leader::of(index, trial, spec) {
+        if spec.repeats() > 1 {
+            self.regroup(trial, spec, |group| group.remove(index));
+        } else if let Some(leader) = Leader::of(index, trial, spec) {
             self.leaders.remove(&leader);
         }
     }
@@ -78,9 +116,10 @@ impl Progress {
     }
 }
 
-/// A trial that has achieved a score; ordered by score, the largest first, then by number.
+/// A trial that has achieved a score; ordered by whether all its repeats have, by score, the largest first, then by number.
 #[derive(Clone, Copy, Debug)]
 struct Leader {
+    is_whole: bool,
     score: f64,
     trial: usize,
 }
@@ -89,13 +128,17 @@ impl Leader {
     fn of(index: usize, trial: &Trial, spec: &StudySpec) -> Option<Self> {
         let value = trial.achieved(spec.run_score, spec.direction)?;
         // −0 and 0 are equal scores
-        Some(Self { score: spec.direction.score(value) + 0.0, trial: index })
+        Some(Self { is_whole: true, score: spec.direction.score(value) + 0.0, trial: index })
     }
 }
 
 impl Ord for Leader {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(self.trial.cmp(&other.trial))
+        other
+            .is_whole
+            .cmp(&self.is_whole)
+            .then(other.score.total_cmp(&self.score))
+            .then(self.trial.cmp(&other.trial))
     }
 }
 

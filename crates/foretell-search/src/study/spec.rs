@@ -69,6 +69,9 @@ pub struct StudySpec {
     /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "is_default")]
     pub until_no_improvement: Option<u64>,
+    /// With how many seeds each configuration is trained, each as a trial; once, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
     /// Configurations of the user's own: the first trials have them, in this order. Each may name only some parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<Configuration>,
@@ -203,6 +206,11 @@ pub enum StudyError {
         /// Those that do.
         known: Vec<&'static str>,
     },
+    /// Repeats where trials are compared otherwise.
+    #[error(
+        "repeats compare configurations by the mean of one metric, trained to the end: they need the scheduler full, one objective and another sampler than q-learning"
+    )]
+    Repeats,
     /// A part that no catalogue has.
     #[error(transparent)]
     Part(#[from] PartError),
@@ -281,6 +289,7 @@ impl StudySpec {
             trials: DEFAULT_TRIALS,
             budget_epochs: None,
             until_no_improvement: None,
+            repeats: None,
             queue: Vec::new(),
             burn_in,
             policy: Policy::RungsFirst(Caution::default()),
@@ -317,6 +326,7 @@ impl StudySpec {
         if let Some(trials) = self.until_no_improvement {
             at_least_one(&[("until_no_improvement", trials)])?;
         }
+        self.validate_repeats()?;
         countable(&counts)?;
         if parts.scheduler.is_none() {
             self.schedule.validate(self.trials, self.max_resource)?;
@@ -378,6 +388,19 @@ impl StudySpec {
         let (burn_in, trials) = (self.burn_in, self.trials);
         let endless = self.policy != Policy::None && burn_in > trials + warm_start as u64;
         if endless { Err(StudyError::BurnIn { burn_in, trials, warm_start }) } else { Ok(()) }
+    }
+
+    /// With how many seeds each configuration is trained.
+    pub fn repeats(&self) -> u64 {
+        self.repeats.unwrap_or(1)
+    }
+
+    fn validate_repeats(&self) -> Result<(), StudyError> {
+        at_least_one(&[("repeats", self.repeats())])?;
+        let alone = self.schedule.is_full()
+            && !self.has_front()
+            && !matches!(self.sampler, SamplerSpec::QLearning(_));
+        if alone || self.repeats() == 1 { Ok(()) } else { Err(StudyError::Repeats) }
     }
 
     fn validate_queue(&self) -> Result<(), StudyError> {

@@ -239,8 +239,11 @@ impl Study {
     pub(super) fn propose(&mut self, job: Job) -> Option<Configuration> {
         if let Some((_, Proposal::Open)) = &self.pending {
             let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
-            let configuration =
-                known.or_else(|| self.enqueued_for(job.trial)).or_else(|| self.sampled(job.trial));
+            let known = known.or_else(|| self.enqueued_for(job.trial)).or_else(|| self.repeated_next());
+            if known.is_none() && self.awaits_repeats(job) {
+                return None;
+            }
+            let configuration = known.or_else(|| self.sampled(job.trial));
             let proposal = configuration.map_or(Proposal::Spent, Proposal::Of);
             self.pending = Some((job, proposal));
         }
@@ -248,6 +251,18 @@ impl Study {
             Some((_, Proposal::Of(configuration))) => Some(configuration.clone()),
             _ => None,
         }
+    }
+
+    /// The configuration that is to be trained with a further seed.
+    fn repeated_next(&self) -> Option<Configuration> {
+        let trial = (self.spec.repeats() > 1).then(|| self.progress.repeat_due(&self.spec)).flatten()?;
+        Some(self.trials[trial].configuration.clone())
+    }
+
+    /// Whether the places that are left may be needed for repeats of what runs.
+    fn awaits_repeats(&self, job: Job) -> bool {
+        let left = self.spec.trials.saturating_sub(job.trial);
+        self.spec.repeats() > 1 && left <= self.progress.repeats().owed(self.spec.repeats())
     }
 
     /// Whether `job` may start: the budget pays for it, and the best still improves.

@@ -76,6 +76,8 @@ struct Identity<'a> {
     max_resource: u64,
     trials: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    repeats: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<&'a [Configuration]>,
     burn_in: u64,
     stopping: Stopping,
@@ -116,6 +118,7 @@ impl StudySpec {
             reward: self.reward.as_ref(),
             max_resource: self.max_resource,
             trials: self.trials,
+            repeats: self.repeats,
             queue: Some(&self.queue[..]).filter(|queue| !queue.is_empty()),
             burn_in: self.burn_in,
             stopping: match (&self.policy, self.shadow) {

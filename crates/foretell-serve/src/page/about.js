@@ -37,6 +37,32 @@ export function about(leader) {
   if (offeredFor !== study) fields({});
 }
 
+// What people noted about the study: read once it is opened, and written by the form.
+export async function askNotes() {
+  $("notes").hidden = !source; $("noted").textContent = ""; $("notes-text").value = ""; showTags("");
+  const of = study, found = source ? await asks(api("/note")) : null;
+  if (!found || of !== study) return;
+  if (!$("notes-text").value) $("notes-text").value = found.text;
+  showTags(found.text);
+}
+
+function showTags(text) {
+  const tags = text.match(/#[\p{L}\p{N}_-]+/gu) || [];
+  $("tags").hidden = !tags.length; $("tags").textContent = tags.join(" ");
+}
+
+export async function writeNotes(event) {
+  event.preventDefault();
+  $("noted").textContent = "…";
+  try {
+    const reply = await fetch(address(api("/note")), { method: "PUT", body: JSON.stringify({ text: $("notes-text").value }) }), answer = await reply.json();
+    $("noted").textContent = reply.ok ? "saved" : answer.error;
+    if (reply.ok) showTags(answer.text);
+  } catch {
+    $("noted").textContent = "the server does not answer; nothing was saved";
+  }
+}
+
 // The form, filled with `configuration`.
 function fields(configuration) {
   const parameters = (state.settings && state.settings.space && state.settings.space.parameters) || [];

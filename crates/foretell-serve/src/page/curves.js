@@ -1,14 +1,34 @@
 // The learning curves: all of them, or quantile bands with the running and the best ones where there are too many.
 import { better, ended, metric, number, outcome, state, worth } from "./state.js";
 import { byShade, colour, key, shadeOf } from "./colours.js";
+import { decades } from "./scales.js";
 import { inSight } from "./filter.js";
 import { tip, untip } from "./tip.js";
 import { chosen } from "./trial.js";
-import { $ } from "./main.js";
+import { $, soon } from "./main.js";
 const SINGLY = 2000; // so many curves are drawn singly
 const LEADERS = 50; // so many of the best are, where there are more
 const FANS = 20; // so many forecasts are drawn
-export const plot = { trials: [], dots: [], x: null, y: null, end: 1 };
+export const plot = { trials: [], dots: [], x: null, y: null, end: 1, box: null };
+// How the curves are looked at: on a logarithmic axis, smoothed, a part of them.
+export const looking = { log: false, smooth: 0, part: null, drag: null, dragged: false };
+
+// The values of a trial as they are drawn: smoothed by an exponential mean that does not begin at 0, as in TensorBoard.
+let smoothed = { by: 0, known: new WeakMap() };
+function seenValues(trial) {
+  if (!looking.smooth) return trial.values;
+  if (smoothed.by !== looking.smooth) smoothed = { by: looking.smooth, known: new WeakMap() };
+  const found = smoothed.known.get(trial) || [], { values } = trial;
+  if (found.length > values.length) found.length = 0;
+  // it goes on from what is known; the sum of weights is 1 − wⁿ
+  let mean = found.length ? found[found.length - 1] * (1 - looking.smooth ** found.length) : 0;
+  for (let i = found.length; i < values.length; i++) {
+    mean = looking.smooth * mean + (1 - looking.smooth) * values[i];
+    found.push(mean / (1 - looking.smooth ** (i + 1)));
+  }
+  smoothed.known.set(trial, found);
+  return found;
+}
 
 export function canvas(id) {
   const element = $(id), scale = window.devicePixelRatio || 1, box = element.getBoundingClientRect();
@@ -26,16 +46,16 @@ export function ticks(low, high, count) {
   return found;
 }
 
-export function frame(pen, { left, right, top, bottom, width, height, low, high, end, label, whole = true, bare = false }) {
-  const x = (step) => left + (width - left - right) * step / end;
-  const y = (value) => top + (height - top - bottom) * (1 - (Math.min(high, Math.max(low, value)) - low) / (high - low));
+export function frame(pen, { left, right, top, bottom, width, height, low, high, begin = 0, end, label, whole = true, bare = false, log = false }) {
+  const x = (step) => left + (width - left - right) * (step - begin) / (end - begin), f = log ? Math.log : (value) => value;
+  const y = (value) => top + (height - top - bottom) * (1 - (f(Math.min(high, Math.max(low, value))) - f(low)) / (f(high) - f(low)));
   pen.strokeStyle = colour("line"); pen.fillStyle = colour("soft"); pen.lineWidth = 1; pen.textAlign = "right";
-  for (const value of ticks(low, high, Math.max(2, (height - top - bottom) / 45))) {
+  for (const value of log ? decades(low, high) : ticks(low, high, Math.max(2, (height - top - bottom) / 45))) {
     pen.beginPath(); pen.moveTo(left, y(value)); pen.lineTo(width - right, y(value)); pen.stroke();
     pen.fillText(number(value), left - 6, y(value) + 4);
   }
   pen.textAlign = "center";
-  if (!bare) for (const step of ticks(0, end, Math.max(2, whole ? Math.min(end, (width - left - right) / 90) : (width - left - right) / 90)))
+  if (!bare) for (const step of ticks(begin, end, Math.max(2, whole ? Math.min(end - begin, (width - left - right) / 90) : (width - left - right) / 90)))
     if (!whole || Number.isInteger(step)) pen.fillText(number(step), x(step), height - bottom + 16);
   pen.fillText(label, left + (width - left - right) / 2, height - 3);
   return { x, y };
@@ -62,28 +82,81 @@ export function curves(leader) {
   canvas("hover"); untip(); Object.assign(plot, { trials: [], dots: [] });
   describe(all, leader); key();
   if (!all.length) { pen.fillStyle = colour("soft"); pen.fillText("no reports yet", 20, height / 2); return; }
-  const [low, high] = range(all), narrow = width < 560, many = all.length > SINGLY, single = many ? few(all, leader) : all;
+  let [low, high] = range(all);
+  const narrow = width < 560, many = all.length > SINGLY, single = many ? few(all, leader) : all;
   let end = state.spec ? state.spec.epochs : 1;
   for (const trial of all) end = Math.max(end, trial.steps[trial.steps.length - 1]);
-  const left = all.filter(isLeft), strip = left.length ? narrow ? 50 : 110 : 0;
-  const { x, y } = frame(pen, { left: narrow ? 44 : 58, right: 14 + strip, top: 12, bottom: 36, width, height, low, high, end, label: "epoch" });
-  Object.assign(plot, { trials: single, x, y, end });
+  const left = all.filter(isLeft), strip = left.length ? narrow ? 50 : 110 : 0, least = positive(all), log = looking.log && least > 0, whole = end;
+  $("log-y").disabled = !(least > 0); $("unzoom").hidden = !looking.part;
+  if (log) low = Math.max(low, least);
+  let begin = 0;
+  if (looking.part) [begin, end, low, high] = looking.part;
+  const edge = narrow ? 44 : 58;
+  const { x, y } = frame(pen, { left: edge, right: 14 + strip, top: 12, bottom: 36, width, height, low, high, begin, end, label: "epoch", log });
+  Object.assign(plot, { trials: single, x, y, end, box: { left: edge, right: width - 14 - strip, top: 12, bottom: height - 36, begin, end, low, high, log } });
+  pen.save(); pen.beginPath(); pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36); if (looking.part) pen.clip();
   $("bands-legend").hidden = !many;
   if (many) {
     const rest = all.filter((trial) => trial.state !== "running");
-    bands(pen, rest, end, x, y);
+    bands(pen, rest, whole, x, y);
     $("bands-legend").textContent = `bands: the middle 50 % and 90 % of the ${rest.length} ended trials, at each epoch that they reached`;
   }
   lines(pen, single, leader, x, y);
+  if (strip && looking.part) pen.restore();
   if (strip) stoppedAt(pen, left, { from: width - strip, width: strip - 12, y, bottom: height - 36, low, high });
-  for (const trial of single.filter((trial) => trial.state === "running" && inSight(trial)).slice(-FANS)) fan(pen, trial, x, y, end);
+  if (strip && looking.part) { pen.save(); pen.beginPath(); pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36); pen.clip(); }
+  for (const trial of single.filter((trial) => trial.state === "running" && inSight(trial)).slice(-FANS)) fan(pen, trial, x, y, whole);
   if (leader) {
     pen.strokeStyle = colour("best"); pen.lineWidth = 3; path(pen, [leader], x, y);
     written(pen, `best: trial ${leader.id}`, x(leader.steps[leader.steps.length - 1]) - 4, Math.max(22, y(worth(leader)) - 8), "right", colour("best"));
   }
   const picked = state.trials.get(chosen);
-  if (picked && picked.last !== null) { fan(pen, picked, x, y, end); pen.strokeStyle = colour("ink"); pen.lineWidth = 2.5; path(pen, [picked], x, y); }
+  if (picked && picked.last !== null) { fan(pen, picked, x, y, whole); pen.strokeStyle = colour("ink"); pen.lineWidth = 2.5; path(pen, [picked], x, y); }
+  pen.restore();
 }
+
+// The least value above 0, if all are.
+function positive(trials) {
+  let least = Infinity;
+  for (const { values } of trials) for (const value of values) least = Math.min(least, value);
+  return least;
+}
+
+// The steps and values at a place of the picture.
+function placeIn(left, top) {
+  const { box } = plot, f = box.log ? Math.log : (v) => v, g = box.log ? Math.exp : (v) => v, share = (at, from, to) => Math.min(1, Math.max(0, (at - from) / (to - from)));
+  return { step: box.begin + (box.end - box.begin) * share(left, box.left, box.right), value: g(f(box.high) + (f(box.low) - f(box.high)) * share(top, box.top, box.bottom)) };
+}
+
+// A part of the picture is enlarged by dragging over it; a click that does not move opens a trial.
+const MOVED = 6;
+export function beginDrag(event) {
+  if (event.button !== 0 || !plot.box || event.pointerType === "touch") return;
+  const box = $("curves").getBoundingClientRect();
+  looking.drag = { left: event.clientX - box.left, top: event.clientY - box.top, moved: false };
+}
+
+export function drag(event) {
+  const { drag } = looking, box = $("curves").getBoundingClientRect(), left = event.clientX - box.left, top = event.clientY - box.top;
+  drag.moved = drag.moved || Math.hypot(left - drag.left, top - drag.top) > MOVED;
+  if (!drag.moved) return;
+  const { pen } = canvas("hover");
+  untip(); pen.strokeStyle = colour("running"); pen.fillStyle = colour("running"); pen.globalAlpha = 0.12; pen.fillRect(drag.left, drag.top, left - drag.left, top - drag.top);
+  pen.globalAlpha = 1; pen.lineWidth = 1.2; pen.strokeRect(drag.left, drag.top, left - drag.left, top - drag.top);
+}
+
+export function endDrag(event) {
+  const { drag } = looking, box = $("curves").getBoundingClientRect();
+  looking.drag = null;
+  if (!drag || !drag.moved) return;
+  looking.dragged = true; // the click that follows opens nothing
+  const [a, b] = [placeIn(drag.left, drag.top), placeIn(event.clientX - box.left, event.clientY - box.top)];
+  const part = [Math.min(a.step, b.step), Math.max(a.step, b.step), Math.min(a.value, b.value), Math.max(a.value, b.value)];
+  if (part[1] - part[0] > 1e-9 && part[3] - part[2] > 1e-12) looking.part = part;
+  soon();
+}
+
+export function unzoom() { looking.part = null; soon(); }
 
 // A text that can be read over lines.
 export function written(pen, text, x, y, align, ink) {
@@ -132,7 +205,7 @@ function lines(pen, trials, leader, x, y) {
     pen.globalAlpha = running ? 1 : Math.max(0.3, Math.min(0.9, 200 / own.length)); pen.lineWidth = running ? 2.2 : 1;
     for (const group of byShade(own)) {
       pen.strokeStyle = pen.fillStyle = group.shade; stroke(group.trials);
-      if (!running && own.length <= 400) for (const { state: now, steps, last } of group.trials) if (now === "stopped") { pen.beginPath(); pen.arc(x(steps[steps.length - 1]), y(last), 2, 0, 7); pen.fill(); }
+      if (!running && own.length <= 400) for (const trial of group.trials) if (trial.state === "stopped") { pen.beginPath(); pen.arc(x(trial.steps[trial.steps.length - 1]), y(seenValues(trial).at(-1)), 2, 0, 7); pen.fill(); }
     }
   }
   pen.globalAlpha = 1;
@@ -140,7 +213,8 @@ function lines(pen, trials, leader, x, y) {
 
 function path(pen, trials, x, y) {
   pen.beginPath();
-  for (const { steps, values, gaps } of trials) {
+  for (const trial of trials) {
+    const { steps, gaps } = trial, values = seenValues(trial);
     let gap = true, next = 0;
     for (let i = 0; i < steps.length; i++) {
       // steps at which the value was not finite are left out
@@ -153,16 +227,19 @@ function path(pen, trials, x, y) {
   pen.stroke();
 }
 
-// A forecast: from the last value to the central 90 % of where it may end.
+// A forecast: a curve from the last value to where the trial may end, ever flatter as learning curves are, with the central 90 %. Only its
+// end is forecast; the way there is drawn.
+const BEND = 3;
 function fan(pen, trial, x, y, end) {
   const { forecast, steps } = trial;
   if (!forecast) return;
-  const from = steps.length - 1, step = steps[from], to = x(Math.max(trial.until || end, step));
-  const tint = trial.id === chosen ? colour("ink") : shadeOf(trial);
+  const from = steps.length - 1, step = steps[from], last = seenValues(trial)[from], until = Math.max(trial.until || end, step), to = x(until);
+  const parts = Array.from({ length: 25 }, (_, i) => i / 24), rise = (part) => (1 - Math.exp(-BEND * part)) / (1 - Math.exp(-BEND));
+  const along = (goal) => parts.map((part) => [x(step + (until - step) * part), y(last + (forecast.mean - last) * rise(part) + (goal - forecast.mean) * Math.sqrt(part))]);
+  const tint = trial.id === chosen ? colour("ink") : shadeOf(trial), draw = (points) => points.forEach(([left, top], i) => i ? pen.lineTo(left, top) : pen.moveTo(left, top));
   pen.fillStyle = tint; pen.globalAlpha = 0.1; pen.beginPath();
-  pen.moveTo(x(step), y(trial.last)); pen.lineTo(to, y(forecast.interval[0])); pen.lineTo(to, y(forecast.interval[1])); pen.fill();
-  pen.globalAlpha = 0.8; pen.strokeStyle = tint; pen.lineWidth = 1.2; pen.setLineDash([4, 3]); pen.beginPath();
-  pen.moveTo(x(step), y(trial.last)); pen.lineTo(to, y(forecast.mean)); pen.stroke(); pen.setLineDash([]);
+  draw([...along(forecast.interval[0]), ...along(forecast.interval[1]).reverse()]); pen.fill();
+  pen.globalAlpha = 0.8; pen.strokeStyle = tint; pen.lineWidth = 1.2; pen.setLineDash([4, 3]); pen.beginPath(); draw(along(forecast.mean)); pen.stroke(); pen.setLineDash([]);
   pen.beginPath(); pen.moveTo(to, y(forecast.interval[0])); pen.lineTo(to, y(forecast.interval[1])); pen.stroke();
   pen.beginPath(); pen.arc(to, y(forecast.mean), 3, 0, 7); pen.fill(); pen.globalAlpha = 1;
 }
@@ -205,7 +282,7 @@ export function nearest(event) {
   if (dot) return { trial: dot.trial, dot };
   let found = null, least = 24;
   for (const trial of plot.trials) {
-    const { steps, values } = trial;
+    const { steps } = trial, values = seenValues(trial);
     let [low, high] = [0, steps.length - 1];
     while (low < high) { const middle = (low + high) >> 1; if (plot.x(steps[middle]) < left) low = middle + 1; else high = middle; }
     for (const i of [low - 1, low]) {
@@ -221,7 +298,7 @@ export function hover(event) {
   const found = nearest(event), { pen } = canvas("hover");
   $("curves").classList.toggle("pick", Boolean(found));
   if (!found) { untip(); return; }
-  const { trial, i, dot } = found, [left, top] = dot ? [dot.left, dot.top] : [plot.x(trial.steps[i]), plot.y(trial.values[i])];
+  const { trial, i, dot } = found, [left, top] = dot ? [dot.left, dot.top] : [plot.x(trial.steps[i]), plot.y(seenValues(trial)[i])];
   pen.strokeStyle = pen.fillStyle = colour("ink"); pen.lineWidth = 2; path(pen, [trial], plot.x, plot.y);
   pen.beginPath(); pen.arc(left, top, 4, 0, 7); pen.fill();
   tip(event, trial, dot ? null : `epoch ${trial.steps[i]}: ${metric()} ${number(trial.values[i])}`);

@@ -12,7 +12,7 @@ import { $ } from "./main.js";
 const LOG_FROM = 20; // an axis whose largest value is so many times its smallest is logarithmic
 
 // The study's front as the server sent it last; null with one objective, or before a trial has ended.
-const objectives = () => state.front ? state.front.objectives : [];
+export const objectives = () => state.front ? state.front.objectives : [];
 const isSmallBetter = (at) => objectives()[at].direction === "minimize";
 
 // All trials of the front's picture: where they lie, and by which list.
@@ -20,6 +20,13 @@ function placed() {
   const { trials, dominated, stopped } = state.front, finished = (kind) => ({ trial, values }) => ({ trial: state.trials.get(trial), values, kind, interval: null });
   const forecast = ({ trial, forecast: { mean, interval }, others }) => ({ trial: state.trials.get(trial), values: [mean, ...others], kind: "stopped", interval });
   return [...stopped.map(forecast), ...dominated.map(finished("dominated")), ...trials.map(finished("front"))].filter(({ trial }) => trial);
+}
+
+// What the trials of the front's picture came to in each objective, by trial; found anew with the front.
+let valuesOf = { of: null, found: new Map() };
+export function knownValues() {
+  if (state.front && valuesOf.of !== state.front) valuesOf = { of: state.front, found: new Map(placed().map(({ trial, values }) => [trial.id, values])) };
+  return state.front ? valuesOf.found : new Map();
 }
 
 // The limits of an objective, as numbers.

@@ -2,7 +2,7 @@
 import { duration, leading, number, startAgain, state, take, whole, worth } from "./state.js";
 import { setFilter } from "./filter.js";
 import { untip } from "./tip.js";
-import { canvas, curves, hover, nearest, plot } from "./curves.js";
+import { beginDrag, canvas, curves, drag, endDrag, hover, looking, nearest, plot, unzoom } from "./curves.js";
 import { findable } from "./dots.js";
 import { bestSoFar } from "./best.js";
 import { front } from "./front.js";
@@ -10,7 +10,7 @@ import { beginBrush, endBrush, importance, known, moveBrush, parallel, parallels
 import { askSurface, contour, slices, surface } from "./surface.js";
 import { ROW, columnsNow, kept, rows, table } from "./table.js";
 import { asked, attend, choose, chosen, openIn, order, reveal, why } from "./trial.js";
-import { about, bestOf, copy, enqueue, tryAgain } from "./about.js";
+import { about, askNotes, bestOf, copy, enqueue, tryAgain, writeNotes } from "./about.js";
 import { download } from "./downloads.js";
 import { comparisonSoon, offer } from "./compare.js";
 import { addressed, askForView, inView, look, remember, view } from "./addresses.js";
@@ -79,9 +79,9 @@ function arriveAt(id) {
 
 export function open(name, to = { view, trial: null, filter: "" }) {
   if (source) source.close();
-  study = name; startAgain(); attend({ chosen: null }); clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null); surface(null);
+  study = name; startAgain(); attend({ chosen: null }); looking.part = null; clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null); surface(null);
   $("title").textContent = name; document.title = name + " · Foretell"; $("study").value = name;
-  look(to); follow(); askForView();
+  look(to); follow(); askNotes(); askForView();
 }
 
 // Follows the study from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.
@@ -133,14 +133,21 @@ $("parallel").onpointerup = endBrush;
 $("parallel").onpointercancel = () => { parallels.drag = null; soon(); };
 $("parallel").onpointerleave = () => { if (!parallels.drag) { canvas("hover-parallel"); untip(); } };
 $("rows").onscroll = () => rows();
-$("curves-box").onmousemove = (event) => { if (plot.x) hover(event); };
-$("curves-box").onmouseleave = () => { canvas("hover"); untip(); };
-$("curves-box").onclick = (event) => { const found = plot.x && nearest(event); if (found) choose(found.trial.id); };
+$("curves-box").onmousemove = (event) => { if (looking.drag) drag(event); else if (plot.x) hover(event); };
+$("curves-box").onpointerdown = beginDrag;
+addEventListener("pointerup", (event) => { if (looking.drag) endDrag(event); });
+$("curves-box").onmouseleave = () => { if (!looking.drag) canvas("hover"); untip(); };
+$("curves-box").ondblclick = unzoom;
+$("unzoom").onclick = unzoom;
+$("log-y").onchange = () => { looking.log = $("log-y").checked; looking.part = null; soon(); };
+$("smooth").oninput = () => { looking.smooth = Number($("smooth").value); soon(); };
+$("curves-box").onclick = (event) => { if (looking.dragged) { looking.dragged = false; return; } const found = plot.x && nearest(event); if (found) choose(found.trial.id); };
 for (const id of ["progress-epochs", "progress-hours", "contour", "contour-spread", "front-picture", "front-growth"]) findable(id);
 $("front-x").onchange = $("front-y").onchange = () => front();
 $("contour-x").onchange = $("contour-y").onchange = () => { known.isPairChosen = true; contour(); };
 for (const button of $$("[data-download]")) button.onclick = () => download(button.dataset.download);
 $("enqueue-form").onsubmit = enqueue;
+$("notes-form").onsubmit = writeNotes;
 $("try-again").onclick = tryAgain;
 $("copy-command").onclick = () => copy($("command").textContent, $("copied"));
 $("copy-best").onclick = () => copy(bestOf.command, $("copied-best"));

@@ -31,7 +31,7 @@ export function between(low, high, log = false, whole = false) {
 }
 
 // Powers of ten, with their doubles and fives where they are few, or of two where those are fewer still.
-function decades(low, high) {
+export function decades(low, high) {
   const found = (steps) => {
     const values = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) for (const step of steps) { const value = +(step * 10 ** power).toPrecision(6); if (value >= low && value <= high) values.push(value); }

@@ -97,7 +97,7 @@ export function contour() {
 
 // A map of `cells`, a row for each value of y, with the trials on it.
 function plane(id, { x: across, y: up, x_values: xs, y_values: ys }, tint, cells, lined) {
-  const { pen, width, height } = canvas(id), [left, right, top, bottom] = [70, 14, 12, 40], [sx, sy] = [scale(across), scale(up)];
+  const { pen, width, height } = canvas(id), [left, right, top, bottom] = [70, 78, 12, 40], [sx, sy] = [scale(across), scale(up)];
   const place = (own, i, count, share) => own.kinds ? (i + 0.5) / count : share, kindsOf = (own) => own.kinds ? own.kinds.length : 0;
   const x = (value) => left + (width - left - right) * (sx.kinds ? place(sx, sx.kinds.indexOf(String(value)), kindsOf(sx)) : sx.place(value));
   const y = (value) => top + (height - top - bottom) * (1 - (sy.kinds ? place(sy, sy.kinds.indexOf(String(value)), kindsOf(sy)) : sy.place(value)));
@@ -108,6 +108,7 @@ function plane(id, { x: across, y: up, x_values: xs, y_values: ys }, tint, cells
     const [l, t, r, u] = [Math.min(a, b), Math.min(c, d), Math.max(a, b), Math.max(c, d)].map(Math.round);
     pen.fillRect(l, t, r - l, u - t);
   }));
+  colourScale(pen, { left: width - right + 12, top, bottom: height - bottom }, tint, cells);
   if (lined && !sx.kinds && !sy.kinds) isolines(pen, xs.map(x), ys.map(y), cells);
   pen.fillStyle = colour("soft"); pen.textAlign = "center";
   for (const { text, place: share } of sx.ticks) pen.fillText(shortened(pen, text, 70), sx.kinds ? x(text) : left + (width - left - right) * share, height - 22);
@@ -121,6 +122,15 @@ function plane(id, { x: across, y: up, x_values: xs, y_values: ys }, tint, cells
   for (const { trial, left: a, top: b } of dots) if (inSight(trial)) {
     pen.beginPath(); pen.arc(a, b, trial.id === chosen ? 5 : 2.6, 0, 7); pen.fillStyle = colour("paper"); pen.fill(); pen.strokeStyle = colour("ink"); pen.lineWidth = trial.id === known.through || trial.id === chosen ? 2.5 : 0.8; pen.stroke();
   }
+}
+
+// What the colors mean: a bar from the least to the most of the cells, with round values beside it.
+function colourScale(pen, { left, top, bottom }, tint, cells) {
+  const flat = cells.flat(), low = Math.min(...flat), most = Math.max(...flat), high = most > low ? most : low + 1, at = (value) => bottom - (bottom - top) * (value - low) / (high - low);
+  for (let row = top; row < bottom; row++) { pen.fillStyle = tint(low + (high - low) * (bottom - row) / (bottom - top)); pen.fillRect(left, row, 12, 1); }
+  pen.strokeStyle = colour("line"); pen.lineWidth = 1; pen.strokeRect(left, top, 12, bottom - top);
+  pen.fillStyle = colour("soft"); pen.textAlign = "left";
+  for (const value of ticks(low, high, 4)) pen.fillText(number(value), left + 17, at(value) + 4);
 }
 
 // Lines of the same result, by marching squares.

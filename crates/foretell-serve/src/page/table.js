@@ -1,6 +1,7 @@
 // The table of trials: sorted and filtered; only the rows in sight are in the document.
 import { isYours, metric, minimizes, shown, state, uncertain, varying, whole, worth } from "./state.js";
 import { shadeOf } from "./colours.js";
+import { knownValues, objectives } from "./front.js";
 import { filtering } from "./filter.js";
 import { choose, chosen, close, openIn } from "./trial.js";
 import { inView } from "./addresses.js";
@@ -14,12 +15,36 @@ const cells = {
   trial: (t) => t.id, state: named, epochs: (t) => t.epochs, score: worth,
   forecast: (t) => t.forecast ? t.forecast.mean : null, why: (t) => t.byHand ? "" : t.why.split("\n")[0],
 };
-export const cell = (trial, key) => key.startsWith("p:") ? trial.configuration[key.slice(2)] : cells[key](trial);
-const title = (key) => key.startsWith("p:") ? key.slice(2) : key === "score" ? metric() : key;
+export const cell = (trial, key) => key.startsWith("p:") ? trial.configuration[key.slice(2)] : key.startsWith("m:") ? measured(trial, key.slice(2)) : cells[key](trial);
+const title = (key) => key[1] === ":" ? key.slice(2) : key === "score" ? metric() : key;
 
-// What the columns are: those of every trial, then the parameters that vary.
+// What a trial came to in another objective, or reported last of another metric.
+function measured(trial, name) {
+  const at = objectives().findIndex((objective) => objective.name === name), there = at > 0 ? knownValues().get(trial.id) : null;
+  return there ? there[at] : trial.metrics[name] ?? null;
+}
+
+// What the columns are: those of every trial, the other objectives, then the parameters that vary; and what the reader has chosen.
+let chosenColumns = new Map();
 export function columnsNow() {
-  columns = ["trial", "state", "epochs", "score", "forecast", ...varying().map((name) => "p:" + name), "why"];
+  const others = objectives().slice(1).map(({ name }) => name).filter((name) => !state.parameters.has(name)), metrics = new Set([...others, ...[...state.trials.values()].slice(-200).flatMap((trial) => Object.keys(trial.metrics))]);
+  const vary = new Set(varying()), parameters = [...state.parameters.keys()];
+  const all = ["trial", "state", "epochs", "score", ...[...metrics].map((name) => "m:" + name), "forecast", ...parameters.map((name) => "p:" + name), "why"];
+  const usual = (key) => key.startsWith("m:") ? others.includes(key.slice(2)) : key.startsWith("p:") ? vary.has(key.slice(2)) : true;
+  columns = all.filter((key) => key === "trial" || (chosenColumns.get(key) ?? usual(key)));
+  offerColumns(all.slice(1));
+}
+
+// The choice of columns.
+function offerColumns(all) {
+  const box = $("column-boxes"), before = [...box.querySelectorAll("input")].map((input) => input.value);
+  if (before.join("\n") !== all.join("\n")) box.replaceChildren(...all.map((key) => {
+    const label = document.createElement("label"), input = document.createElement("input");
+    input.type = "checkbox"; input.value = key; input.onchange = () => { chosenColumns.set(key, input.checked); drawn.clear(); table(); };
+    label.append(input, " " + title(key));
+    return label;
+  }));
+  for (const input of box.querySelectorAll("input")) input.checked = columns.includes(input.value);
 }
 
 export function table() {
@@ -55,7 +80,7 @@ function head() {
   if (at >= 0) $("trials").querySelectorAll("thead button")[at].focus();
 }
 
-const numeric = (key) => ["epochs", "score", "forecast"].includes(key) || (key.startsWith("p:") && typeof cell(kept[0] || { configuration: {} }, key) === "number");
+const numeric = (key) => ["epochs", "score", "forecast"].includes(key) || key.startsWith("m:") || (key.startsWith("p:") && typeof cell(kept[0] || { configuration: {} }, key) === "number");
 
 export function rows() {
   const scroller = $("rows"), inside = scroller.contains(document.activeElement) && /** @type {any} */ (document.activeElement).dataset.trial !== undefined;

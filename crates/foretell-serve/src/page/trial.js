@@ -96,11 +96,18 @@ function showDetails() {
   const { found } = detailed, series = Object.entries(found ? found.metrics : {}).filter(([, { steps }]) => steps.length > 1);
   $("command-of").hidden = $("copy-command").hidden = !(found && found.command);
   $("command").textContent = found && found.command ? found.command : "";
+  $("used").textContent = found && found.usage ? used(found.usage) : "";
   $("copied").textContent = found && found.worker ? `runs on ${found.worker.name}` : "";
   $("metrics-curves").hidden = !series.length;
   $("metrics-curves").replaceChildren(...series.map(([name], i) => { const box = element("div", null, { class: "canvas" }); box.append(element("canvas", null, { id: "metric-" + i, class: "metric", role: "img", "aria-label": `${name} by epoch` })); return box; }));
   series.forEach(([name, { steps, values }], i) => metricCurve("metric-" + i, name, steps, values));
   showOutput();
+}
+
+// The memory and the GPUs that a trial used.
+function used({ peak_memory, peak_gpu_memory, samples }) {
+  const size = (bytes) => bytes < 2 ** 30 ? (bytes / 2 ** 20).toFixed(0) + " MiB" : (bytes / 2 ** 30).toFixed(1) + " GiB", busy = samples.map((sample) => sample.gpu_busy).filter((value) => value != null);
+  return ["memory up to " + size(peak_memory), ...(peak_gpu_memory ? ["GPU memory up to " + size(peak_gpu_memory)] : []), ...(busy.length ? [`GPU busy for ${(busy.reduce((a, b) => a + b) / busy.length).toFixed(0)} % of the time`] : [])].join(", ");
 }
 
 function metricCurve(id, name, steps, values) {

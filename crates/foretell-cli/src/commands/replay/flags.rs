@@ -4,6 +4,7 @@ use super::policy_name::PolicyName;
 use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::Format;
+use crate::plot::Size;
 use crate::request_flags::ComparedFlags;
 use crate::scheduling::RecordedSamplerName;
 use clap::ValueEnum;
@@ -101,6 +102,9 @@ pub(crate) struct Arguments {
     /// Write a plot of the result to this file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
+    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    #[arg(long, value_name = "SIZE")]
+    pub(super) plot_size: Option<Size>,
     /// Write a report to this file (.html). The page contains the answer, the plots and the table. By default, a folder of logs gets
     /// savings.html and savings.svg.
     #[arg(long, value_name = "FILE")]

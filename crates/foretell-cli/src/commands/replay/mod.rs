@@ -37,6 +37,7 @@ use std::sync::Arc;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
         if arguments.curves.len() > 1 {
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
     }
+    plot::Size::apply(None); // a page is no paper
     if let Some(path) = &arguments.report {
         write_report(path, first, arguments)?;
     }

@@ -2,6 +2,7 @@
 
 use super::control::{Control, duration};
 use crate::output::Format;
+use crate::plot::Size;
 use crate::request_flags::RequestFlags;
 use clap::ValueEnum;
 use foretell_run::Limits;
@@ -116,6 +117,9 @@ pub(crate) struct Arguments {
     /// Write a plot of the study to this file (.svg or .png).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) plot: Option<PathBuf>,
+    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    #[arg(long, hide_short_help = true, value_name = "SIZE", help_heading = "Output")]
+    pub(super) plot_size: Option<Size>,
     /// Another reported metric to show, for example loss. It appears in each trial's row and below the plotted curves. Can be repeated.
     #[arg(long, hide_short_help = true, value_name = "METRIC", help_heading = "Output")]
     pub(super) watch: Vec<String>,

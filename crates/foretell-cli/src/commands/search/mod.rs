@@ -75,6 +75,7 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);
     let spec = warm_start::taught(spec, &first, &warm_start, !directory.exists());
+    plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
     }

@@ -328,19 +328,11 @@ pub(crate) struct Leader {
 
 /// The `most` best trials, the best first.
 pub(crate) fn ranked(study: &Study, most: usize) -> Vec<Leader> {
-    let spec = study.spec();
-    let scored = study.trials().iter().enumerate().filter_map(|(number, trial)| {
-        Some((number as u64, trial.achieved(spec.run_score, spec.direction)?, trial))
-    });
-    let mut all: Vec<(u64, f64, &Trial)> = scored.collect();
-    all.sort_by(|a, b| spec.direction.score(b.1).total_cmp(&spec.direction.score(a.1)).then(a.0.cmp(&b.0)));
-    let leader = |(trial, score, it): (u64, f64, &Trial)| Leader {
-        trial,
-        score,
-        configuration: it.configuration.clone(),
-        metrics: BTreeMap::new(),
+    let leader = |(trial, score): (u64, f64)| {
+        let configuration = study.trial(trial)?.configuration.clone();
+        Some(Leader { trial, score, configuration, metrics: BTreeMap::new() })
     };
-    all.into_iter().take(most).map(leader).collect()
+    study.leaders().filter_map(leader).take(most).collect()
 }
 
 /// The same with what they reported last besides the study's metric.
@@ -412,6 +404,7 @@ fn next(study: &Study, document: &Document) -> String {
 fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
     let spec = study.spec();
     if let TrialState::Completed { value } = yours.state {
+        let value = study.leaders().find(|leader| leader.0 == 0).map_or(value, |leader| leader.1);
         let gain = spec.direction.score(best.score) - spec.direction.score(value);
         return Some(format!(
             "yours (trial 0) reached {}: the best is {} better",
@@ -439,6 +432,19 @@ fn edges(study: &Study, configuration: &Configuration) -> Option<String> {
     (!edges.is_empty()).then(|| format!("{}: a wider range may contain better values", edges.join(", ")))
 }
 
+/// How many seeds the best was trained with, where there are repeats.
+fn seeds(values: &[f64]) -> String {
+    match values {
+        [] => String::new(),
+        [_] => " (one seed)".to_owned(),
+        many => format!(
+            ", mean of {} seeds, from {}",
+            many.len(),
+            many.iter().map(|value| metric_value(*value)).collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
 fn best(study: &Study, summary: &Summary) -> String {
     let Some(best) = &summary.best else {
         let kept = if study.spec().limits.is_empty() { "" } else { " that keeps the limits" };
@@ -450,10 +456,11 @@ fn best(study: &Study, summary: &Summary) -> String {
     let network = best.configuration.get(NETWORK).filter(|_| is_network(NETWORK));
     let network = network.map(|net| format!("\n  {net}")).unwrap_or_default();
     format!(
-        "best: trial {}, {} {}{network}\n  {}",
+        "best: trial {}, {} {}{}{network}\n  {}",
         best.trial,
         measure_name(study.spec().run_score, &study.spec().metric),
         metric_value(best.score),
+        seeds(&study.repeated(best.trial)),
         settings.join(", ")
     )
 }

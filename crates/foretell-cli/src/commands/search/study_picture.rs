@@ -86,6 +86,7 @@ pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
         ),
         metric: front.objectives[0].name.clone(),
         other: front.objectives[1].name.clone(),
+        other_is_better_large: front.objectives[1].direction == Direction::Maximize,
         front: front.trials.iter().map(finished).collect(),
         dominated: front.dominated.iter().map(finished).collect(),
         stopped: front.stopped.iter().map(stopped).collect(),

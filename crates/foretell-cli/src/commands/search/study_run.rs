@@ -70,6 +70,7 @@ impl StudyRun {
         keep_unsaid_in(directory);
         let room = Room::waiting(Arc::clone(&interrupt.flag), note);
         store.wait_by(room.clone());
+        let detects_score = described.request.as_ref().is_some_and(|request| request.score.is_none());
         let mut session = open_session(directory, described, store, &survey)?;
         if let Some(text) = survey.study.as_deref().and_then(|there| changes::said(there, session.study())) {
             note(&text);
@@ -102,6 +103,7 @@ impl StudyRun {
         let driver = Driver::new(session, trials, workers, workload.what_is_missed())
             .with_limits(arguments.limits(before));
         let driver = driver.with_orders(Orders::in_study(directory));
+        let driver = if detects_score { driver.detecting_score() } else { driver };
         let (directory, workload) = (directory.to_owned(), workload.clone());
         Ok(Self { directory, driver, workload, found, _guardian: guardian })
     }

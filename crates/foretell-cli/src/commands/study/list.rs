@@ -1,6 +1,5 @@
 //! `foretell study ls`: the studies of a folder.
 
-use super::note_file;
 use crate::catalogue::catalogue;
 use crate::commands::search::asked::{Asked, shell_line};
 use crate::failure::{Failure, Outcome};
@@ -113,7 +112,7 @@ fn listed(stored: &Stored) -> Listed {
         epochs,
         best,
         command: asked.or_else(|| spec.workload.get("command").cloned()),
-        note: note_file::of(&stored.directory),
+        note: foretell_run::notes(&stored.directory),
         time: time.unwrap_or(0),
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 /// What Foretell writes into a study's folder, besides damaged logs.
-const OWN: [&str; 13] = [
+const OWN: [&str; 17] = [
     "again",
     "command.json",
     "events.jsonl",
@@ -24,6 +24,10 @@ const OWN: [&str; 13] = [
     "orders",
     "leases.json",
     "notes.txt",
+    "ray",
+    "report.html",
+    "slurm",
+    "work.json",
     NOTICES,
 ];
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
 use crate::hosted::{Reading, silent_end};
 use crate::message::{Message, MessageKind, Status};
-use foretell_logs::printed::{Report, ReportProblem};
+use foretell_logs::printed::{Report, ReportProblem, final_value};
 pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent, pass_on};
 
 /// A signal reaches all processes of a job within this time.
@@ -96,6 +96,8 @@ pub(crate) enum Happening {
     Noticed(Notice),
     /// Its output has shown which of its series is the metric: the trials after it are read alike.
     Chosen(String),
+    /// It has ended well, and printed this value last.
+    PrintedLast(f64),
 }
 
 /// A training that runs.
@@ -332,6 +334,9 @@ impl<E: Executor> Trainer<E> {
             }
             Some(failure) => Heard::Failed(failure),
         };
+        if let (Heard::Finished, false, Some(value)) = (&heard, running.is_stopped, final_value(tail)) {
+            self.waiting.push((given.clone(), Happening::PrintedLast(value)));
+        }
         self.waiting.push((given, Happening::Heard(heard)));
     }
 

@@ -332,7 +332,7 @@ impl Trainings<'_> {
             let trial = given.trial();
             match happening {
                 // the trainings of this worker share it
-                Happening::Chosen(_) => {}
+                Happening::Chosen(_) | Happening::PrintedLast(_) => {}
                 Happening::Noticed(notice) => (self.say)(&format!("trial {trial}: {notice}")),
                 Happening::Heard(heard) => {
                     match &heard {

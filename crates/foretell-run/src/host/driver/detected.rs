@@ -1,0 +1,55 @@
+//! Which value of a trial counts, detected by the values that finished trainings print last.
+
+use std::collections::BTreeMap;
+
+use foretell::RunScore;
+use foretell_search::{Relation, Returned, Settings, Study, StudySpec, TrialState};
+
+/// Collects the values that trainings print last, until they show that the best report counts.
+#[derive(Debug, Default)]
+pub(super) struct Detected {
+    is_on: bool,
+    printed: BTreeMap<u64, f64>,
+    finished: Vec<Returned>,
+}
+
+impl Detected {
+    /// Looks at `study`, for which nobody has chosen a score.
+    pub(super) fn in_study(study: &Study) -> Self {
+        let is_on = changed(study.spec()).is_some();
+        Self { is_on, ..Self::default() }
+    }
+
+    /// The training of `trial` printed `value` last.
+    pub(super) fn printed(&mut self, trial: u64, value: f64) {
+        if self.is_on {
+            self.printed.insert(trial, value);
+        }
+    }
+
+    /// The settings that hold from here on, if the trials in `ended` show that the best report counts. Only equal values tell: the last
+    /// number of a program may be anything.
+    pub(super) fn settings(&mut self, study: &Study, ended: &[u64]) -> Option<Settings> {
+        for number in ended {
+            let printed = self.printed.remove(number);
+            let whole = |trial: &&foretell_search::Trial| matches!(trial.state, TrialState::Completed { .. });
+            let known = printed.zip(study.trial(*number).filter(whole));
+            self.finished.extend(
+                known.and_then(|(value, trial)| Returned::new(&trial.curve, value, study.spec().direction)),
+            );
+        }
+        let relation = Relation::between(&self.finished);
+        if !self.is_on || !matches!(relation, Relation::Equal { score: Some(RunScore::Best), .. }) {
+            return None;
+        }
+        self.is_on = false;
+        changed(study.spec())
+    }
+}
+
+/// The settings by which the best report counts; `None` where it does already, or where trials were compared by the last one.
+fn changed(spec: &StudySpec) -> Option<Settings> {
+    let best = StudySpec { run_score: RunScore::Best, ..spec.clone() };
+    let may = spec.run_score == RunScore::Last && spec.continues(&best) && best.validate().is_ok();
+    may.then(|| best.settings())
+}

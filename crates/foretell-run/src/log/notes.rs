@@ -1,0 +1,61 @@
+//! What people note about a study: a file in its folder, which may be edited by hand. Words that begin with `#` are its tags.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::atomic_write::write_atomically;
+
+/// The file, in a study's folder.
+pub const NOTES: &str = "notes.txt";
+/// Longer notes are refused.
+const MOST: usize = 64 * 1024;
+
+/// What is noted about the study in `directory`; `None` if nothing is.
+pub fn notes(directory: &Path) -> Option<String> {
+    let text = fs::read_to_string(directory.join(NOTES)).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Notes `text` in place of what is noted about the study in `directory`.
+///
+/// # Errors
+/// When the file cannot be written, is a symbolic link, or `text` is longer than 64 KiB.
+pub fn replace_notes(directory: &Path, text: &str) -> io::Result<()> {
+    let path = directory.join(NOTES);
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why.to_owned()));
+    if text.len() > MOST {
+        return refused("notes are at most 64 KiB long");
+    }
+    if path.is_symlink() {
+        return refused("notes.txt is a symbolic link, through which nothing is written");
+    }
+    let text = text.trim();
+    if text.is_empty() {
+        return match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+    }
+    write_atomically(&path, format!("{text}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, NOTES, notes, replace_notes};
+
+    #[test]
+    fn notes_are_replaced_and_removed_and_not_written_through_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let here = folder.path();
+        assert_eq!(notes(here), None);
+        replace_notes(here, "  first try #baseline\n").expect("it is written");
+        assert_eq!(notes(here).as_deref(), Some("first try #baseline"));
+        replace_notes(here, " \n").expect("it is removed");
+        replace_notes(here, "").expect("nothing is there");
+        assert!(notes(here).is_none() && !here.join(NOTES).exists());
+        assert!(replace_notes(here, &"x".repeat(MOST + 1)).is_err());
+        std::os::unix::fs::symlink(here.join("other"), here.join(NOTES)).expect("a link");
+        assert!(replace_notes(here, "text").is_err() && !here.join("other").exists());
+    }
+}

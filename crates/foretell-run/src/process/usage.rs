@@ -1,0 +1,354 @@
+//! What trials use: memory by `/proc`, GPUs by `nvidia-smi`; measured now and then, and kept in each trial's folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::atomic_write::write_atomically;
+use crate::control_group::ControlGroup;
+use crate::group::{ProcessIdentity, processes};
+use crate::local_trials::trial_directory;
+use crate::strays::helped;
+
+/// The file that keeps it, in a trial's folder.
+const FILE: &str = "usage.json";
+/// A trial is measured after this time, then after twice as long each time, and at last every [`SELDOM`].
+const SOON: Duration = Duration::from_millis(500);
+/// One sample is kept in this time.
+const SELDOM: Duration = Duration::from_secs(60);
+/// A longer answer of `nvidia-smi` is not waited for, and it is not asked again.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MIB: u64 = 1 << 20;
+
+/// What one trial has used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Usage {
+    /// The most memory that its processes had together, in bytes. Pages that they share count once per process.
+    pub peak_memory: u64,
+    /// The most memory of GPUs that they had together, in bytes; absent without `nvidia-smi`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_gpu_memory: Option<u64>,
+    /// At most one sample per minute.
+    pub samples: Vec<UsageSample>,
+}
+
+/// What a trial used at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UsageSample {
+    /// Seconds since its process was started.
+    pub seconds: f64,
+    /// Memory of its processes, in bytes.
+    pub memory: u64,
+    /// Memory of GPUs, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_memory: Option<u64>,
+    /// How busy its GPUs were, in percent: the mean over those that it has memory of, whoever used them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_busy: Option<f64>,
+}
+
+impl Usage {
+    /// What trial `trial` of the study in `directory` has used; `None` if nothing was measured, as for a trial of less than half a second.
+    pub fn read(directory: &Path, trial: u64) -> Option<Self> {
+        Self::of_folder(&trial_directory(directory, trial))
+    }
+
+    fn of_folder(folder: &Path) -> Option<Self> {
+        serde_json::from_str(&fs::read_to_string(folder.join(FILE)).ok()?).ok()
+    }
+
+    /// How busy its GPUs were on average, in percent.
+    pub fn gpu_busy(&self) -> Option<f64> {
+        let busy: Vec<f64> = self.samples.iter().filter_map(|sample| sample.gpu_busy).collect();
+        (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64)
+    }
+
+    /// Takes in a measurement: `peak` is the most memory so far.
+    fn take(&mut self, sample: UsageSample, peak: u64) {
+        self.peak_memory = self.peak_memory.max(peak).max(sample.memory);
+        self.peak_gpu_memory = self.peak_gpu_memory.max(sample.gpu_memory);
+        // a trial that goes on in a new process counts its seconds from 0 again
+        let last = self.samples.last().map(|last| last.seconds);
+        if last.is_none_or(|last| (sample.seconds - last).abs() >= SELDOM.as_secs_f64()) {
+            self.samples.push(sample);
+        }
+    }
+}
+
+/// A trial that is measured.
+struct Metered {
+    leader: ProcessIdentity,
+    control_group: Option<ControlGroup>,
+    folder: PathBuf,
+    begun: Instant,
+    due: Instant,
+    wait: Duration,
+}
+
+#[derive(Default)]
+struct Shared {
+    trials: Mutex<Trials>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Trials {
+    metered: BTreeMap<u64, Metered>,
+    is_closed: bool,
+    is_measured: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Trials> {
+        self.trials.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Measures the trials of this process, on a thread of its own. Nothing waits for it.
+#[derive(Default)]
+pub(crate) struct Meter(Arc<Shared>);
+
+impl std::fmt::Debug for Meter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meter")
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.0.lock().is_closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Meter {
+    /// Measures `trial`, which the process `leader` leads, as long as that lives.
+    pub(crate) fn measure(
+        &self,
+        trial: u64,
+        leader: ProcessIdentity,
+        control_group: Option<ControlGroup>,
+        folder: PathBuf,
+    ) {
+        let begun = Instant::now();
+        let metered = Metered { leader, control_group, folder, begun, due: begun + SOON, wait: SOON };
+        let mut trials = self.0.lock();
+        trials.metered.insert(trial, metered);
+        if !std::mem::replace(&mut trials.is_measured, true) {
+            let shared = Arc::clone(&self.0);
+            // without the thread nothing is measured, and everything else goes well
+            let _ = thread::Builder::new().name("usage".to_owned()).spawn(move || watch(&shared));
+        }
+        drop(trials);
+        self.0.changed.notify_all();
+    }
+}
+
+/// Measures what is due, until there is nothing more to measure for good.
+fn watch(shared: &Shared) {
+    let mut smi = Smi::default();
+    let mut trials = shared.lock();
+    while !trials.is_closed {
+        let now = Instant::now();
+        let due = trials.metered.values().map(|trial| trial.due).min().unwrap_or(now + SELDOM);
+        if now < due {
+            let waited = shared.changed.wait_timeout(trials, due - now);
+            trials = waited.unwrap_or_else(PoisonError::into_inner).0;
+            continue;
+        }
+        trials.metered.retain(|_, trial| trial.leader.is_alive());
+        let mut all: Vec<Look> = Vec::new();
+        for trial in trials.metered.values_mut().filter(|trial| trial.due <= now) {
+            trial.wait = (2 * trial.wait).min(SELDOM);
+            trial.due = now + trial.wait;
+            all.push(Look {
+                folder: trial.folder.clone(),
+                seconds: (now - trial.begun).as_secs_f64(),
+                pids: trial.pids(),
+            });
+        }
+        drop(trials);
+        if !all.is_empty() {
+            let gpus = smi.ask();
+            all.iter().for_each(|look| look.keep(gpus.as_ref()));
+        }
+        trials = shared.lock();
+    }
+}
+
+impl Metered {
+    fn pids(&self) -> Vec<u32> {
+        let group = processes().filter(|(_, stat)| stat.group == self.leader.pid).map(|(pid, _)| pid);
+        let mut pids: Vec<u32> = group.collect();
+        pids.extend(self.control_group.iter().flat_map(ControlGroup::processes));
+        pids.sort_unstable();
+        pids.dedup();
+        pids
+    }
+}
+
+/// A trial that is due.
+struct Look {
+    folder: PathBuf,
+    seconds: f64,
+    pids: Vec<u32>,
+}
+
+impl Look {
+    fn keep(&self, gpus: Option<&Gpus>) {
+        let memory: Vec<(u64, u64)> = self.pids.iter().filter_map(|&pid| memory_of(pid)).collect();
+        if memory.is_empty() {
+            return; // it has ended meanwhile
+        }
+        let sample = UsageSample {
+            seconds: self.seconds,
+            memory: memory.iter().map(|now| now.0).sum(),
+            gpu_memory: gpus.map(|gpus| gpus.memory_of(&self.pids)),
+            gpu_busy: gpus.and_then(|gpus| gpus.busy_of(&self.pids)),
+        };
+        let mut usage = Usage::of_folder(&self.folder).unwrap_or_default();
+        usage.take(sample, memory.iter().map(|now| now.1).sum());
+        if let Ok(text) = serde_json::to_string(&usage) {
+            // a full disk keeps what matters more
+            let _ = write_atomically(&self.folder.join(FILE), text.as_bytes());
+        }
+    }
+}
+
+/// The memory of process `pid` now and at most, in bytes.
+fn memory_of(pid: u32) -> Option<(u64, u64)> {
+    memory_in(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+}
+
+fn memory_in(status: &str) -> Option<(u64, u64)> {
+    let bytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        Some(1024 * line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?)
+    };
+    let now = bytes("VmRSS")?;
+    Some((now, bytes("VmHWM").unwrap_or(now)))
+}
+
+/// What `nvidia-smi` shows.
+#[derive(Debug, Default, PartialEq)]
+struct Gpus {
+    /// Process, GPU, bytes.
+    used: Vec<(u32, String, u64)>,
+    /// How busy each GPU is, in percent.
+    busy: BTreeMap<String, f64>,
+}
+
+impl Gpus {
+    fn read(apps: &str, gpus: &str) -> Self {
+        let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let used = apps.lines().map(cells).filter_map(|cells| {
+            let [pid, gpu, mib] = <[String; 3]>::try_from(cells).ok()?;
+            Some((pid.parse().ok()?, gpu, MIB * mib.parse::<u64>().ok()?))
+        });
+        let busy = gpus.lines().map(cells).filter_map(|cells| {
+            let [gpu, busy] = <[String; 2]>::try_from(cells).ok()?;
+            Some((gpu, busy.parse().ok()?))
+        });
+        Self { used: used.collect(), busy: busy.collect() }
+    }
+
+    fn memory_of(&self, pids: &[u32]) -> u64 {
+        self.used.iter().filter(|(pid, ..)| pids.contains(pid)).map(|(.., bytes)| bytes).sum()
+    }
+
+    fn busy_of(&self, pids: &[u32]) -> Option<f64> {
+        let own = self.used.iter().filter(|(pid, ..)| pids.contains(pid)).map(|(_, gpu, _)| gpu);
+        let own: std::collections::BTreeSet<&String> = own.collect();
+        let busy: Vec<f64> = own.into_iter().filter_map(|gpu| self.busy.get(gpu).copied()).collect();
+        (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64)
+    }
+}
+
+/// The program `nvidia-smi`, unless it is known to be of no use.
+#[derive(Debug, Default)]
+struct Smi {
+    is_useless: bool,
+}
+
+impl Smi {
+    fn ask(&mut self) -> Option<Gpus> {
+        if self.is_useless {
+            return None;
+        }
+        let apps = answer("--query-compute-apps=pid,gpu_uuid,used_memory");
+        let gpus = apps.as_ref().and_then(|_| answer("--query-gpu=uuid,utilization.gpu"));
+        self.is_useless = gpus.is_none();
+        Some(Gpus::read(&apps?, &gpus?))
+    }
+}
+
+/// What `nvidia-smi` answers to `query`; `None` if it is not there, fails, or hangs.
+fn answer(query: &str) -> Option<String> {
+    let mut command = Command::new("nvidia-smi");
+    command.args([query, "--format=csv,noheader,nounits"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    helped(&mut command, |child| {
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            match child.try_wait()? {
+                Some(status) => break status,
+                None if Instant::now() >= until => {
+                    child.kill()?;
+                    child.wait()?;
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                None => thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        let mut text = String::new();
+        // its answer is a few lines, which fit into the pipe
+        child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?.read_to_string(&mut text)?;
+        if status.success() { Ok(text) } else { Err(io::ErrorKind::Other.into()) }
+    })
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gpus, MIB, Usage, UsageSample, memory_in};
+
+    #[test]
+    fn memory_is_read_from_the_status_of_a_process() {
+        let status = "Name:\tpython\nVmPeak:\t  999 kB\nVmHWM:\t   300 kB\nVmRSS:\t   200 kB\n";
+        assert_eq!(memory_in(status), Some((200 * 1024, 300 * 1024)));
+        assert_eq!(memory_in("Name:\tkthread\n"), None);
+    }
+
+    #[test]
+    fn gpus_are_those_of_the_processes() {
+        let apps = "11, GPU-a, 512\n12, GPU-b, 100\n13, GPU-a, 7\nnonsense\n14, GPU-c, [N/A]\n";
+        let gpus = Gpus::read(apps, "GPU-a, 80\nGPU-b, 20\nGPU-c, [N/A]\n");
+        assert_eq!(gpus.memory_of(&[11, 12]), 612 * MIB);
+        assert_eq!(gpus.busy_of(&[11, 12]), Some(50.0));
+        assert_eq!((gpus.memory_of(&[99]), gpus.busy_of(&[99])), (0, None));
+    }
+
+    #[test]
+    fn peaks_are_of_all_measurements_and_samples_a_minute_apart() {
+        let mut usage = Usage::default();
+        for (seconds, memory) in [(0.5, 10), (1.5, 30), (59.0, 20), (61.0, 25), (121.5, 5), (0.5, 1)] {
+            usage.take(UsageSample { seconds, memory, ..UsageSample::default() }, memory + 1);
+        }
+        assert_eq!(usage.peak_memory, 31);
+        let seconds: Vec<f64> = usage.samples.iter().map(|sample| sample.seconds).collect();
+        assert_eq!(seconds, [0.5, 61.0, 121.5, 0.5]);
+        let text = serde_json::to_string(&usage).expect("JSON");
+        assert!(!text.contains("gpu"), "{text}");
+        assert_eq!(serde_json::from_str::<Usage>(&text).expect("usage"), usage);
+    }
+}
