@@ -196,6 +196,38 @@ fn a_repeated_tell_of_a_whole_training_agrees_or_is_a_conflict() {
 }
 
 #[test]
+fn notes_are_written_replaced_and_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = made(folder.path());
+    let path = "/api/studies/s/note";
+    assert_eq!(done(address, "GET", path, "")["text"], "");
+    assert_eq!(
+        done(address, "PUT", path, r#"{"text": " first try #baseline\n"}"#)["text"],
+        "first try #baseline"
+    );
+    assert_eq!(done(address, "GET", path, "")["text"], "first try #baseline");
+    assert_eq!(foretell_run::notes(&folder.path().join("s")).as_deref(), Some("first try #baseline"));
+    let (status, refused) = call(address, "PUT", path, &json!({"text": "x".repeat(70_000)}).to_string());
+    assert_eq!((status, &refused["field"]), (400, &json!("text")), "{refused}");
+    assert_eq!(done(address, "PUT", path, r#"{"text": ""}"#)["text"], "");
+    assert_eq!(call(address, "GET", "/api/studies/other/note", "").0, 404);
+}
+
+#[test]
+fn what_a_trial_used_is_among_its_details() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = made(folder.path());
+    done(address, "POST", "/api/studies/s/ask", "{}");
+    let details = || done(address, "GET", "/api/studies/s/trials/0", "")["usage"].clone();
+    assert!(details().is_null(), "it runs elsewhere");
+    let own = foretell_run::trial_directory(&folder.path().join("s"), 0);
+    std::fs::create_dir_all(&own).expect("a folder");
+    let usage = json!({"peak_memory": 7, "samples": [{"seconds": 0.5, "memory": 5}]});
+    std::fs::write(own.join("usage.json"), usage.to_string()).expect("it is written");
+    assert_eq!(details(), usage);
+}
+
+#[test]
 fn a_silent_workers_trial_runs_elsewhere_until_its_late_reports_continue_the_curve() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(300);

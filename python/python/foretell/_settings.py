@@ -38,6 +38,9 @@ class StudySettings(TypedDict, total=False):
     enqueue: Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str] | None
     #: End the search after this many trials without improvement.
     until_no_improvement: int | None
+    #: Number of seeds to train each configuration with. Each seed is a trial, and configurations are compared by their means.
+    #: The remaining seeds are not trained once the mean so far cannot win.
+    repeats: int | None
     #: Score of a trial: `last`, `best`, or `last:5`, the mean of the last five reports. This value is forecast and compared.
     score: str | None
     #: Seed for all random choices.

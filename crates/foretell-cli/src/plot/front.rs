@@ -125,6 +125,22 @@ mod tests {
     use crate::plot::svg::encode;
 
     #[test]
+    fn the_front_is_a_staircase_whose_corners_are_dominated() {
+        let stairs = |other_is_better_large, along: &[(f64, f64)]| {
+            let (front, dominated, stopped) = (Vec::new(), Vec::new(), Vec::new());
+            let [title, subtitle, metric, other] = ["t", "s", "acc", "size"].map(str::to_owned);
+            FrontFigure { title, subtitle, metric, other, other_is_better_large, front, dominated, stopped }
+                .stairs(along)
+        };
+        // a small size and a large accuracy: what is larger than the first is no better until the second
+        let small = [(1.0, 0.5), (4.0, 0.8), (9.0, 0.9)];
+        assert_eq!(stairs(false, &small), [(1.0, 0.5), (4.0, 0.5), (4.0, 0.8), (9.0, 0.8), (9.0, 0.9)]);
+        // a large speed and a large accuracy
+        assert_eq!(stairs(true, &[(1.0, 0.9), (4.0, 0.5)]), [(1.0, 0.9), (1.0, 0.5), (4.0, 0.5)]);
+        assert!(stairs(true, &[]).is_empty());
+    }
+
+    #[test]
     fn draws_every_trial_on_linear_and_logarithmic_axes_and_none() {
         let point = |x: f64, y: f64, deviation| FrontPoint { name: "trial 1".into(), x, y, deviation };
         for front in [vec![], vec![point(1.0, 0.5, 0.0)], vec![point(10.0, 0.5, 0.0), point(1e6, 0.9, 0.0)]] {

@@ -116,8 +116,8 @@ pub struct StudyRequest {
     /// End the search after this many trials without improvement.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub until_no_improvement: Option<u64>,
-    /// Train each configuration with this many seeds, as that many trials, and compare configurations by their means. The remaining seeds
-    /// are not trained once the mean so far cannot win.
+    /// Number of seeds to train each configuration with. Each seed is a trial, and configurations are compared by their means. The
+    /// remaining seeds are not trained once the mean so far cannot win.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Search", "x-rare" = true, "x-value" = "SEEDS", "minimum" = 1)))]
     pub repeats: Option<u64>,
     /// R: epochs (or steps) of a full trial.

@@ -15,7 +15,7 @@ export const looking = { log: false, smooth: 0, part: null, drag: null, dragged:
 
 // The values of a trial as they are drawn: smoothed by an exponential mean that does not begin at 0, as in TensorBoard.
 let smoothed = { by: 0, known: new WeakMap() };
-function seenValues(trial) {
+export function seenValues(trial) {
   if (!looking.smooth) return trial.values;
   if (smoothed.by !== looking.smooth) smoothed = { by: looking.smooth, known: new WeakMap() };
   const found = smoothed.known.get(trial) || [], { values } = trial;

@@ -168,6 +168,34 @@ const tests = {
     await closed(page); await server.stop();
   },
 
+  async "curves are enlarged, smoothed and drawn by logarithm, columns are chosen, notes are kept"() {
+    const server = await serve(made("closer", 40)), page = await opened(`${server.url}#/closer/overview`, { records: await count(server.url, "closer") });
+    const seen = () => page.evaluate(() => ({ part: looking.part, log: plot.box.log, low: plot.box.low, end: plot.box.end }));
+    await page.evaluate(() => document.getElementById("curves").scrollIntoView({ block: "center" }));
+    const place = (x, y) => page.evaluate(([x, y]) => { const box = document.getElementById("curves").getBoundingClientRect(), { left, right, top, bottom } = plot.box; return [box.left + left + (right - left) * x, box.top + top + (bottom - top) * y]; }, [x, y]);
+    const whole = await seen();
+    await page.mouse.move(...await place(0.5, 0)); await page.mouse.down(); await page.mouse.move(...await place(0.8, 0.3)); await page.mouse.move(...await place(1, 0.5)); await page.mouse.up();
+    await until("the part is drawn", async () => (await seen()).low > whole.low);
+    const part = await seen();
+    assert.ok(Math.abs(part.part[0] - whole.end / 2) < 0.2 && Math.abs(part.end - whole.end) < 0.2, JSON.stringify(part));
+    assert.equal(await page.evaluate(() => chosen), null, "dragging opens no trial");
+    await page.click("#unzoom");
+    await until("the whole is drawn", async () => (await seen()).part === null && Math.abs((await seen()).low - whole.low) < 1e-9);
+    await page.check("#log-y"); await until("the axis is logarithmic", async () => (await seen()).log);
+    await page.evaluate(() => { const smooth = /** @type {any} */ (document.getElementById("smooth")); smooth.value = "0.8"; smooth.oninput(); });
+    const [first, last, own] = await page.evaluate(() => { const trial = plot.trials[0], values = seenValues(trial); return [values[0] - trial.values[0], values.length - trial.values.length, values.at(-1) - trial.values.at(-1)]; });
+    assert.ok(Math.abs(first) < 1e-12 && last === 0 && own !== 0, "an exponential mean that begins at the first value");
+    await page.goto(`${server.url}#/closer/trials`); await until("the table is there", () => page.evaluate(() => kept.length === 40));
+    await page.click("#column-choice summary"); await page.uncheck('#column-boxes input[value="why"]');
+    await until("the column is gone", () => page.evaluate(() => ![...document.querySelectorAll("#trials thead button")].some((button) => button.textContent === "why")));
+    await page.check('#column-boxes input[value="why"]');
+    await page.goto(`${server.url}#/closer/settings`); await page.fill("#notes-text", "first try #baseline #small"); await page.click("#notes-form button");
+    await until("it is saved", async () => await page.textContent("#noted") === "saved");
+    assert.equal(await page.textContent("#tags"), "#baseline #small");
+    assert.equal((await call(server.url, "GET", "/api/studies/closer/note")).text, "first try #baseline #small");
+    await closed(page); await server.stop();
+  },
+
   async "rows open; study, view, trial and filter have an address; back and forward work"() {
     several();
     const server = await serve(join(home, "several")), page = await opened(`${server.url}#/baseline/trials`, { records: await count(server.url, "baseline") });

@@ -361,7 +361,7 @@ fn verdict(document: &Document) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{By, Noise, Side, difference, t_quantile};
+    use super::{By, Noise, Side, difference, seeds_needed, t_quantile};
     use foretell_search::Best;
 
     fn side(score: f64, again: &[f64]) -> Side {
@@ -398,6 +398,18 @@ mod tests {
         assert_eq!((what, half), (By::Pairs, None));
         let (_, what, half) = difference(&side(0.9, &same), &side(0.9, &[0.91, 0.91]), Noise::default());
         assert_eq!((what, half), (By::Seeds, None));
+    }
+
+    #[test]
+    fn as_many_seeds_are_needed_as_make_the_interval_as_small_as_the_difference() {
+        let with = |again: &[f64]| Side { seeds: (0..again.len() as u32).collect(), ..side(0.9, again) };
+        // differences 0.01, 0.02, 0.03 with a standard deviation of 0.01: (1.96 · 0.01 / 0.004)² = 24.01
+        let (a, b) = (with(&[0.8, 0.7, 0.9]), with(&[0.81, 0.72, 0.93]));
+        assert_eq!(seeds_needed(&a, &b, Noise::default(), 0.004), Some(25 + 2));
+        // without pairs by the spread of trainings, which both sides have
+        let noise = Noise { squares: 2e-4, freedom: 2 };
+        assert_eq!(seeds_needed(&side(0.9, &[]), &side(0.8, &[]), noise, 0.01), Some(8 + 2));
+        assert_eq!(seeds_needed(&side(0.9, &[]), &side(0.8, &[]), Noise::default(), 0.01), None);
     }
 
     #[test]
