@@ -242,7 +242,7 @@ const tests = {
       assert.equal(dots, known.trials.length + known.dominated.length + known.stopped.length);
       assert.equal(stopped, known.stopped.length); assert.ok(stopped > 3, `${stopped} stopped`);
       assert.deepEqual(limits, axes === 2 ? [[], []] : [[], [], [40]]);
-      assert.match(await page.textContent("#front-note"), /on the front of val_acc, width.*thought safe/);
+      assert.match(await page.textContent("#front-note"), /on the front of val_acc, width.*Expected coverage/);
       assert.equal(await page.isVisible("#front-axes"), axes === 3);
       if (axes === 3) { await page.selectOption("#front-x", { label: "latency" }); assert.match(await page.getAttribute("#front-picture", "aria-label"), /val_acc against latency/); }
       assert.match(await page.getAttribute("#front-growth", "aria-label"), /hypervolume against epochs spent: 0\.\d+ after/);
