@@ -130,7 +130,7 @@ pub enum Error {
         wanted: &'static str,
     },
     /// A cell that names the run is empty.
-    #[error("{}:{line}: column `{column}` is empty, so the run has no name. Fill the cell, or choose another id column", file.display())]
+    #[error("{}:{line}: column `{column}` is empty, so the run is unnamed. Fill the cell, or choose another id column", file.display())]
     NoId {
         /// The file.
         file: PathBuf,
@@ -148,7 +148,7 @@ pub enum Error {
         columns: String,
     },
     /// The first row of a table holds numbers where names should be.
-    #[error("{}:1: the table has no header: its first row is `{row}`. Add a first line that names the columns, for example epoch,train_loss,val_acc", file.display())]
+    #[error("{}:1: the header of the table is missing: its first row is `{row}`. Add a first line that names the columns, for example epoch,train_loss,val_acc", file.display())]
     NoHeading {
         /// The file.
         file: PathBuf,

@@ -84,7 +84,7 @@ fn write_lines<'a>(
         let curve = &run.curve;
         if curve.direction().is_some_and(|own| own != direction) {
             let reason = format!(
-                "the curve of run `{}` has the opposite direction of `{metric}`. Create it with the direction of the metric",
+                "the direction of run `{}` is the opposite of that of `{metric}`. Create its curve with the direction of the metric",
                 run.id
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));

@@ -111,7 +111,7 @@ fn metric_column(table: &Table, rest: &[usize], asked: Option<&str>) -> Result<u
     match (best.or_else(value), rest) {
         (Some(best), _) => Ok(best),
         (None, &[only]) => Ok(only),
-        (None, _) => Err(fail("no column has the name of a known metric".to_owned())),
+        (None, _) => Err(fail("no column name is that of a known metric".to_owned())),
     }
 }
 

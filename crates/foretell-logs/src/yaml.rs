@@ -166,7 +166,7 @@ impl YamlNode {
         match &self.resolved().content {
             YamlContent::List(items) => &items[step],
             YamlContent::Map(fields) => &fields[step].1,
-            _ => panic!("a scalar has no part {step}"),
+            _ => panic!("a scalar contains no part {step}"),
         }
     }
 
@@ -176,7 +176,7 @@ impl YamlNode {
             YamlContent::List(items) => &mut items[step],
             YamlContent::Map(fields) => &mut fields[step].1,
             YamlContent::Alias(node) => node.child_mut(step),
-            YamlContent::Scalar { .. } => panic!("a scalar has no part {step}"),
+            YamlContent::Scalar { .. } => panic!("a scalar contains no part {step}"),
         }
     }
 

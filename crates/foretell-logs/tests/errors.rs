@@ -50,7 +50,7 @@ fn a_broken_table_is_told_by_line_and_column() {
         (b"id,epoch,loss\na,1\n", "f:2: the number of fields is 2 here, but 3 in the header"),
         (
             b"id,epoch,foo,bar\na,1,2,3\n",
-            "f: no column has the name of a known metric. Choose one of `foo`, `bar` as the metric",
+            "f: no column name is that of a known metric. Choose one of `foo`, `bar` as the metric",
         ),
     ];
     for (bytes, expected) in cases {

@@ -519,7 +519,7 @@ fn a_table_without_a_heading_is_refused_with_its_first_row() {
     ] {
         let folder = folder(&[("r.csv", text)]);
         let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
-        assert!(error.contains("the table has no header"), "{error}");
+        assert!(error.contains("the header of the table is missing"), "{error}");
     }
 }
 

@@ -181,7 +181,7 @@ fn blocks(bytes: &[u8]) -> Result<[&[u8]; 3], String> {
     }
     let mut blocks = [&rest[..0]; 3];
     for block in &mut blocks {
-        let (length, after) = rest.split_first_chunk::<8>().ok_or("a block has no length")?;
+        let (length, after) = rest.split_first_chunk::<8>().ok_or("the length of a block is missing")?;
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|e| e.to_string())?;
         (*block, rest) = after.split_at_checked(length).ok_or("a block ends early")?;
     }
@@ -210,7 +210,8 @@ fn learner<N: Module>(
         Err(error) => result = Err(error),
     });
     result?;
-    let (steps, mut state) = state.split_first_chunk::<8>().ok_or("the optimizer has no number of steps")?;
+    let (steps, mut state) =
+        state.split_first_chunk::<8>().ok_or("the number of steps of the optimizer is missing")?;
     let steps = u64::from_le_bytes(*steps);
     let optimizer = optimizer.at(steps, &network, |count| next(&mut state, count))?;
     if weights.is_empty() && state.is_empty() {

@@ -30,7 +30,7 @@ pub(crate) fn read(path: &Path) -> Result<Picture, Error> {
     let picture = if bytes.starts_with(PNG) { read_png(&bytes) } else { read_jpeg(bytes) };
     let picture = picture.map_err(|reason| Error::Picture { path: path.to_owned(), reason })?;
     match picture.width.min(picture.height) {
-        0 => Err(Error::Picture { path: path.to_owned(), reason: "it has no pixels".to_owned() }),
+        0 => Err(Error::Picture { path: path.to_owned(), reason: "it contains no pixels".to_owned() }),
         _ => Ok(picture),
     }
 }
@@ -39,7 +39,7 @@ fn read_jpeg(bytes: Vec<u8>) -> Result<Picture, String> {
     let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     let pixels = decoder.decode().map_err(|error| error.to_string())?;
-    let (width, height) = decoder.dimensions().ok_or("it has no size")?;
+    let (width, height) = decoder.dimensions().ok_or("its size is missing")?;
     Ok(Picture { width, height, pixels })
 }
 

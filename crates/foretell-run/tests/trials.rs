@@ -216,7 +216,7 @@ fn a_command_that_does_not_start_says_which_and_why() {
     let cases = [
         (spec(&["no-such-program", "--lr"]), "`no-such-program`"),
         (spec(&[&not_executable]), "data.txt"),
-        (spec(&[]), "no command"),
+        (spec(&[]), "is missing"),
         (spec(&["sh", "{rate}"]), "unknown placeholder {rate}"),
         (TrialSpec { working_dir: Some(folder.path().join("nowhere")), ..spec(&["sh"]) }, "nowhere"),
         (TrialSpec { directory: data.clone(), ..spec(&["sh"]) }, "make the folder"),

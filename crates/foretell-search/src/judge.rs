@@ -157,19 +157,19 @@ impl Judge {
                 "this policy needs the length of a complete training in advance. Choose `srm`, the default here"
             }
             "patience" if policy == "patience" && stops => return None,
-            "patience" => "it has an effect only with the policy `patience`",
+            "patience" => "this setting works only with the policy `patience`",
             "eta" if policy == "asha" && stops => return None,
-            "eta" => "it has an effect only with the policy `asha`",
+            "eta" => "this setting works only with the policy `asha`",
             "burn_in" | "exempt" if stops && policy != "none" => return None,
             "objective" | "limit" => {
                 "trials are judged by one metric, and no other metrics are reported here"
             }
             "shadow" | "stopping" => return None,
             _ if !Self::SETTINGS.contains(&field) => {
-                "it has no effect here, because another program chooses the configurations and runs the trials"
+                "it is not used here, because another program chooses the configurations and runs the trials"
             }
             _ if is_by_forecasts => return None,
-            _ => "it has no effect, because no trial is stopped by a forecast with this policy",
+            _ => "it is not used, because no trial is stopped by a forecast with this policy",
         };
         Some(needs.to_owned())
     }

@@ -132,7 +132,7 @@ pub(crate) async fn surface(
                     Problem::field(
                         field,
                         format!(
-                            "the study has no parameter {name:?}. Its parameters are {}",
+                            "the study contains no parameter {name:?}. Its parameters are {}",
                             names.join(", ")
                         ),
                     )

@@ -232,7 +232,7 @@ fn with_setting(
     }
     let known: BTreeSet<String> = found.iter().flatten().map(ToString::to_string).collect();
     let known = match known.is_empty() {
-        true => format!("No run has a setting {name}"),
+        true => format!("No run contains a setting {name}"),
         false => format!("Known values are {}", Vec::from_iter(known).join(", ")),
     };
     Err(Failure::input(format!("{flag} {name}={value}: no such run in {}. {known}", recorded.name)))

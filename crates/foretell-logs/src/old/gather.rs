@@ -185,7 +185,7 @@ fn metric(survey: &Survey, options: &ReadOptions, file: &Path) -> Result<String,
         Some(asked) => Err(fail(format!("there is no metric `{asked}`"))),
         None => match survey.preferred() {
             Some(metric) => Ok(metric.name.clone()),
-            None => Err(fail("no logged value has the name of a known metric".to_owned())),
+            None => Err(fail("no logged name is that of a known metric".to_owned())),
         },
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 
 /// a + b.
 pub(crate) fn sum_of<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
-    assert_eq!(a.dims(), b.dims(), "what is added has one shape");
+    assert_eq!(a.dims(), b.dims(), "the shapes of the addends are equal");
     let (shape, sources) = (a.dims(), [a.source(), b.source()]);
     let mut values = a.into_values();
     values.iter_mut().zip(b.values()).for_each(|(sum, value)| *sum += value);

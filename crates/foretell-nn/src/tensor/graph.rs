@@ -38,11 +38,7 @@ impl<const D: usize> Tensor<D> {
     /// A constant.
     pub(crate) fn constant(values: impl Into<Rc<Vec<f32>>>, shape: [usize; D]) -> Self {
         let values = values.into();
-        assert_eq!(
-            values.len(),
-            shape.iter().product::<usize>(),
-            "a tensor has as many values as its shape says"
-        );
+        assert_eq!(values.len(), shape.iter().product::<usize>(), "the shape matches the number of values");
         Self { values, shape, source: None }
     }
 

@@ -34,8 +34,8 @@ pub(crate) fn product(a: Matrix<'_>, b: Matrix<'_>) -> Vec<f32> {
 /// Puts a · b + `kept` · `to` into `to`, row after row. With `kept` 0 it does not matter what was in `to`.
 #[allow(unsafe_code, reason = "the crate takes pointers; the sizes are checked here")]
 pub(crate) fn multiply(a: Matrix<'_>, b: Matrix<'_>, kept: f32, to: &mut [f32]) {
-    assert_eq!(a.columns, b.rows, "a has a column for each row of b");
-    assert_eq!(to.len(), a.rows * b.columns, "a product has the rows of a and the columns of b");
+    assert_eq!(a.columns, b.rows, "the columns of a match the rows of b");
+    assert_eq!(to.len(), a.rows * b.columns, "the shape of the product is the rows of a by the columns of b");
     let [[a_row, a_column], [b_row, b_column]] = [a.strides, b.strides].map(|s| s.map(|s| s as isize));
     // SAFETY: a matrix has rows · columns values, and its strides are (columns, 1) or, exchanged with them, (1, rows): the last value
     // that is read is its last one. `to` has rows · columns values, is written row after row, and is borrowed by nobody else.

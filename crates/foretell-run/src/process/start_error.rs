@@ -12,7 +12,7 @@ use crate::placeholder::PlaceholderError;
 #[non_exhaustive]
 pub enum StartError {
     /// The command is empty.
-    #[error("trial {trial} has no command. Write one after `--`")]
+    #[error("the command of trial {trial} is missing. Write one after `--`")]
     NoCommand {
         /// The trial's number.
         trial: u64,

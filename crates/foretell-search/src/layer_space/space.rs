@@ -111,7 +111,7 @@ impl LayerSpace {
     /// [`LayerSpaceError::Field`] if `factor` is not finite or not above 0, or makes a size above 1 000 000.
     pub fn scaled(&self, factor: f64) -> Result<Self, LayerSpaceError> {
         if !(factor.is_finite() && factor > 0.0) {
-            let reason = "must be a finite number above 0; 1 leaves the space as it is";
+            let reason = "must be a finite number above 0; 1 keeps the space unchanged";
             return Err(LayerSpaceError::Field { field: "factor", value: factor.to_string(), reason });
         }
         let scale = |sizes: &[usize]| {

@@ -23,7 +23,7 @@ pub enum ReplayError {
         unfinished: usize,
     },
     /// A run of one point cannot be stopped early.
-    #[error("the runs have a single point, so there is nothing to stop early")]
+    #[error("each run contains a single point, so there is nothing to stop early")]
     OnePoint,
     /// More burn-in than runs.
     #[error(

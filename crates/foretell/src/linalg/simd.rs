@@ -31,7 +31,7 @@ macro_rules! dispatched {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         #[allow(unsafe_code, reason = "the call into the version for an instruction set that was found to be there")]
-        #[allow(clippy::too_many_arguments, reason = "plain slices are what vectorises")]
+        #[allow(clippy::too_many_arguments, reason = "the compiler vectorizes plain slices")]
         $vis fn $name($($argument: $type),*) $(-> $result)? {
             #[inline(always)]
             fn body($($argument: $type),*) $(-> $result)? $body

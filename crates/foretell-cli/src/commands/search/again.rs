@@ -135,7 +135,7 @@ fn only(configuration: &Configuration) -> Result<Space, Failure> {
 /// There is no trial `number`.
 pub(crate) fn no_trial(stored: &Stored, number: u64) -> Failure {
     Failure::input(format!(
-        "{} has no trial {number}; its {} trials are numbered from 0",
+        "{} contains no trial {number}. Its {} trials are numbered from 0",
         stored.directory.display(),
         stored.study.trials().len()
     ))

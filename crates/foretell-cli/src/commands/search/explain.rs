@@ -160,7 +160,7 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
     let rungs = format!("rungs at {} epochs", join(&plan.levels));
     match (&spec.schedule, &plan.brackets) {
         (Schedule::Asha { eta, .. }, _) => format!(
-            "{}, {rungs}; a trial continues as soon as it is among the best 1/{eta} of its rung{}",
+            "{}, {rungs}; a trial continues once it is among the best 1/{eta} of its rung{}",
             how_many(spec),
             if ends_otherwise {
                 String::new()

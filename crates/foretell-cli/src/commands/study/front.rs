@@ -39,7 +39,7 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
     }
     let front = Front::of(&stored.study).ok_or_else(|| {
         Failure::input(format!(
-            "{}: a study with one objective has a best trial (`foretell study best`) but no front. Add objectives with `foretell search --objective`",
+            "{}: there is no front with one objective. Show the best trial with `foretell study best`, or add objectives with `foretell search --objective`",
             stored.directory.display()
         ))
     })?;
