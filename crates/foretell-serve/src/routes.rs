@@ -114,7 +114,7 @@ fn results() -> [Route; 8] {
         get("/api/studies/{study}/note", "note", answers::note, "The notes about a study")
             .answers::<Noted>(200, "The notes"),
         Route::new("put", "/api/studies/{study}/note", "write_note", verbs::note, "Write the notes about a study")
-            .about(&["They replace what is there. An empty text removes them."])
+            .about(&["They replace the existing notes. An empty text removes them."])
             .takes::<wire::Note>(json!({"text": "first try #baseline"}))
             .answers::<Noted>(200, "The notes are written"),
         get("/api/studies/{study}/progress", "progress", answers::progress, "Totals, and the best score so far against the epochs spent")

@@ -197,7 +197,7 @@ fn read(folder: &Path) -> Result<(Vec<Prepared>, Vec<String>), Failure> {
         return Ok((sets, unreadable));
     }
     let reason = match unreadable.as_slice() {
-        [] => format!("none of the paper's released files is there; expected {}", missing(folder).join(", ")),
+        [] => format!("none of the paper's released files was found; expected {}", missing(folder).join(", ")),
         reasons => format!("none of the paper's released files can be read: {}", reasons.join("; ")),
     };
     Err(Failure::input(format!("{}: {reason}", folder.display())))
