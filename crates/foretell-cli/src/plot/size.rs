@@ -75,7 +75,7 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("`{text}` is no size; write for example 3.3x2.5in, 8x6cm, 84x64mm or 800x600px");
+            || format!("`{text}` is not a size. Write for example 3.3x2.5in, 8x6cm, 84x64mm or 800x600px");
         let found =
             UNITS.iter().enumerate().find_map(|(unit, (name, _))| Some((unit, text.strip_suffix(name)?)));
         let (unit, numbers) = found.ok_or_else(wrong)?;
@@ -86,7 +86,7 @@ impl FromStr for Size {
         if !(LEAST.0..=MOST).contains(&wide) || !(LEAST.1..=MOST).contains(&high) {
             let (least_wide, least_high) = LEAST;
             return Err(format!(
-                "a picture of {size} cannot be drawn; give at least {least_wide}x{least_high}in, and at most {MOST}x{MOST}in"
+                "{size} is not a possible size of a picture. Give at least {least_wide}x{least_high}in, and at most {MOST}x{MOST}in"
             ));
         }
         Ok(size)

@@ -28,7 +28,7 @@ pub fn replace_notes(directory: &Path, text: &str) -> io::Result<()> {
         return refused("notes are at most 64 KiB long");
     }
     if path.is_symlink() {
-        return refused("notes.txt is a symbolic link, through which nothing is written");
+        return refused("notes.txt is a symbolic link, and Foretell does not write through links");
     }
     let text = text.trim();
     if text.is_empty() {

@@ -208,7 +208,7 @@ pub enum StudyError {
     },
     /// Repeats where trials are compared otherwise.
     #[error(
-        "repeats compare configurations by the mean of one metric, trained to the end: they need the scheduler full, one objective and another sampler than q-learning"
+        "repeats need the scheduler full, one objective, and a sampler other than q-learning. Change these settings, or leave the repeats out"
     )]
     Repeats,
     /// A part that no catalogue has.

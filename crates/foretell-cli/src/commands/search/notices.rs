@@ -82,7 +82,7 @@ impl<'a> Notices<'a> {
                 "{why}. From now on, {workers} trials run in parallel. To run more, raise the limit, for example with `ulimit -n 4096`"
             )),
             Event::BestCounts => note(
-                "each trial prints the best of its reports last, so the best counts. To count the last report, give --score last",
+                "each trial prints the best of its reports last, so the best counts. To count the last report, add --score last",
             ),
             Event::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
             Event::Overran { trial } => self.say_overrun(study, trial),
