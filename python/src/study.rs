@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long a training takes nobody else can know.
-const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a complete training, for example epochs=20. \
+const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a complete trial, for example epochs=20. \
      Use epochs=1 if the objective only returns a value";
 
 type AnyHost = Hosted<AnyStore>;
@@ -250,7 +250,7 @@ fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
             "a new study needs a space, for example Study({'lr': foretell.log(1e-4, 1)}, metric='val_acc', epochs=20)",
         ),
         _ if refusal.field == "direction" => invalid(
-            refusal.reason.replace("Set maximize or minimize", "Give direction='maximize' or 'minimize'"),
+            refusal.reason.replace("Set maximize or minimize", "Set direction='maximize' or 'minimize'"),
         ),
         _ => invalid(refusal),
     }

@@ -220,12 +220,12 @@ def test_a_hundred_thousand_forecasts_leak_nothing(forecaster):
 
 
 BAD_RUNS = [
-    (dict(runs=[["a", "b"]]), TypeError, "run 0: give a list or array of numbers, instead of text"),
+    (dict(runs=[["a", "b"]]), TypeError, "run 0 must be a list or array of numbers, not of text"),
     (dict(runs=[[1, 2], [3, [4]]]), ValueError, "run 1: "),
     (dict(runs=np.zeros((2, 3, 4))), ValueError, "shape (2, 3, 4)"),
     (dict(runs=np.zeros(3)), ValueError, "shape (3,)"),
     (dict(runs=7), TypeError, "not int"),
-    (dict(runs=[{"x": 1}]), ValueError, "needs `values`"),
+    (dict(runs=[{"x": 1}]), ValueError, "a dict without `values`"),
     (dict(runs=[]), ValueError, "nothing to learn from"),
     (dict(runs=[[float("nan")] * 3]), ValueError, "no run contains a finite value"),
     (dict(runs=np.array([[object()]], dtype=object)), TypeError, "object objects"),
@@ -236,7 +236,7 @@ BAD_RUNS = [
     (dict(runs=[[0.1, 0.2]], steps=[2, 1]), ValueError, "must be finite and increase"),
     (dict(runs=[[0.1, 0.2]], steps=[1]), ValueError, "steps (1) and values (2) differ"),
     (dict(runs=[[0.1, 0.2]], direction="up"), ValueError, "Give 'maximize' or 'minimize'"),
-    (dict(runs=[[0.1, 0.2]], direction=None), ValueError, "Give direction="),
+    (dict(runs=[[0.1, 0.2]], direction=None), ValueError, "Set direction="),
     (dict(runs=[[0.1, 0.2]], predictor="magic"), ValueError, "unknown predictor `magic`"),
     (dict(runs=[[0.1, 0.2]], target=9), ValueError, "no run reaches step 9"),
     (dict(runs=[[0.1, 0.2]], scale="cubic"), ValueError, "Give 'linear' or 'log'"),
@@ -255,14 +255,14 @@ def test_runs_that_cannot_be_learnt_from(given, kind, words):
 
 
 BAD_CURVES = [
-    (["a"], {}, TypeError, "curve: give a list or array of numbers"),
+    (["a"], {}, TypeError, "curve must be a list or array of numbers"),
     ([[0.1]], {}, ValueError, "shape (1, 1)"),
     ([object()], {}, TypeError, "object objects"),
     ([], {}, ValueError, "nothing is observed yet"),
     ([float("nan")], {}, ValueError, "diverged at step 1"),
     ([0.1, float("inf")], {}, ValueError, "diverged at step 2"),
     ([0.1], {"steps": [-1]}, ValueError, "negative"),
-    ([0.1], {"steps": ["x"]}, TypeError, "steps: give"),
+    ([0.1], {"steps": ["x"]}, TypeError, "steps must be"),
     ([0.1, 0.2], {"steps": [1]}, ValueError, "steps (1) and values (2) differ"),
     ([0.1], {"config": {"lr": {}}}, TypeError, "`lr` is of type dict"),
     ([0.1], {"config": 3}, TypeError, ""),

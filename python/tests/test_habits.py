@@ -37,13 +37,13 @@ def test_a_step_that_goes_back_is_refused_and_one_that_is_repeated_is_said(caplo
     study = Study(RATES, **HOW)
     trial = study.ask()
     trial.report(0.5, 5)
-    with pytest.raises(ValueError, match="step 3 after step 5: steps must increase"):
+    with pytest.raises(ValueError, match="step 3 was reported after step 5. Steps must increase"):
         trial.report(0.6, 3)
     trial.report(0.7, 5)
-    assert "step 5 of trial 0 is reported more than once; its first value counts" in caplog.text
+    assert "step 5 of trial 0 was reported more than once. Only its first value is used" in caplog.text
     assert study.trials[0]["values"] == [0.5]
     for step in (-1, 1.5, True, float("nan")):
-        with pytest.raises(ValueError, match="steps must be whole numbers from 0 or 1"):
+        with pytest.raises(ValueError, match="Steps must be whole numbers that start from 0 or 1"):
             trial.report(0.5, step)
     # by number, too
     other = study.ask()
@@ -185,7 +185,7 @@ def test_a_parameter_that_appears_later_joins_the_space_and_it_is_said(caplog):
 
 def test_a_given_space_does_not_grow_and_its_values_count(caplog):
     study = Study(RATES, **{**HOW, "epochs": 1})
-    with pytest.raises(KeyError, match="no parameter 'momentum'. Its parameters are lr"):
+    with pytest.raises(KeyError, match="no parameter 'momentum'. Its parameters: lr"):
         study.optimize(lambda trial: trial.suggest_float("momentum", 0, 1))
     study.optimize(lambda trial: trial.suggest_float("lr", 1e-4, 1, log=True), 2)
     assert study.trials[1]["score"] == study.trials[1]["config"]["lr"]
@@ -195,7 +195,7 @@ def test_a_given_space_does_not_grow_and_its_values_count(caplog):
 
 def test_an_objective_that_asks_for_nothing_is_refused():
     study = Study(metric="val_acc", epochs=3, trials=3)
-    with pytest.raises(RuntimeError, match="Give the study a space"):
+    with pytest.raises(RuntimeError, match="Pass a space to the study"):
         study.optimize(lambda trial: 0.5)
     assert study.trials == [] and study.done
     with pytest.raises(ValueError, match="epochs=None: a new study needs"):
@@ -214,7 +214,7 @@ def test_a_dict_has_a_value_for_each_objective():
         return {"val_acc": 0.5, "latency": 3.0}
 
     other = Study(RATES, metric="val_acc", objective=["val_acc", "latency:min"], epochs=2, trials=8)
-    with pytest.raises(TypeError, match="latency: these values were returned after the trial had reported. Report"):
+    with pytest.raises(TypeError, match="returned latency after the trial had reported values. Report"):
         other.optimize(both)
 
 

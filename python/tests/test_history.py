@@ -48,7 +48,7 @@ def test_a_study_of_optuna_and_its_trials():
         assert runs.state()["columns"]["log_columns"] == ["lr"]
     assert len(Judge("maximize", history=study)) == 12
     assert Forecaster.fit(study).best == pytest.approx(study.best_value)
-    with pytest.raises(ValueError, match="Give direction="):
+    with pytest.raises(ValueError, match="Set direction="):
         collect(study.trials)
     with pytest.raises(ValueError, match="is complete with reported values"):
         collect(study.trials[:3], direction="maximize")
@@ -76,7 +76,7 @@ def test_results_of_ray():
     runs = collect(results, metric="val_acc")
     assert len(runs) == 12 and runs.state()["records"][0][1] == {"lr": RATES[0], "net.layers": 2}
     assert collect(results, metric="loss").direction == "minimize"
-    with pytest.raises(ValueError, match="metric= is missing. Ray's results contain loss, training_iteration, val_acc"):
+    with pytest.raises(ValueError, match="Set metric= to one of: loss, training_iteration, val_acc"):
         collect(results)
     with pytest.raises(ValueError, match="none of Ray's 12 results reports 'f1'"):
         collect(results, metric="f1", direction="maximize")
@@ -130,7 +130,7 @@ def test_a_history_grows_with_each_run_from_nothing(tmp_path, caplog):
     caplog.set_level("INFO", "foretell")
     path = tmp_path / "new" / "runs.jsonl"
     watches = [trained(path, rate, seed) for seed, rate in enumerate([0.02, 0.01, 0.03, 0.9, 0.0002, 0.5])]
-    assert "contains 0 completed runs; the first 3 runs are not stopped" in caplog.text
+    assert "contains 0 completed runs. The first 3 runs are never stopped" in caplog.text
     written = [json.loads(line) for line in path.read_text().splitlines()]
     assert [one["ended"] == "pruned" for one in written] == [watch.stopped for watch in watches]
     assert [watch.stopped for watch in watches[:3]] == [False] * 3 and sum(watch.stopped for watch in watches) >= 2
@@ -201,7 +201,7 @@ def test_a_study_beside_one_of_the_same_parameters_is_told_of_it(tmp_path, caplo
     study("first").optimize(objective)
     assert not caplog.records
     study("second")
-    assert "history=" in caplog.text and "finished trials" in caplog.text
+    assert "history=" in caplog.text and "completed trials" in caplog.text
     caplog.clear()
     study("third", history=tmp_path / "first")
     study("second")

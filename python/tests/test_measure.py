@@ -47,7 +47,7 @@ def test_bad_input(recorded):
         (lambda: foretell.evaluate(curves, direction="maximize", train=600), ValueError, "there are 60"),
         (lambda: foretell.evaluate(curves, direction="maximize", colour=1), ValueError, "--colour"),
         (lambda: foretell.replay(curves, direction="maximize", format="json"), TypeError, "format="),
-        (lambda: foretell.replay(curves), ValueError, "Give direction="),
+        (lambda: foretell.replay(curves), ValueError, "Set direction="),
         (lambda: foretell.replay(curves, direction="maximize", policy="magic"), ValueError, "magic"),
     ]:
         with pytest.raises(kind) as error:

@@ -256,8 +256,8 @@ def test_a_max_resource_that_no_trial_comes_to_is_said_once_and_does_not_keep_it
     study = create(pruner=ForetellPruner(max_resource=100))
     study.optimize(steps_from(0), n_trials=40)
     said = [line for line in caplog.messages if "max_resource" in line]
-    assert len(said) == 1 and said[0].startswith("none of the 3 complete trials came to max_resource=100: the longest has 20 steps")
-    assert said[0].endswith("write ForetellPruner(max_resource=20)")
+    assert len(said) == 1 and said[0].startswith("none of the 3 complete trials reached max_resource=100. The longest one has 20 steps")
+    assert said[0].endswith("use ForetellPruner(max_resource=20)")
     assert len(pruned(study)) >= 10 and study.best_value > 0.8
 
 
@@ -299,14 +299,14 @@ def test_a_forecast_that_cannot_be_made_is_said_once(caplog):
         return value
 
     study.optimize(objective, n_trials=6)
-    assert len([line for line in caplog.messages if line.startswith("there is no forecast, so nothing is stopped")]) == 1
+    assert len([line for line in caplog.messages if line.startswith("cannot forecast, so no run is stopped")]) == 1
 
 
 def test_it_pickles_and_wrong_settings_are_refused_at_once():
     assert isinstance(pickle.loads(pickle.dumps(ForetellPruner(20, stop_probability=0.9))), ForetellPruner)
     with pytest.raises(ValueError, match="burn-in"):
         ForetellPruner(n_startup_trials=0)
-    with pytest.raises(ValueError, match="n_warmup_steps=-1"):
+    with pytest.raises(ValueError, match="n_warmup_steps must be at least 0, not -1"):
         ForetellPruner(n_warmup_steps=-1)
     with pytest.raises(TypeError, match="colour"):
         ForetellPruner(colour="red")

@@ -94,7 +94,7 @@ def test_a_token_is_needed_and_found_in_the_address(tmp_path, monkeypatch):
     server = Server(tmp_path / "runs", "--token", "secret-word")
     try:
         bare = server.address.split("?")[0]
-        with pytest.raises(PermissionError, match="Give token="):
+        with pytest.raises(PermissionError, match="Set token="):
             foretell.connect(bare, "rates", SPACE, **HOW)
         study = foretell.connect(bare, "rates", SPACE, token="secret-word", **HOW)
         assert study.ask().number == 0
@@ -160,8 +160,8 @@ def test_the_trial_of_a_silent_worker_goes_to_another(tmp_path):
 def test_what_is_wrong_is_said(server):
     foretell.connect(server.address, "rates", SPACE, **HOW)
     for call, kind, words in [
-        (lambda: foretell.connect(server.address, "other"), LookupError, "no study is called 'other'; there are rates"),
-        (lambda: foretell.connect(server.address, "new", SPACE, metric="acc"), ValueError, "epochs: a new study needs"),
+        (lambda: foretell.connect(server.address, "other"), LookupError, "Its studies: rates. To create it, pass a space"),
+        (lambda: foretell.connect(server.address, "new", SPACE, metric="acc"), ValueError, "epochs is missing. A new study requires"),
         (lambda: foretell.connect("127.0.0.1:1", "rates"), ConnectionError, "Check that `foretell serve` is running there"),
         (lambda: foretell.connect(server.address, "rates", {"x": "int:1:2"}), RuntimeError, "different study"),
         (lambda: foretell.connect(server.address, "rates").report(7, 1, 0.5), (LookupError, ValueError), "no ask has returned it"),

@@ -151,9 +151,9 @@ def test_a_setting_without_an_effect_is_refused_with_the_reason(name):
 
 
 def test_what_the_tool_knows_itself_is_refused_with_the_place():
-    with pytest.raises(TypeError, match="direction='minimize': the direction is that of the Optuna study"):
+    with pytest.raises(TypeError, match="direction='minimize' here. Set the direction of the Optuna study"):
         ForetellPruner(direction="minimize")
-    with pytest.raises(TypeError, match="burn_in=5: it is called n_startup_trials here"):
+    with pytest.raises(TypeError, match="burn_in=5 here. Use n_startup_trials instead"):
         ForetellPruner(burn_in=5)
     with pytest.raises(TypeError, match="unknown setting \"foo\". Choose one of .*score"):
         ForetellPruner(foo=1)
@@ -209,11 +209,11 @@ def test_a_configuration_that_cannot_be_tried_is_said(queued, message):
 def test_what_a_trial_cannot_report_is_said():
     study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=3)
     trial = study.ask()
-    with pytest.raises(TypeError, match="value=None: report a number"):
+    with pytest.raises(TypeError, match="value must be a number, not None"):
         trial.report(None, 1)
-    with pytest.raises(TypeError, match="loss='low': report a number"):
+    with pytest.raises(TypeError, match="loss must be a number, not 'low'"):
         trial.report(0.5, 1, loss="low")
-    with pytest.raises(ValueError, match="timeout=nan: give a number of seconds"):
+    with pytest.raises(ValueError, match="timeout must be a number of seconds"):
         study.optimize(lambda trial: None, timeout=float("nan"))
 
 

@@ -44,7 +44,7 @@ def test_deviations_clones_and_pickles(recorded):
 
 def test_bad_input(recorded):
     x, y = table(recorded)
-    with pytest.raises(ValueError, match="points=9"):
+    with pytest.raises(ValueError, match="points must be from 1 to .*, not 9"):
         CurveRegressor(points=9).fit(x, y)
     with pytest.raises(ValueError, match="unknown predictor `magic`"):
         CurveRegressor("magic").fit(x, y)

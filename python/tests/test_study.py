@@ -102,7 +102,7 @@ def test_bad_input(tmp_path):
     for call, kind, words in [
         (lambda: Study(), ValueError, "a new study needs the number of epochs"),
         (lambda: Study({"lr": "cubic:1:2"}, metric="acc", epochs=2), ValueError, "unknown kind `cubic:1:2`"),
-        (lambda: Study({"lr": "float:1:2"}, metric="thing", epochs=2), ValueError, "Give direction="),
+        (lambda: Study({"lr": "float:1:2"}, metric="thing", epochs=2), ValueError, "Set direction="),
         (lambda: Study(SPACE, metric="acc", epochs=2, trials=-1), ValueError, "trials: "),
         (lambda: Study(SPACE, metric="acc", epochs=2, burn_in=99), ValueError, "burn-in of 99"),
         (lambda: Study(SPACE, metric="acc", epochs=2, colour=1), TypeError, 'unknown setting "colour"'),

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use crate::served::Served;
 
-const ABOUT: &str = "Shows studies while they run, and lets any program drive one with four verbs: ask, report, tell, best. Every refusal is a JSON `foretell.error/1`. In addition to the answers below, the server can return 408 and 413 (the body is too late or too long), 410 (the study's log or folder no longer exists) and 503 (too many connections). Requests of other pages (a foreign `Origin`) and under another `Host` are refused. If the server requires a token, every request needs it, in the header `Authorization: Bearer TOKEN` or in the query as `token`.";
+const ABOUT: &str = "Shows running studies. Any program can drive a study with four requests: ask, report, tell and best. Every error is a JSON `foretell.error/1`. In addition to the listed ones, any request can return 408 (the body was late), 413 (the body is too long), 410 (the study's log or the served folder is missing) and 503 (too many connections). Requests from other pages (a foreign `Origin`) or with another `Host` are refused. If the server uses a token, every request must contain it, in the header `Authorization: Bearer TOKEN` or as `token` in the query.";
 /// The parts of an address, and the schema of each.
 const PLACES: [(&str, &str, &str); 3] = [
-    ("study", "The study's name, which is that of its folder", "string"),
+    ("study", "The name of the study and of its folder", "string"),
     ("trial", "The trial's number, from 0", "integer"),
     ("metric", "The metric's name", "string"),
 ];
@@ -140,8 +140,8 @@ impl Route {
         }
         let takes = self.body.is_some() || !self.parameters.is_empty() || self.path.contains("{trial}");
         let refusals = [
-            ("400", takes, "A field is wrong; `field` names it"),
-            ("404", is_of_study && self.id != "create", "No study, or no trial, of that name"),
+            ("400", takes, "A field is wrong; `field` contains its name"),
+            ("404", is_of_study && self.id != "create", "No study or trial has this name"),
             ("409", !self.conflict.is_empty(), self.conflict),
         ];
         for (status, _, about) in refusals.into_iter().filter(|(_, may_be, _)| *may_be) {

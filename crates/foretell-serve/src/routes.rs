@@ -25,12 +25,13 @@ static OPEN_API: LazyLock<String> = LazyLock::new(|| openapi::document(&routes()
 const DAMAGED: &str = "The log is damaged";
 const WRITTEN: &str = "Another process writes the study's log, or the log is damaged";
 const ELSEWHERE: &str =
-    "The trial has ended otherwise, or runs elsewhere; or another process writes the study's log";
-const FOLLOWED: &str = "`Last-Event-ID`, or `after` in the query, continues after that record.";
-const TROUBLE: &str = "The event `trouble` contains a refusal while the log cannot be read. `mended` follows once it can be read.";
+    "The trial has ended in another way or runs elsewhere, or another process writes the study's log";
+const FOLLOWED: &str =
+    "To continue after a record, send its number in `Last-Event-ID`, or as `after` in the query.";
+const TROUBLE: &str = "If the log cannot be read, the event `trouble` contains the error. `mended` follows once the log can be read.";
 const NEXT: &str = "The next action";
-const RECORDED: &str = "It is recorded";
-const HANDED_ON: &str = "The process that runs the study records it within a second";
+const RECORDED: &str = "The request is recorded";
+const HANDED_ON: &str = "The process that runs the study records the request within a second";
 
 fn get<T: 'static>(
     path: &'static str,
@@ -75,18 +76,18 @@ fn records() -> [Route; 4] {
         json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 5, "trials": 4, "burn_in": 3});
     [
         Route::new("put", "/api/studies/{study}", "create", verbs::create, "Create a study, or continue it")
-            .about(&["The same request again changes nothing; more `trials` extend the study. Settings that are given with a `space` must be those of the study."])
+            .about(&["Repeating the request does not change the study. More `trials` extend it. Settings that are sent with a `space` must match those of the study."])
             .takes_such(request, example)
-            .answers::<Made>(200, "The study existed")
+            .answers::<Made>(200, "The study already existed")
             .answers::<Made>(201, "The study is new")
-            .conflicts("Another study of that name exists, or another process writes its log"),
+            .conflicts("A different study with this name exists, or another process writes its log"),
         get("/api/studies/{study}/records", "records", answers::records, "All records of a study, as in its log")
             .answers::<Records>(200, "The records")
             .conflicts(DAMAGED),
-        followed("/api/studies/{study}/events", "events", answers::follow, "The same records as server-sent events, and those that follow")
-            .about(&["Each event is a list of records; its id is the number of the last of them, from 1.", FOLLOWED, "The event `anew` follows when the study was started again from scratch.", TROUBLE]),
-        followed("/api/studies/{study}/state", "state", answers::state, "The state of the study as server-sent events: totals, and the news of each trial")
-            .about(&["Each event is a `foretell.state/1` with `study`, `totals`, and each trial that changed: its state, its points from number `from`, and its decisions from number `decided`. If several events come at once, the first contains `settings`. The id is the number of the last record.", FOLLOWED, "`anew` in it tells the reader to discard the events before.", TROUBLE])
+        followed("/api/studies/{study}/events", "events", answers::follow, "Existing and new records as server-sent events")
+            .about(&["Each event is a list of records. Its id is the number of the last record, starting from 1.", FOLLOWED, "The event `anew` means that the study was started again from scratch.", TROUBLE]),
+        followed("/api/studies/{study}/state", "state", answers::state, "The state of the study as server-sent events: totals, and the changes of each trial")
+            .about(&["Each event is a `foretell.state/1` with `study` and `totals`. For each trial that changed, it contains the state, the points from number `from`, and the decisions from number `decided`. If several events are sent at a time, the first one contains `settings`. The id of an event is the number of the last record.", FOLLOWED, "If an event contains `anew`, discard all earlier events.", TROUBLE])
             .with("query", "decisions", "`none` leaves out the decisions, which are most of the data; `trials/{trial}` contains them", json!({"enum": ["all", "none"]})),
     ]
 }
@@ -108,7 +109,7 @@ fn followed<T: 'static>(
 /// The results of a study.
 fn results() -> [Route; 8] {
     [
-        get("/api/studies/{study}/view", "view", answers::view, "The whole study as Python and tables show it: settings, trials, a row per trial, the front, and all reports")
+        get("/api/studies/{study}/view", "view", answers::view, "The whole study, as used by Python and tables: settings, trials, one row per trial, the front, and all reports")
             .answers::<Viewed>(200, "The view")
             .conflicts(DAMAGED),
         get("/api/studies/{study}/note", "note", answers::note, "The notes about a study")
@@ -121,18 +122,18 @@ fn results() -> [Route; 8] {
             .answers::<Progressed>(200, "The progress")
             .conflicts(DAMAGED),
         get("/api/studies/{study}/importance", "importance", answers::importance, "Importance of each parameter for the score")
-            .about(&["From a Gaussian process over configurations. Empty below `needed` trials."])
+            .about(&["Estimated by a Gaussian process over configurations. Empty if there are fewer than `needed` trials."])
             .answers::<Importance>(200, "The parameters, the most important first")
             .conflicts(DAMAGED),
         get("/api/studies/{study}/surface", "surface", answers::surface, "Expected scores: a slice along each parameter, and a contour of two")
-            .about(&["From the same process as the importance. The other parameters are those of the trial `through`. Empty with fewer than ten trials with a result."])
+            .about(&["Estimated by the same Gaussian process as the importance. The other parameters have the values of the trial `through`. Empty if fewer than ten trials have a result."])
             .with("query", "x", "A parameter of the contour", json!({"type": "string"}))
-            .with("query", "y", "The other one", json!({"type": "string"}))
+            .with("query", "y", "The other parameter of the contour", json!({"type": "string"}))
             .answers::<Surfaced>(200, "Means and standard deviations in the metric's unit")
             .conflicts(DAMAGED),
         get("/api/studies/{study}/metrics/{metric}", "metric", answers::metric, "The values of another metric that trials report")
             .about(&["The state of a study lists these metrics, and their last values in its trials."])
-            .answers::<Measured>(200, "The values, of each trial that reported any"),
+            .answers::<Measured>(200, "The values of each trial that reported the metric"),
         get("/api/studies/{study}/best", "best", verbs::best, "The best trial so far")
             .answers::<Found>(200, "The best")
             .conflicts(DAMAGED),
@@ -143,45 +144,45 @@ fn results() -> [Route; 8] {
 fn work() -> [Route; 4] {
     [
         post("/api/studies/{study}/ask", "ask", verbs::ask, "Get the next trial to run")
-            .about(&["A trial whose worker was silent for longer than `--lease` is handed out again. A `worker` that asks again gets the same trial."])
+            .about(&["If a worker is silent for longer than `--lease`, another worker gets its trial. A `worker` that asks again gets the same trial."])
             .takes::<wire::Ask>(json!({"worker": "gpu-0"}))
-            .answers::<wire::Asked>(200, "`start` is null while there is nothing to do: until a trial ends, or for good if `done`")
+            .answers::<wire::Asked>(200, "`start` is null if no trial can start now. Ask again after a trial ends, unless `done` is true")
             .conflicts(WRITTEN),
         post("/api/studies/{study}/enqueue", "enqueue", verbs::enqueue, "Queue a configuration to try next")
-            .about(&["The next new trial uses it, and the sampler chooses the missing values. If all trials are started, the study gets one more."])
+            .about(&["The next new trial uses the configuration. The sampler chooses the missing values. If all trials have started, one more is added."])
             .takes::<wire::Enqueue>(json!({"configuration": {"lr": 0.1}}))
             .answers::<wire::Enqueued>(200, RECORDED)
             .answers::<wire::Enqueued>(202, HANDED_ON)
             .conflicts("The study's log cannot be written"),
-        get("/api/studies/{study}/work", "work", verbs::work, "How the study's trials are run, for `foretell worker`")
-            .about(&["Only for studies of `foretell search`. With `?version=0.1.0`, a worker of another version is refused."])
+        get("/api/studies/{study}/work", "work", verbs::work, "How to run the study's trials, for `foretell worker`")
+            .about(&["Only for studies of `foretell search`. With `?version=0.1.0`, a worker with another version is refused."])
             .answers::<wire::StudyWork>(200, "Command, metric, folders and limits")
-            .conflicts("The study has no command, or the worker is of another version"),
-        get("/api/studies/{study}/workers", "workers", verbs::workers, "The workers that ask in turns and were heard in the last ten minutes")
-            .answers::<wire::Workers>(200, "Each with its trial and the time since its last request"),
+            .conflicts("The study does not contain a command, or the worker has another version"),
+        get("/api/studies/{study}/workers", "workers", verbs::workers, "The workers that number their requests (`turn`) and sent one in the last ten minutes")
+            .answers::<wire::Workers>(200, "Each worker with its trial and the time since its last request"),
     ]
 }
 
 /// The verbs by which a worker runs a trial.
 fn verbs_of_trials() -> [Route; 4] {
     [
-        post("/api/studies/{study}/trials/{trial}/report", "report", verbs::report, "Report the metric of a trial; the answer tells whether to stop")
-            .about(&["Steps increase. The same report again changes nothing, and answers 200 with `recorded` false; another value at the same step is refused."])
+        post("/api/studies/{study}/trials/{trial}/report", "report", verbs::report, "Report the metric of a trial, and return whether to stop")
+            .about(&["Steps must increase. Repeating a report does not change the study, and returns 200 with `recorded` false. Another value at the same step is refused."])
             .takes::<wire::Report>(json!({"step": 1, "value": 0.5, "metrics": {"loss": 0.9}}))
             .answers::<wire::Answer>(200, NEXT)
-            .conflicts("The step has another value, or is earlier than the last; the trial has ended, or runs elsewhere; or another process writes the log"),
-        post("/api/studies/{study}/trials/{trial}/begin", "begin", verbs::begin, "Continue a trial after fewer epochs than it has reported, or start it again")
-            .about(&["Send it before the first report of a training whose checkpoint is older than `from`, or that has none. The epochs that it repeats count as trained; their first values are kept."])
+            .conflicts("The step has another value or is earlier than the last one, the trial has ended or runs elsewhere, or another process writes the log"),
+        post("/api/studies/{study}/trials/{trial}/begin", "begin", verbs::begin, "Resume a trial after fewer epochs than it has reported, or start it again")
+            .about(&["Send this request before the first report if the trial's checkpoint is older than `from` or missing. Repeated epochs are added to the trained ones, and their first values are kept."])
             .takes::<wire::Begin>(json!({"after": 0}))
             .answers::<wire::Answer>(200, NEXT)
             .conflicts(ELSEWHERE),
-        post("/api/studies/{study}/trials/{trial}/tell", "tell", verbs::tell, "End a trial, after it ended by itself or was stopped")
-            .about(&["The same request again changes nothing."])
+        post("/api/studies/{study}/trials/{trial}/tell", "tell", verbs::tell, "End a trial that ended by itself or was stopped")
+            .about(&["Repeating the request does not change the study."])
             .takes::<wire::Tell>(json!({}))
-            .answers::<wire::Told>(200, "Where the trial stands")
+            .answers::<wire::Told>(200, "The state of the trial")
             .conflicts(ELSEWHERE),
-        post("/api/studies/{study}/trials/{trial}/renew", "renew", verbs::renew, "Renew the lease of a trial; the answer tells whether to stop")
-            .about(&["Renew every third of `lease_seconds`, which is the lease from the first renewal on."])
+        post("/api/studies/{study}/trials/{trial}/renew", "renew", verbs::renew, "Renew the lease of a trial, and return whether to stop")
+            .about(&["Renew the lease after each third of `lease_seconds`. This is its length from the first renewal on."])
             .takes::<wire::Renew>(json!({}))
             .answers::<wire::Answer>(200, NEXT)
             .conflicts(ELSEWHERE),
@@ -197,20 +198,20 @@ fn trials() -> [Route; 5] {
             answers::trial,
             "All metrics of a trial, its command and its worker",
         )
-        .about(&["Its state, curve and decisions are in the events of `state`."])
+        .about(&["The events of `state` contain its state, curve and decisions."])
         .answers::<Details>(200, "The trial")
         .conflicts(DAMAGED),
         get(
             "/api/studies/{study}/trials/{trial}/output",
             "output",
             answers::output,
-            "The output of a trial: the last 64 KiB, or from a byte on",
+            "The output of a trial: the last 64 KiB, or everything from a byte on",
         )
-        .about(&["Not available if a worker on another machine keeps it."])
+        .about(&["The output is not available if it is stored on another worker's machine."])
         .with(
             "query",
             "from",
-            "The byte to read from: `to` of the answer before",
+            "The first byte to read: `to` of the previous answer",
             json!({"type": "integer", "minimum": 0}),
         )
         .answers::<Output>(200, "The text")
@@ -219,19 +220,19 @@ fn trials() -> [Route; 5] {
             "/api/studies/{study}/trials/{trial}/should_stop",
             "should_stop",
             verbs::should_stop,
-            "Whether a trial must stop, and its last decision",
+            "Whether to stop a trial, and the last decision on it",
         )
-        .about(&["The answer comes from the study's log. The request neither takes over the study nor counts as activity."])
+        .about(&[
+            "Answered from the study's log. The request does not take over the study or renew the lease.",
+        ])
         .answers::<wire::Answer>(200, NEXT)
         .conflicts(DAMAGED),
         post("/api/studies/{study}/trials/{trial}/stop", "stop", verbs::stop, "Stop a trial manually")
-            .about(&[
-                "Recorded as a decision with the reason `by_hand`; nothing promotes the trial any more.",
-            ])
+            .about(&["Recorded as a decision with the reason `by_hand`. The trial is not promoted later."])
             .takes::<wire::Nothing>(json!({}))
             .answers::<wire::Answer>(200, RECORDED)
             .answers::<wire::Answer>(202, HANDED_ON)
-            .conflicts("The trial does not run"),
+            .conflicts("The trial is not running"),
         post(
             "/api/studies/{study}/trials/{trial}/keep",
             "keep",
@@ -242,7 +243,7 @@ fn trials() -> [Route; 5] {
         .takes::<wire::Nothing>(json!({}))
         .answers::<wire::Answer>(200, RECORDED)
         .answers::<wire::Answer>(202, HANDED_ON)
-        .conflicts("The trial does not run"),
+        .conflicts("The trial is not running"),
     ]
 }
 

@@ -1,4 +1,4 @@
-"""Forecasts the final values of neural-network trainings, and stops the ones that will not win.
+"""Forecasts the final values of neural-network training runs, and stops runs that will not win.
 
 >>> import foretell
 >>> finished = [[0.2 + 0.01 * i, 0.3 + 0.02 * i, 0.4 + 0.03 * i] for i in range(10)]
@@ -12,7 +12,7 @@ True
 - `Study` runs a search: `optimize`, or `ask`, `report` and `tell`. `connect` shares a study among processes.
 - `float`, `log`, `int`, `logint` and `choice` define the parameters of a search.
 - `watch` ends your own loop over epochs early. `Judge` decides for any tool.
-- `Forecaster` forecasts the final values of running trainings from finished ones.
+- `Forecaster` forecasts the final values of unfinished runs from completed ones.
 - `load` reads stored studies as frames.
 - `evaluate` and `replay` measure forecasts and early stopping on recorded runs.
 - `foretell.optuna`, `foretell.ray`, `foretell.lightning`, `foretell.transformers`, `foretell.keras`, `foretell.xgboost` and

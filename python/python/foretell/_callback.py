@@ -32,14 +32,14 @@ def judge_and_additions(
 ) -> tuple[Judge, Additions | None]:
     """A judge that has learned from `history`, and the file to add runs to if `history` names one. The file may not exist yet."""
     if "metric" in settings:
-        raise TypeError("metric= is not needed: the metric is the reported one, or the one that monitor= names")
+        raise TypeError("cannot set metric= here. The metric is the one that you report, or that monitor= sets")
     additions = Additions.of(history, metric or "score", direction) if append else None
     is_new = additions is not None and additions.is_empty()
     judge = Judge(direction, history=None if is_new else history, metric=metric, shadow=shadow, **settings)
     if additions is None:
         judge.check_history()
     elif len(judge) < judge.burn_in:
-        _log.info("%s contains %d completed runs; the first %d runs are not stopped", additions.path, len(judge), judge.burn_in)
+        _log.info("%s contains %d completed runs. The first %d runs are never stopped", additions.path, len(judge), judge.burn_in)
     return judge, additions
 
 
@@ -59,9 +59,9 @@ class Monitor:
     ) -> None:
         direction = direction or direction_of(monitor)
         if direction is None:
-            raise ValueError(f"monitor {monitor!r}: its name does not show which way is better. Give direction=")
+            raise ValueError(f"cannot infer the direction from the metric's name ({monitor!r}). Set direction='maximize' or direction='minimize'")
         if history is None:
-            raise TypeError("history= is missing: give the completed runs to learn from")
+            raise TypeError("history= is missing. Set it to completed runs to learn from")
         self.monitor = monitor
         self._given = dict(config or {})
         self.judge, self._additions = judge_and_additions(history, direction, monitor, append, shadow, settings)
@@ -79,13 +79,13 @@ class Monitor:
 
     def missing(self, metrics: Mapping[str, Any]) -> KeyError:
         """The error for a name that is not in `metrics`."""
-        return KeyError(f"no metric {self.monitor!r} was reported. The reported metrics are {', '.join(sorted(map(str, metrics))) or 'none'}")
+        return KeyError(f"the metric {self.monitor!r} was not reported. Reported metrics: {', '.join(sorted(map(str, metrics))) or 'none'}")
 
     def end(self, planned: float | None = None, failed: bool = False) -> None:
-        """Ends the run. `planned` is its last step if nothing stops it."""
+        """Ends the run. `planned` is its last step unless it is stopped."""
         if not self.steps:
             if not failed:
-                _log.warning("the training ended without reporting %r, so nothing was judged", self.monitor)
+                _log.warning("the run ended without reporting %r, so Foretell made no decisions. Check the metric's name", self.monitor)
         elif self._additions is not None:
             by_itself = planned is not None and self.steps[-1] < planned
             ended = "failed" if failed else "pruned" if self.stopped else "stopped" if by_itself else "finished"
@@ -138,14 +138,14 @@ class Callback:
         monitor
             The name of the metric.
         history
-            Finished runs to learn from: a path, a glob, the folder of a study, a frame or lists. See `foretell.Forecaster.fit`. If it is
+            Completed runs to learn from: a path, a glob, the folder of a study, a frame or lists. See `foretell.Forecaster.fit`. If it is
             a `.jsonl` file, each run is added to it when it ends. The file is created if it does not exist.
         direction
             `'maximize'` or `'minimize'` (default: inferred from the metric's name).
         config
             The configuration of this run.
         shadow
-            Log decisions, but stop no run.
+            Log decisions without stopping any runs.
         settings
             Settings of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`. To leave a `.jsonl` history unchanged,
             set `append=False`.

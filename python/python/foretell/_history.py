@@ -56,7 +56,7 @@ def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Ma
     trials: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else runs.trials
     if not isinstance(runs, (list, tuple)):
         if len(runs.directions) > 1:
-            raise ValueError("the Optuna study has several objectives. Give the trials as lists with one value per step")
+            raise ValueError("the Optuna study has several objectives. Pass its trials as lists, with one value per step")
         direction = direction or runs.directions[0].name.lower()
         metric = metric or (runs.metric_names or [None])[0]
     records, logarithmic, silent = [], set(options.get("log_columns") or ()), 0
@@ -71,7 +71,8 @@ def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Ma
         records.append((str(trial.number), plain(trial.params), steps, [trial.intermediate_values[step] for step in steps]))
     if not records:
         raise ValueError(
-            f"none of the {len(trials)} Optuna trials is complete with reported values (trial.report); {silent} are complete without any"
+            f"none of the {len(trials)} Optuna trials is complete with reported values. "
+            f"{silent} complete trials reported no values. Call trial.report() in the objective"
         )
     return _made(records, metric, direction, {**options, "log_columns": sorted(logarithmic)})
 
@@ -85,14 +86,14 @@ def _of_ray(runs: Any, metric: str | None, direction: str | None, options: Mappi
     found = list(_ray_results(runs))
     if metric is None:
         names = sorted({name for _, frame, _ in found if frame is not None for name in frame.columns})
-        raise ValueError(f"metric= is missing. Ray's results contain {', '.join(names) or 'none'}")
+        raise ValueError(f"cannot choose the metric in Ray's results. Set metric= to one of: {', '.join(names) or 'none'}")
     records = []
     for name, frame, config in found:
         if frame is None or metric not in frame or not len(frame):
             continue
         rows = frame[frame[metric].notna()]
         steps = rows["training_iteration"] if "training_iteration" in rows else range(1, len(rows) + 1)
-        # a trial that went on from a checkpoint repeats steps: the first values count
+        # a trial that resumed from a checkpoint repeats steps: the first values are used
         curve: dict[float, float] = {}
         for step, value in zip(steps, rows[metric]):
             curve.setdefault(float(step), float(value))
@@ -135,13 +136,13 @@ class Additions:
         return Additions(path, metric, direction) if fits and is_one else None
 
     def is_empty(self) -> bool:
-        """Whether there is nothing in it yet."""
+        """Whether the file is missing or empty."""
         return not self.path.exists() or self.path.stat().st_size == 0
 
     def add(
         self, values: Sequence[float], config: Mapping[str, Any], steps: Sequence[float], ended: str, name: str | None = None
     ) -> None:
-        """Adds a run in one piece. It replaces an earlier run of the same name, which a resumed training has."""
+        """Adds a run in one piece. It replaces an earlier run of the same name: the same run before it resumed."""
         line = {
             "id": name or uuid.uuid4().hex,
             "metric": self.metric,

@@ -18,7 +18,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-#: Where a folder's server says its address, and the files that show who uses and who starts it.
+#: The files that record a folder's server address, the processes that use the server, and the one that starts it.
 _ADDRESS, _USERS, _START = "server.json", "server.users", "server.start"
 #: Seconds without a user after which a server ends, and for which its start is awaited.
 _IDLE, _PATIENCE = 5.0, 60.0
@@ -30,7 +30,7 @@ _held: dict[Path, IO[str]] = {}
 def address_of(folder: Path) -> str:
     """The address of the server of the study in `folder`, which is started if there is none."""
     if fcntl is None:
-        raise OSError("connect(folder) needs a Unix system. Start `foretell serve` and give its address")
+        raise OSError("connect(folder) requires Unix. Start `foretell serve`, and pass its address instead")
     folder.mkdir(parents=True, exist_ok=True)
     if folder not in _held:
         _held[folder] = open(folder / _USERS, "a")  # noqa: SIM115
@@ -52,8 +52,8 @@ def _running(folder: Path) -> str | None:
     except OSError:
         if said["host"] != socket.gethostname():
             raise ConnectionError(
-                f"{folder}: its server runs on {said['host']}, and only processes there reach it. For several machines, start `foretell serve` "
-                "and give its address"
+                f"the server of {folder} runs on {said['host']}, and only processes there can reach it. To use several machines, start "
+                "`foretell serve` and pass its address"
             ) from None
         return None
     return str(said["address"])
@@ -71,7 +71,7 @@ def _started(folder: Path) -> str:
         if (address := _running(folder)) is not None:
             return address
         time.sleep(0.05)
-    raise ConnectionError(f"{folder}: its server did not start: {(folder / 'server.log').read_text().strip() or 'it printed nothing'}")
+    raise ConnectionError(f"the server of {folder} did not start. Its output: {(folder / 'server.log').read_text().strip() or 'none'}")
 
 
 def _serve(folder: Path) -> None:

@@ -21,11 +21,11 @@ def draw(view: dict[str, Any], kind: str) -> Any:
     """The figure of that kind."""
     kinds = {"curves": _curves, "history": _history, "parameters": _parameters}
     if kind not in kinds:
-        raise ValueError(f"plot kind {kind!r} is unknown. Give one of {', '.join(kinds)}")
+        raise ValueError(f"unknown plot kind {kind!r}. Use one of: {', '.join(kinds)}")
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'foretell[plot]'") from None
+        raise ImportError("plots require matplotlib. Install it with: pip install 'foretell[plot]'") from None
     return kinds[kind](plt, view)
 
 

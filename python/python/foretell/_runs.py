@@ -32,7 +32,7 @@ class Reading(TypedDict, total=False):
 
 
 READING = tuple(Reading.__annotations__)
-#: What may be said of runs that are given as lists.
+#: Options that also apply to runs passed as lists.
 DECLARING = ("architecture", "hyperparameters", "log_columns", "linear_columns")
 
 
@@ -48,9 +48,9 @@ def numbers(given: Any, what: str) -> np.ndarray:
                 raise TypeError
             array = np.array([np.nan if value is None else _number(value) for value in array.ravel()])
         except (TypeError, ValueError):
-            raise TypeError(f"{what}: give a list or array of numbers, instead of {_kind(array)}") from None
+            raise TypeError(f"{what} must be a list or array of numbers, not of {_kind(array)}") from None
     if array.ndim != 1:
-        raise ValueError(f"{what}: give one row of numbers, instead of an array of shape {array.shape}")
+        raise ValueError(f"{what} must be one row of numbers, not an array of shape {array.shape}")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -87,17 +87,17 @@ def collect(
     """Runs from lists, arrays, dicts, a frame, a file, or already collected runs."""
     for name in options:
         if name not in READING:
-            raise TypeError(f"unknown option {name!r}. Choose one of {', '.join(READING)}")
+            raise TypeError(f"unknown option {name!r}. Use one of: {', '.join(READING)}")
     if isinstance(runs, Runs):
         return runs
     if is_frame(runs) or is_path(runs) or are_paths(runs):
         if configs is not None or steps is not None:
-            raise TypeError("configs= and steps= are for lists of curves. A file or frame contains them in its columns")
+            raise TypeError("configs= and steps= apply only to lists of curves. Files and frames contain them as columns")
         asked = {"metric": metric, "direction": direction, **options}
         return _of_frame(runs, asked) if is_frame(runs) else _of_paths([runs] if is_path(runs) else runs, asked)
     extra = sorted(set(options) - set(DECLARING))
     if extra:
-        raise TypeError(f"{extra[0]}= is for files and frames, but these runs are lists")
+        raise TypeError(f"{extra[0]}= applies only to files and frames, but these runs are lists")
     if configs is None and steps is None and (found := of_tool(runs, metric, direction, options)) is not None:
         return found
     return _of_lists(runs, configs, steps, metric, direction, options)
@@ -153,7 +153,7 @@ def _parquet(path: Path) -> Any:
 
         return pandas.read_parquet(path)
     except ImportError as error:
-        raise ValueError(f"{path}: to read Parquet, install polars, or pandas with pyarrow ({error})") from None
+        raise ValueError(f"cannot read {path} ({error}). To read Parquet files, install polars, or pandas with pyarrow") from None
 
 
 def _of_frame(frame: Any, asked: dict[str, Any], name: str = "the frame") -> Runs:
@@ -181,13 +181,13 @@ def _of_lists(
 ) -> Runs:
     direction = direction_for(metric, direction)
     if isinstance(runs, np.ndarray) and runs.ndim != 2:
-        raise ValueError(f"runs: an array needs one row per run and one column per epoch, instead of the shape {runs.shape}")
+        raise ValueError(f"an array of runs must have one row per run and one column per epoch, not the shape {runs.shape}")
     if not isinstance(runs, Iterable) or isinstance(runs, Mapping):
-        raise TypeError(f"runs: give a list of curves, a frame or a path, not {type(runs).__name__}")
+        raise TypeError(f"runs must be a list of curves, a frame or a path, not {type(runs).__name__}")
     runs = list(runs)
     configs = [None] * len(runs) if configs is None else list(configs)
     if len(configs) != len(runs):
-        raise ValueError(f"{len(runs)} runs but {len(configs)} configurations. Give one configuration per run")
+        raise ValueError(f"there are {len(runs)} runs but {len(configs)} configurations. Pass one configuration per run")
     shared = None if steps is None else numbers(steps, "steps")
     records = [_record(at, *pair, shared) for at, pair in enumerate(zip(runs, configs))]
     return Runs.of(records, direction, metric or "score", dict(options))
@@ -199,7 +199,7 @@ def _record(at: int, run: Any, config: Mapping[str, Any] | None, steps: Any) -> 
     values = run
     if isinstance(run, Mapping):
         if "values" not in run:
-            raise ValueError(f"run {at}: a dict needs `values`. It can also contain `configuration`, `steps` and `id`")
+            raise ValueError(f"run {at} is a dict without `values`. Add them, and optionally `configuration`, `steps` and `id`")
         values, name = run["values"], str(run.get("id", at))
         config = run.get("configuration", config)
         steps = run.get("steps", steps)

@@ -58,14 +58,19 @@ class TrialRecord(TypedDict):
     'completed'
     """
 
+    #: The number of the trial, from 0.
     number: int
+    #: The values of its parameters.
     config: dict[str, Any]
+    #: Whether the trial runs, or how it ended.
     state: State
-    #: The value the trial counts with; `None` without a result.
+    #: The score, for example the last or the best value; `None` without a result.
     score: float | None
+    #: The epochs with a report.
     steps: list[float]
+    #: The value reported at each step.
     values: list[float]
-    #: The last decision.
+    #: The last decision, or `None`.
     decision: dict[str, Any] | None
     #: The reason for a failure.
     error: str | None
@@ -126,7 +131,7 @@ class Trial:
     def report(self, value: float, step: int | None = None, **metrics: float) -> bool:
         """Reports the value of the metric at `step` (default: the next), and optionally other `metrics`. Returns whether to stop.
 
-        Steps count from 1, or from 0 if the first report of a trial is at step 0. They must grow."""
+        Steps start from 1, or from 0 if the first report of a trial is at step 0. They must increase."""
         value = _number(value, "value")
         metrics = {name: _number(one, name) for name, one in metrics.items()}
         if not self.reports:
@@ -135,7 +140,7 @@ class Trial:
         if self._ends():
             raise _Halt
         if epoch == self._step:
-            self._study._say_once("step %s of trial %d is reported more than once; its first value counts", step, self.number)
+            self._study._say_once("step %s of trial %d was reported more than once. Only its first value is used", step, self.number)
             return self.stopped
         stop, decision = self._study._report(self.number, epoch, value, metrics)
         self._step, self._trained = epoch, max(self._trained, epoch)
@@ -153,12 +158,12 @@ class Trial:
         if step is None:
             return max(self._step, self._trained if not self.reports else 0) + 1
         if isinstance(step, bool) or not math.isfinite(step) or step != int(step) or step < 0:
-            raise ValueError(f"step {step!r}: steps must be whole numbers from 0 or 1")
+            raise ValueError(f"step {step!r} is invalid. Steps must be whole numbers that start from 0 or 1")
         if not self.reports:
             self._from_zero = self._study._counts_from_zero(int(step), self._trained)
         epoch = int(step) + self._from_zero
         if epoch < max(self._step, 1):
-            raise ValueError(f"step {step!r} after step {self._step - self._from_zero}: steps must increase")
+            raise ValueError(f"step {step!r} was reported after step {self._step - self._from_zero}. Steps must increase within a trial")
         return epoch
 
     def _begin(self) -> None:
@@ -167,7 +172,7 @@ class Trial:
         if self._trained and not self._study._keeps_checkpoints:
             self._study._say_once(
                 "trial %d was paused after epoch %d and is trained again from epoch 1, because the objective read neither trial.start nor "
-                "trial.checkpoints. If it continues paused trials by other means, give checkpoints=True",
+                "trial.checkpoints. If it resumes paused trials in another way, set checkpoints=True",
                 self.number, self._trained,
             )  # fmt: skip
             self._study._begin(self.number)
@@ -218,7 +223,7 @@ class Trial:
             value = self.config[name] = self._study._space.chosen(name, parameter.options, value)
         if not parameter.has(value):
             self._study._say_once(
-                f"parameter {name}: trial %d has %r, which is not in the range that the objective asks for; the space of the study counts",
+                f"parameter {name}: trial %d has %r, which is not in the range that the objective asks for. The study's own range is used",
                 self.number, value,
             )  # fmt: skip
         return value
@@ -268,7 +273,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r}: report a number, or nan if the training diverged") from None
+        raise TypeError(f"{name} must be a number, not {value!r}. If the run diverged, report nan") from None
 
 
 class Search:
@@ -305,7 +310,7 @@ class Search:
 
     def _join(self, trial: Trial, name: str, parameter: Parameter) -> Any:
         """The value of a parameter that is not in the space, for this trial."""
-        raise KeyError(f"the study has no parameter {name!r}. Its parameters are {', '.join(trial.config) or 'none'}")
+        raise KeyError(f"the study has no parameter {name!r}. Its parameters: {', '.join(trial.config) or 'none'}")
 
     def _begin(self, trial: int) -> None:
         """A paused trial starts again from epoch 1."""
@@ -344,7 +349,7 @@ class Search:
         return self._checkpoints is True
 
     def _counts_from_zero(self, first: int, trained: int) -> bool:
-        """Whether a trial counts steps from 0, by its first report after `trained` epochs."""
+        """Whether the steps of a trial start from 0, inferred from its first report after `trained` epochs."""
         if not trained:
             self._from_zero = first == 0
         elif self._from_zero is None:
@@ -408,7 +413,8 @@ class Search:
     ) -> None:
         """Runs `objective` for each trial until all trials have ended.
 
-        The objective trains `trial.config` and reports a value after each epoch. If it reports nothing, it returns its value.
+        The objective must train `trial.config` and report a value after each epoch. If it does not report any values, it must return the
+        final one.
 
         Parameters
         ----------
@@ -426,11 +432,11 @@ class Search:
             Show a progress bar in the terminal or notebook; requires `tqdm`.
         """
         if n_trials is not None and n_trials < 1:
-            raise ValueError(f"n_trials={n_trials!r} is too small. Give at least 1, or None for all trials")
+            raise ValueError(f"n_trials must be at least 1, or None for all trials, not {n_trials!r}")
         if n_jobs != -1 and n_jobs < 1:
-            raise ValueError(f"n_jobs={n_jobs!r}: give the number of parallel trials, or -1 for one per core")
+            raise ValueError(f"n_jobs must be the number of trials to run at a time, or -1 for one per core, not {n_jobs!r}")
         if timeout is not None and not timeout >= 0:
-            raise ValueError(f"timeout={timeout!r}: give a number of seconds of at least 0, or None for no limit")
+            raise ValueError(f"timeout must be a number of seconds, or None for no limit, not {timeout!r}")
         jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
         crew = _Crew(self, objective, n_trials, timeout, catch)
         if show_progress_bar:
@@ -481,7 +487,7 @@ class Search:
 
     def __reduce__(self) -> Any:
         if not self.done:
-            raise TypeError("a study that is not done cannot be pickled, since one process owns its log. Pickle study.trials, or wait until it is done")
+            raise TypeError("cannot pickle a study that is not done, because one process owns its log. Pickle study.trials, or wait until the study is done")
         return FinishedStudy, (self._view(), self.best)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
@@ -648,7 +654,7 @@ class _Crew:
         if not trial.reports:
             trial.report(_final(value), trial.end, **values)
         elif values:
-            raise TypeError(f"{', '.join(values)}: these values were returned after the trial had reported. Report them with trial.report(value, epoch, {next(iter(values))}=…)")
+            raise TypeError(f"the objective returned {', '.join(values)} after the trial had reported values. Report it instead: trial.report(value, epoch, {next(iter(values))}=…)")
         elif hasattr(value, "__float__") and not isinstance(value, bool):
             # ignore anything else, such as a list of the answers of report
             self.study._returned(trial, float(value))
@@ -665,7 +671,7 @@ def _final(value: Any) -> float:
 
 
 def why(decision: Mapping[str, Any] | None) -> str:
-    """The reason of a decision, in one line."""
+    """The reason for a decision, in one line."""
     if decision is None:
         return "it reported past its last step"
     text = str(decision["why"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._search import TrialRecord
 
-#: The table has so many trials.
+#: Maximum number of trials in the table.
 MOST_ROWS = 5
 
 
@@ -65,7 +65,7 @@ class Bar:
 
     def __init__(self, total: int | None, done: int) -> None:
         if importlib.util.find_spec("tqdm") is None:
-            raise ImportError("a progress bar needs tqdm. Run pip install tqdm, or leave show_progress_bar out")
+            raise ImportError("the progress bar requires tqdm. Install it with: pip install tqdm. Otherwise, leave out show_progress_bar")
         from tqdm.auto import tqdm
 
         self._bar = tqdm(total=total, initial=done, unit="trial")

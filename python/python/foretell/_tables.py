@@ -11,19 +11,19 @@ def frame_of(rows: list[dict[str, Any]], kind: str) -> Any:
     if kind == "dicts":
         return rows
     if kind not in ("pandas", "polars"):
-        raise ValueError(f"frame={kind!r} is unknown. Give 'pandas', 'polars' or 'dicts'")
+        raise ValueError(f"the kind of frame must be 'pandas', 'polars' or 'dicts', not {kind!r}")
     columns: dict[str, None] = {}
     for row in rows:
         columns.update(dict.fromkeys(row))
     if kind == "polars":
         import polars
 
-        # a column of mixed values, such as choices of numbers and texts, is one of texts
+        # a column of mixed values, such as choices of numbers and strings, becomes one of strings
         return polars.DataFrame({name: polars.Series(name, _alike([row.get(name) for row in rows]), strict=False) for name in columns})
     try:
         import pandas
     except ImportError:
-        raise ImportError("a frame needs pandas. Run pip install 'foretell[pandas]', or choose 'polars' or 'dicts'") from None
+        raise ImportError("frames require pandas. Install it with: pip install 'foretell[pandas]'. Otherwise, choose 'polars' or 'dicts'") from None
     return pandas.DataFrame(rows, columns=list(columns))
 
 

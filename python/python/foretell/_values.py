@@ -40,9 +40,9 @@ def cell(value: Any) -> float | str:
 
 
 def direction_for(metric: str | None, direction: str | None) -> str:
-    """Which way is better: as given, or by the metric's name."""
+    """The direction: `direction` if set, otherwise inferred from the metric's name."""
     if direction is None and metric is not None:
         direction = direction_of(metric)
     if direction is None:
-        raise ValueError("the direction is unknown. Give direction='maximize' or direction='minimize', or a metric whose name shows it")
+        raise ValueError("cannot infer the direction from the metric's name. Set direction='maximize' or direction='minimize'")
     return direction

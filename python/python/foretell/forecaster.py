@@ -1,4 +1,4 @@
-"""Forecasts of running trainings, learned from finished ones."""
+"""Forecasts of unfinished runs, learned from completed ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("foretell")
 
 
 class Forecaster:
-    """Forecasts the final values of running trainings from completed runs.
+    """Forecasts the final values of unfinished runs from completed ones.
 
     Create one with `Forecaster.fit`. A pickled copy contains the same runs and fits its models again.
 
@@ -73,7 +73,7 @@ class Forecaster:
             - a list of dicts with `values`, and optionally `configuration`, `steps` and `id`
             - a pandas or polars frame, with one row per run or one row per epoch
             - a path, a glob, or a list of them: files of curves, folders of logs, folders of studies
-            - an Optuna study or its trials (only complete trials count), the results of Ray Tune, a `foretell.Study`
+            - an Optuna study or its trials (only complete trials are used), the results of Ray Tune, a `foretell.Study`
         configs
             For lists and arrays: the configuration of each run, as a dict of numbers and strings.
         steps
@@ -89,7 +89,7 @@ class Forecaster:
         scale
             `'log'` forecasts the logarithm of the metric (default for positive metrics that are minimized).
         score
-            The value that a run counts with: `'last'` or `'best'`.
+            The value used as the score of a run: `'last'` or `'best'`.
         seed
             The seed of all random choices.
         reading

@@ -39,10 +39,10 @@ class JudgeSettings(StopSettings, total=False):
 
 def tool_settings(settings: Mapping[str, Any], n_startup_trials: int | None, own: Mapping[str, str]) -> dict[str, Any]:
     """The settings of a judge for a tool. `own` maps settings that the tool itself provides to the reasons for refusing them."""
-    own = {"burn_in": "it is called n_startup_trials here", **own}
+    own = {"burn_in": "Use n_startup_trials instead", **own}
     for name in settings:
         if name in own:
-            raise TypeError(f"{name}={settings[name]!r}: {own[name]}")
+            raise TypeError(f"cannot set {name}={settings[name]!r} here. {own[name]}")
     return {**settings, "burn_in": n_startup_trials}
 
 
@@ -66,7 +66,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether to stop a running run, and why.
+    """Whether to stop a run, and why.
 
     >>> import foretell
     >>> judge = foretell.Judge("maximize", history=[[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]])
@@ -109,7 +109,7 @@ class Lock:
 
 
 class Judge:
-    """Decides which running trainings to stop, for any tool, by the stop rule and with the defaults of a study.
+    """Decides which runs to stop, for any tool. It uses the stop rule and the defaults of a study.
 
     >>> import foretell
     >>> judge = foretell.Judge("maximize")
@@ -128,10 +128,10 @@ class Judge:
     min_steps
         The number of values a run must report before it can be stopped.
     background
-        Decide in a background thread. A report never waits for a fit; the last available decision counts. Decisions then depend on
-        timing.
+        Decide in a background thread. Reports never wait for a fit; they return the last available decision. Decisions then
+        depend on timing.
     shadow
-        Log decisions, but stop no run.
+        Log decisions without stopping any runs.
     metric
         The name of the metric, to read from logs with several metrics.
     log_columns
@@ -155,7 +155,7 @@ class Judge:
         **settings: Unpack[StopSettings],
     ) -> None:
         if min_steps < 1:
-            raise ValueError(f"min_steps={min_steps!r} is too small. Give at least 1")
+            raise ValueError(f"min_steps must be at least 1, not {min_steps!r}")
         self.direction, self.metric, self.min_steps = direction, metric or "score", min_steps
         self.background, self.shadow = background, shadow
         self._settings = settings
@@ -163,7 +163,7 @@ class Judge:
         if history is not None:
             runs = _learnt(history, direction, metric)
             if runs.direction != direction:
-                raise ValueError(f"history: the direction of its metric `{runs.metric}` is {runs.direction}, but the one of this judge is {direction}")
+                raise ValueError(f"the metric `{runs.metric}` of the history has the direction {runs.direction!r}, but direction={direction!r}")
             self._core.learn_from(runs)
 
     def _begin(self, log_columns: Sequence[str]) -> None:
@@ -199,14 +199,14 @@ class Judge:
         steps: Any = None,
         returned: float | None = None,
     ) -> None:
-        """Learns from a run that was not stopped: it reached its last step, ended by its own early stopping, or diverged.
+        """Learns from a run that was not stopped, that is, a run that reached its last step, ended by its own early stopping, or diverged.
 
         If your objectives return a value, pass it as `returned`:
 
-        - If runs return the best of their reports, the best counts from then on.
+        - If runs return the best of their reports, the best value is used as the score from then on.
         - If the returned values do not match the reports, no run is stopped.
 
-        The log shows both cases once. Setting `score` turns this off."""
+        Both cases are logged once. To turn this check off, set `score`."""
         if len(values) and key not in self._keys:
             self._keys.add(key)
             self._finish(str(key), plain(config), *_curve(values, steps), returned)
@@ -223,7 +223,7 @@ class Judge:
         """The adapter calls this to log a warning if `history` contains too few runs for any run to be stopped."""
         if len(self) < self.burn_in:
             _log.warning(
-                "history contains %d completed runs, but no run is stopped before there are %d. Give more runs, or a smaller burn_in=",
+                "the history contains %d completed runs, but no run is stopped until it contains %d. Add runs, or set a smaller burn_in=",
                 len(self), self.burn_in,
             )  # fmt: skip
 
@@ -247,8 +247,8 @@ class Judge:
         steps: Any = None,
         key: Any = "",
     ) -> Judgement | None:
-        """Decides on a running run; `None` before the burn-in and before `min_steps`. Pass the same `key` on each call for a run, because
-        several checks in a row must agree before it stops."""
+        """Decides whether to stop a run. Returns `None` before the burn-in and before `min_steps`. Pass the same `key` on each call for a
+        run, because several checks in a row must agree before it stops."""
         if len(values) < self.min_steps or len(self) < self.burn_in:
             return None
         given = str(key), plain(config), *_curve(values, steps)
@@ -267,7 +267,7 @@ class Judge:
         reason = decision["reason"]
         if isinstance(reason, dict) and "no_forecast" in reason and not self._warned:
             self._warned = True
-            _log.warning("there is no forecast, so nothing is stopped: %s", reason["no_forecast"])
+            _log.warning("cannot forecast, so no run is stopped: %s", reason["no_forecast"])
         forecast = decision.get("forecast")
         return Judgement(
             stop=decision["action"] == "stop",

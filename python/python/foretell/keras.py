@@ -31,7 +31,7 @@ class ForetellCallback(Callback, keras.callbacks.Callback):
         self.watch.begin()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras calls this after each epoch, and counts epochs from 0."""
+        """Keras calls this after each epoch. The first epoch is 0."""
         logs = {} if logs is None else logs
         if self.watch.monitor not in logs:
             if self.watch.monitor.startswith("val_") and not any(str(name).startswith("val_") for name in logs):

@@ -8,9 +8,10 @@ from ._callback import Rounds
 
 
 class ForetellCallback(Rounds):
-    """Stops a training of LightGBM when the forecast shows that it will not win.
+    """Stops LightGBM training if the forecast shows that the run will not win.
 
-    `monitor` names the data set and the metric, for example `valid_0-auc`. Decisions are made every 10 rounds; `every=` changes this.
+    `monitor` names the data set and the metric, for example `valid_0-auc`. By default, decisions are made every 10 rounds. To change
+    this, set `every`.
 
     >>> import lightgbm, numpy as np
     >>> from foretell.lightgbm import ForetellCallback
@@ -28,7 +29,7 @@ class ForetellCallback(Rounds):
     order, before_iteration = 40, False
 
     def __call__(self, env: CallbackEnv) -> None:
-        """LightGBM calls this after each round, and counts rounds from 0."""
+        """LightGBM calls this after each round. The first round is 0."""
         if env.iteration == env.begin_iteration:
             self.watch.begin()
         evaluated = env.evaluation_result_list or []

@@ -68,7 +68,7 @@ class ForetellCallback(Callback, pl.Callback):
             self._is_of_validation = self.watch.monitor in trainer.callback_metrics and not self._was_there
         self._is_new = self._is_of_validation
         batches = trainer.num_training_batches
-        # without a known length of the epoch there is no fraction: its last validation counts, at its end
+        # without a known length of the epoch there is no fraction: its last validation is used, at its end
         if self._is_new and math.isfinite(batches):
             self._look(trainer, round(trainer.current_epoch + self._batches / batches, 6))
 
@@ -80,8 +80,8 @@ class ForetellCallback(Callback, pl.Callback):
         if self.watch.monitor not in trainer.callback_metrics:
             if not trainer.enable_validation:
                 raise ValueError(
-                    f"{self.watch.monitor!r} was not logged, since the trainer runs no validation (limit_val_batches=0, or no validation data). "
-                    f"Monitor a metric of the training ({', '.join(sorted(trainer.callback_metrics)) or 'it logs none'}), or validate"
+                    f"the metric {self.watch.monitor!r} was not logged, and the trainer does not validate (limit_val_batches=0, or no data). "
+                    f"Set monitor= to a training metric ({', '.join(sorted(trainer.callback_metrics)) or 'it logs none'}), or validate"
                 )
             raise self.watch.missing(trainer.callback_metrics)
         if self._is_new or not self._is_of_validation:

@@ -18,7 +18,8 @@ def evaluate(curves: Any, **flags: Any) -> Any:
     """Measures the accuracy of forecasts on recorded runs. Returns a frame with one row per predictor and observed fraction.
 
     `curves` accepts everything that `Forecaster.fit` accepts. `flags` are the flags of `foretell evaluate`, with `_` for `-`, for example
-    `predictor=["auto", "svr-rbf"]` and `observed=0.25`. `frame="polars"` or `"dicts"` changes the kind of frame.
+    `predictor=["auto", "svr-rbf"]` and `observed=0.25`. To return a polars frame or a list of
+    dicts instead of a pandas frame, set `frame` to `"polars"` or `"dicts"`.
 
     >>> import foretell
     >>> curves = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
@@ -34,7 +35,8 @@ def replay(curves: Any, **flags: Any) -> Any:
     stop rule.
 
     `curves` accepts everything that `Forecaster.fit` accepts. `flags` are the flags of `foretell replay`, with `_` for `-`, for example
-    `policy=["none", "srm", "median"]` and `burn_in=20`. `frame="polars"` or `"dicts"` changes the kind of frame.
+    `policy=["none", "srm", "median"]` and `burn_in=20`. To return a polars frame or a list of
+    dicts instead of a pandas frame, set `frame` to `"polars"` or `"dicts"`.
 
     >>> import foretell
     >>> curves = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
@@ -49,7 +51,7 @@ def _measured(command: str, curves: Any, flags: dict[str, Any]) -> Any:
     flags = dict(flags)
     as_frame = flags.pop("frame", "pandas")
     if "format" in flags or "plot" in flags:
-        raise TypeError("format= and plot= are for the command only. The frame contains the rows")
+        raise TypeError("format= and plot= are available only on the command line. Here, the rows are returned as a frame")
     is_path = isinstance(curves, (str, os.PathLike))
     if is_path or (isinstance(curves, list) and curves and all(isinstance(c, (str, os.PathLike)) for c in curves)):
         paths = [curves] if is_path else curves

@@ -24,8 +24,8 @@ _READING = 50.0
 
 #: Settings of the Optuna study.
 _OWN = {
-    "direction": "the direction is that of the Optuna study: optuna.create_study(direction=…)",
-    "metric": "the metric is the value that trials report by trial.report",
+    "direction": "Set the direction of the Optuna study: optuna.create_study(direction=…)",
+    "metric": "The metric is the value that trials report with trial.report",
 }
 
 
@@ -35,8 +35,8 @@ class ForetellPruner(optuna.pruners.BasePruner):
     It learns from the configurations and curves of complete trials. `trial.user_attrs["foretell"]` of a pruned trial records the forecast
     and the reason. Several processes can share a storage, and one pruner can serve several studies.
 
-    If trials return the best of their reports, the best counts. If the returned values do not match the reports, no trial is pruned. The
-    log shows both cases once; `score="last"` or `"best"` sets it explicitly.
+    If trials return the best of their reports, the best report is used as the score. If the returned values do not match the reports, no
+    trial is pruned. Both cases are logged once. To choose the score yourself, set `score` to `"last"` or `"best"`.
 
     >>> import optuna
     >>> from foretell.optuna import ForetellPruner
@@ -57,7 +57,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
     Parameters
     ----------
     max_resource
-        The number of steps of a complete trial, whether steps count from 0 or 1 (default: the length of the longest complete trial).
+        The number of steps of a complete trial, whether steps start from 0 or 1 (default: the length of the longest complete trial).
     n_startup_trials
         The number of complete trials before any trial is pruned, including runs of `history` (default: 3).
     n_warmup_steps
@@ -66,7 +66,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
         Old runs to learn from: a path, a glob, the folder of a study, an Optuna study, the results of Ray Tune, a frame or lists.
         See `foretell.Forecaster.fit`.
     shadow
-        Record decisions, but prune no trial.
+        Record decisions without pruning any trials.
     settings
         Settings of `foretell.Judge`, such as `caution`, `stop_probability`, `min_steps` and `background`.
     """
@@ -82,7 +82,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
         **settings: Unpack[ToolSettings],
     ) -> None:
         if n_warmup_steps < 0:
-            raise ValueError(f"n_warmup_steps={n_warmup_steps!r} is negative. Give at least 0")
+            raise ValueError(f"n_warmup_steps must be at least 0, not {n_warmup_steps!r}")
         self._max_resource, self._n_warmup_steps = max_resource, n_warmup_steps
         self._shadow = shadow
         self._settings: Any = tool_settings(settings, n_startup_trials, _OWN)
@@ -186,8 +186,8 @@ class _Known:
             self._awaited = None
         if self._awaited is not None and len(self._seen) >= self.judge.burn_in:
             _log.warning(
-                "none of the %d complete trials came to max_resource=%g: the longest has %g steps. Each counts with its last value. "
-                "If that is a whole training, write ForetellPruner(max_resource=%g)",
+                "none of the %d complete trials reached max_resource=%g. The longest one has %g steps. The last value of each is used as its "
+                "score. If that is the full length, use ForetellPruner(max_resource=%g)",
                 len(self._seen), self._awaited, self._longest, self._longest,
             )  # fmt: skip
             self._awaited = None
@@ -198,7 +198,7 @@ class _Known:
 
 
 def _trained(steps: list[float]) -> float:
-    """The number of steps trained: one more than the last step if steps count from 0."""
+    """The number of steps trained: one more than the last step if steps start from 0."""
     return steps[-1] + (steps[0] == 0)
 
 

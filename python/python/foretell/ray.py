@@ -25,7 +25,7 @@ _log = logging.getLogger("foretell")
 _STATE = "foretell.json"
 
 #: Settings with another name in Ray.
-_OWN = {"direction": "give mode='max' or 'min'"}
+_OWN = {"direction": "Set mode='max' or mode='min' instead"}
 
 
 class ForetellScheduler(FIFOScheduler):
@@ -46,7 +46,7 @@ class ForetellScheduler(FIFOScheduler):
     max_t
         The last step of a complete trial. A trial that reaches it is stopped, as by Ray's schedulers.
     time_attr
-        The step in the results. If trials resume from checkpoints, name a step counted by your training.
+        The step in the results. If trials resume from checkpoints, use a step that your training code counts.
     grace_period
         The step before which no trial is stopped, as for Ray's schedulers.
     n_startup_trials
@@ -55,10 +55,10 @@ class ForetellScheduler(FIFOScheduler):
         Old runs to learn from: a path, a glob, the folder of a study, an Optuna study, the results of Ray Tune, a frame or lists.
         See `foretell.Forecaster.fit`.
     shadow
-        Record decisions, but stop no trial.
+        Record decisions without stopping any trials.
     settings
-        Settings of `foretell.Judge`, such as `caution`, `stop_probability`, `min_steps` and `background`. `score="best"` lets the best
-        result of a trial count instead of the last.
+        Settings of `foretell.Judge`, such as `caution`, `stop_probability`, `min_steps` and `background`. With `score="best"`, the
+        score of a trial is its best result instead of its last.
     """
 
     _supports_buffered_results = False
@@ -78,7 +78,7 @@ class ForetellScheduler(FIFOScheduler):
     ) -> None:
         super().__init__()
         if mode not in (None, "max", "min"):
-            raise ValueError(f"mode {mode!r} is unknown. Give 'max' or 'min'")
+            raise ValueError(f"mode must be 'max' or 'min', not {mode!r}")
         self._metric, self._mode, self._max_t, self._time_attr = metric, mode, max_t, time_attr
         self._history = history
         self._settings: Any = tool_settings(settings, n_startup_trials, _OWN)
@@ -103,7 +103,7 @@ class ForetellScheduler(FIFOScheduler):
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
         """Ray calls this for each new trial."""
         if not self._metric or not self._mode:
-            raise ValueError("ForetellScheduler needs a metric and a mode. Give them here or in TuneConfig")
+            raise ValueError("ForetellScheduler requires a metric and a mode. Set them here or in TuneConfig")
         super().on_trial_add(tune_controller, trial)
         self._restore(trial)
 
@@ -141,7 +141,7 @@ class ForetellScheduler(FIFOScheduler):
         else:
             names = ", ".join(sorted(map(str, result))) or "none"
             _log.warning(
-                "trial %s ended without a result that has %r and %r, and teaches nothing; its last one has: %s",
+                "trial %s ended without a result that contains %r and %r, so it is ignored. Its last result contains: %s",
                 trial.trial_id, self._metric, self._time_attr, names,
             )  # fmt: skip
 
@@ -152,7 +152,7 @@ class ForetellScheduler(FIFOScheduler):
         step = float(result[self._time_attr])
         if result.get(self._metric) is not None:
             steps, values = self._curves.setdefault(trial.trial_id, ([], []))
-            # a trial resumed from a checkpoint reports some steps again: the first values count
+            # a trial resumed from a checkpoint reports some steps again: the first values are used
             if not steps or step > steps[-1]:
                 steps.append(step)
                 values.append(float(result[self._metric]))
@@ -173,7 +173,7 @@ class ForetellScheduler(FIFOScheduler):
             self._curves[trial.trial_id] = (state["steps"], state["values"])
             self._finish(trial, keep=False)
         elif trial.status == Trial.TERMINATED:
-            _log.warning("trial %s ended before the run was restored, and %s is missing in its folder, so forecasts do not learn from it", trial.trial_id, _STATE)
+            _log.warning("trial %s ended before the run was restored, and its folder does not contain %s, so it is ignored", trial.trial_id, _STATE)
         elif (results := _kept(trial, EXPR_RESULT_FILE)) is not None:
             for line in results.splitlines():
                 self._take(trial, json.loads(line))
@@ -214,8 +214,8 @@ class ForetellScheduler(FIFOScheduler):
             self._awaited = False
             longest = max(ended[-1] for ended, _ in self._curves.values())
             _log.warning(
-                "none of the %d finished trials came to max_t=%g: the longest has %s=%g. Each counts with its last value. If that is a "
-                "whole training, write ForetellScheduler(max_t=%g)",
+                "none of the %d completed trials reached max_t=%g. The longest one has %s=%g. The last value of each is used as its score. If "
+                "that is the full length, use ForetellScheduler(max_t=%g)",
                 len(judge), self._max_t, self._time_attr, longest, longest,
             )  # fmt: skip
 
@@ -230,7 +230,7 @@ def _keep(trial: Trial, state: dict[str, Any]) -> None:
         with storage.storage_filesystem.open_output_stream(f"{storage.trial_fs_path}/{_STATE}") as file:
             file.write(json.dumps(state).encode())
     except OSError as error:
-        _log.warning("trial %s: a restored run will not contain how it ended: %s", trial.trial_id, error)
+        _log.warning("cannot record how trial %s ended, so a restored run will not know it: %s", trial.trial_id, error)
 
 
 def _kept(trial: Trial, name: str) -> str | None:

@@ -99,7 +99,7 @@ class RemoteStudy(Search):
                 try:
                     answer = self._server.call("POST", f"{self._address}/trials/{number}/renew", {"lease": lease}, patience=0)
                 except (OSError, LookupError, ValueError, RuntimeError):
-                    continue  # the next report says what is wrong
+                    continue  # the next report raises the error
                 if answer["stop"] and not trial.stopped:
                     trial.stopped, trial.last = True, answer["decision"] or trial.last
                     trial.reason = "stopped by the study"
@@ -122,7 +122,7 @@ class RemoteStudy(Search):
         try:
             answer = self._server.call("POST", f"{self._address}/trials/{trial}/report", body)
         except LostLease as error:
-            # it runs elsewhere now, and what is trained here counts no more
+            # another worker runs it now, and further reports from here are ignored
             _log.warning("%s", error)
             self._leases.pop(trial, None)
             self._lost.add(trial)
@@ -202,7 +202,7 @@ class _Server:
             except (urllib.error.URLError, ConnectionError, TimeoutError, _Busy) as error:
                 if time.monotonic() + pause > until:
                     reason = getattr(error, "reason", error)
-                    raise ConnectionError(f"{self.address}: {reason}. Check that `foretell serve` is running there") from None
+                    raise ConnectionError(f"cannot reach {self.address}: {reason}. Check that `foretell serve` is running there") from None
                 time.sleep(pause)
                 pause = min(2 * pause, 5.0)
 
@@ -229,11 +229,11 @@ def _refusal(error: urllib.error.HTTPError, address: str) -> Exception:
         problem = json.load(error)
         text, field = problem["error"], problem.get("field")
     except (ValueError, KeyError, TypeError):
-        text, field = f"status {error.code}; is this the address of `foretell serve`?", None
+        text, field = f"the answer has status {error.code}. Check that this is the address of `foretell serve`", None
     if error.code in (500, 503):
         return _Busy(text)
     if error.code in (401, 403):
-        return PermissionError(f"{address}: {text}. Give token=, or set FORETELL_TOKEN")
+        return PermissionError(f"{address}: {text}. Set token= or the environment variable FORETELL_TOKEN")
     if error.code == 404:
         return LookupError(text)
     if error.code == 409:
@@ -288,7 +288,7 @@ def connect(
     folder = _folder(address)
     if folder is not None:
         if study is not None:
-            raise TypeError(f"study={study!r}: a folder contains one study, and this one is called {folder.name!r}")
+            raise TypeError(f"cannot set study={study!r} for a folder. It contains one study, {folder.name!r}")
         address, study = address_of(folder), folder.name
     assert isinstance(address, str)
     parts = urlsplit(address if "://" in address else f"http://{address}")
@@ -298,14 +298,14 @@ def connect(
     known = server.call("GET", "/api/studies", patience=0)["studies"]
     study = study or named or (known[0] if len(known) == 1 else None)
     if study is None:
-        raise LookupError(f"{server.address}: the study is not named. Choose one of {', '.join(known) or 'none yet'}")
+        raise LookupError(f"study= is missing. Studies at {server.address}: {', '.join(known) or 'none'}")
     given: dict[str, Any] = {"metric": metric, "direction": direction, "epochs": epochs, "trials": trials, **settings}
     if study not in known:
         if space is None:
-            there = f"; there are {', '.join(known)}" if known else ""
-            raise LookupError(f"{server.address}: no study is called {study!r}{there}. A new one needs a space")
+            there = f" Its studies: {', '.join(known)}." if known else ""
+            raise LookupError(f"there is no study {study!r} at {server.address}.{there} To create it, pass a space")
         if epochs is None:
-            raise ValueError("epochs: a new study needs the number of epochs (reports) of a complete training, for example epochs=20")
+            raise ValueError("epochs is missing. A new study requires the number of epochs (reports) of a complete trial, for example epochs=20")
     return RemoteStudy(server, study, space, given, folder)
 
 

@@ -54,7 +54,7 @@ class CurveRegressor(RegressorMixin, BaseEstimator):
         columns = X.shape[1]
         points = columns if self.points is None else self.points
         if not 1 <= points <= columns:
-            raise ValueError(f"points={self.points}: the table contains {columns} columns. Give the number of those that are the curve, from 1 to {columns}")
+            raise ValueError(f"points must be from 1 to {columns}, the number of columns, not {self.points}")
         self._data = (X, np.ascontiguousarray(y, dtype=np.float64), points)
         self._fit()
         return self

@@ -221,7 +221,7 @@ class Space:
             return value
         known = next((label for label, option in named.items() if _same(option, value)), None)
         if known is None:
-            raise ValueError(f"{name}={value!r} is not one of its options: {', '.join(map(repr, named.values()))}")
+            raise ValueError(f"{value!r} is not an option of {name}. Its options: {', '.join(map(repr, named.values()))}")
         return known
 
 
@@ -249,15 +249,15 @@ def _parameter(name: str, given: Any) -> Parameter | str | Mapping[str, Any]:
         return _hyperparameter(given)
     if isinstance(given, tuple) and len(given) == 2 and all(map(_is_number, given)):
         raise TypeError(
-            f"parameter {name}: {given!r} may be a range or two options. Write foretell.float{given!r} or foretell.log{given!r}, "
-            f"or a list for options"
+            f"parameter {name}: {given!r} may be a range or two options. For a range, use foretell.float{given!r} or "
+            f"foretell.log{given!r}. For options, use a list"
         )
     if isinstance(given, (list, tuple, set, frozenset)):
         return choice(*given)
     if isinstance(given, range) and given.step == 1 and len(given):
         return int(given.start, given.stop - 1)
     raise TypeError(
-        f"parameter {name}: {given!r} is not a parameter. Write foretell.log(1e-4, 1), foretell.int(1, 8), foretell.choice('sgd', 'adam') "
+        f"parameter {name}: {given!r} is not a parameter. Use foretell.log(1e-4, 1), foretell.int(1, 8), foretell.choice('sgd', 'adam') "
         "or a string such as 'log:1e-4:1'"
     )
 
@@ -279,7 +279,7 @@ def stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
     """A range with steps, as the list of its values."""
     count = round((high - low) / step) + 1
     if count > MOST_STEPS:
-        raise ValueError(f"parameter {name}: {count} steps of {step} are too many for a choice. Leave the step out")
+        raise ValueError(f"parameter {name}: {count} steps of {step} are too many for a choice. Leave out the step")
     values = [low + at * step for at in range(count)]
     return choice(*[round(value, 12) if isinstance(value, builtins.float) else value for value in values])
 
@@ -291,7 +291,7 @@ def _named(name: str, options: Iterable[Any]) -> dict[Any, Any]:
     plain = all(isinstance(one, str) for one in options) or all(_is_number(one) for one in options)
     named = {one if plain else _label(one): one for one in options}
     if len(named) < len(options):
-        raise ValueError(f"parameter {name}: two of its options are equal, or look alike: {', '.join(map(repr, options))}")
+        raise ValueError(f"parameter {name}: two of its options are equal, or have the same text: {', '.join(map(repr, options))}")
     return named
 
 
@@ -322,13 +322,13 @@ def _item(value: Any) -> Any:
 
 def _number(value: Any, what: str) -> builtins.float:
     if isinstance(value, str):
-        raise TypeError(f"{what}={value!r}: give a number")
+        raise TypeError(f"{what} must be a number, not {value!r}")
     return builtins.float(value)
 
 
 def _whole(value: Any, what: str) -> builtins.int:
     if isinstance(value, str) or value != builtins.int(value):
-        raise TypeError(f"{what}={value!r}: give a whole number, or use float or log")
+        raise TypeError(f"{what} must be a whole number, not {value!r}. For real numbers, use float or log")
     return builtins.int(value)
 
 
@@ -336,8 +336,8 @@ def _of_configspace(space: Any) -> dict[str, Any]:
     """The parameters of a `ConfigurationSpace`, each after the one that it depends on."""
     if getattr(space, "forbidden_clauses", None):
         raise ValueError(
-            "the ConfigurationSpace contains forbidden clauses, which are not supported. Leave them out, and let the objective "
-            "fail for forbidden configurations"
+            "forbidden clauses of a ConfigurationSpace are not supported. Leave them out, and let the objective fail for forbidden "
+            "configurations"
         )
     found = {name: _hyperparameter(one) for name, one in space.items()}
     for condition in space.conditions:
@@ -360,7 +360,7 @@ def _condition_of(condition: Any) -> tuple[str, str, Any]:
         return condition.child.name, condition.parent.name, condition.value
     if kind == "InCondition" and len(condition.values) == 1:
         return condition.child.name, condition.parent.name, condition.values[0]
-    raise ValueError(f"{condition}: only conditions on one value of another parameter are supported (EqualsCondition)")
+    raise ValueError(f"{condition} is not supported. Use conditions on one value of another parameter (EqualsCondition)")
 
 
 def _hyperparameter(given: Any) -> Parameter:

@@ -106,7 +106,7 @@ class Study(Search):
         self._detects = settings.get("score") is None and settings.get("shadow") is None
         if space is None and is_new:
             if folder is not None and epochs is None:
-                raise ValueError(f"{folder}: there is no study in this folder. Give a space and `epochs` for a new one")
+                raise ValueError(f"{folder}: there is no study in this folder. To create one, pass a space and `epochs`")
             _check_length(epochs)
             self._space = Space({})
         else:
@@ -118,7 +118,7 @@ class Study(Search):
     def _core(self) -> _Core:
         """The study; an error while its space is unknown."""
         if self._opened is None:
-            raise RuntimeError("this study has no space yet. Give one, or run an objective that calls trial.suggest_float and similar methods")
+            raise RuntimeError("this study does not have a space yet. Pass one, or run an objective that calls methods such as trial.suggest_float")
         return self._opened
 
     def _open_core(self) -> None:
@@ -133,8 +133,8 @@ class Study(Search):
             self._scout = None
             if not trial.config:
                 self._hopeless = True
-                raise RuntimeError("the objective reported or ended before it asked for a parameter. Give the study a space")
-            _log.info("the space contains the parameters that the objective asked for: %s", ", ".join(trial.config))
+                raise RuntimeError("the objective reported or ended before it asked for a parameter. Pass a space to the study")
+            _log.info("the space consists of the parameters that the objective asked for: %s", ", ".join(trial.config))
             queued = [self._space.queued(trial.config), *(self._given.get("enqueue") or [])]
             self._given.update(space=self._space.written, enqueue=queued)
             self._open_core()
@@ -164,14 +164,14 @@ class Study(Search):
             if name not in trial.config and self._space.join(name, parameter):
                 self._core.change({"space": self._space.written, "trials": self._core.settings["trials"] + 1})
                 self._space.stored(self._core.settings["space"])
-                _log.warning("%s is added to the space in trial %d, and the objective runs again with a value for it", name, trial.number)
+                _log.warning("%s is added to the space in trial %d. The objective runs again with a value for it", name, trial.number)
         trial.tell(f"{name} joined the space")
         asked = {key: known for key, known in trial.config.items() if known is not None}
         self._core.enqueue(self._space.queued({**asked, name: value}))
         raise Grown
 
     def _returned(self, trial: Trial, value: float) -> None:
-        """Lets the best report count if trials return it. Stops no trial if returned values do not match the reports."""
+        """Uses the best report as the score if trials return it. Does not stop any trials if returned values do not match the reports."""
         if not self._detects or trial._first:
             return
         with self._lock:
@@ -186,7 +186,7 @@ class Study(Search):
                 self._core.change({"score": score, "shadow": name in ("too-few", "apart")})
             except ValueError as error:
                 # a scheduler with rungs has already compared trials by the other score
-                words += f". This study goes by its last reports all the same: make it with score={score!r} ({error})"
+                words += f". This study keeps using its last reports ({error}). To change this, create it with score={score!r}"
         if words:
             _log.log(logging.INFO if name == "too-few" else logging.WARNING, "%s", words)
 
@@ -207,8 +207,8 @@ class Study(Search):
             finished = sum(trial["state"] == "completed" for trial in there["trials"])
             if same and finished >= own["burn_in"]:
                 _log.warning(
-                    "%s is an earlier study of these parameters: history=%r learns from its %d finished trials; then forecasts begin once one trial "
-                    "has finished, not %d: up to %d epochs less",
+                    "%s is an earlier study of these parameters. With history=%r, this study learns from its %d completed trials. It then forecasts "
+                    "after one completed trial instead of %d, which saves up to %d epochs",
                     log.parent, str(log.parent), finished, own["burn_in"], (own["burn_in"] - 1) * own["epochs"],
                 )
 
@@ -266,9 +266,9 @@ class Study(Search):
 def _check(space: Any, settings: Mapping[str, Any]) -> None:
     """Refuses common mistakes and old spellings."""
     if isinstance(space, os.PathLike) or (isinstance(space, str) and space != "metaqnn"):
-        raise TypeError(f"space={os.fspath(space)!r}: the first argument is the space. Name the folder: Study(space, folder={os.fspath(space)!r})")
+        raise TypeError(f"space={os.fspath(space)!r}: the space comes first, and a folder is passed by name: Study(space, folder={os.fspath(space)!r})")
     if "learn_from" in settings:
-        raise TypeError("learn_from= is called history= in Python")
+        raise TypeError("learn_from= is not a setting in Python. Use history= instead")
     known = [*StudySettings.__annotations__, "metric", "direction", "epochs", "trials", "history", "folder"]
     for name in settings:
         # the core refuses the rest, and lists all settings
@@ -280,8 +280,8 @@ def _check_length(epochs: int | None) -> None:
     """Requires the length of a complete trial for a new study."""
     if epochs is None or epochs < 1:
         raise ValueError(
-            f"epochs={epochs!r}: a new study needs the number of epochs (reports) of a complete training, for example epochs=20. Use epochs=1 if the "
-            "objective only returns a value"
+            f"epochs={epochs!r}: a new study needs the number of epochs (reports) of a complete trial, for example epochs=20. If the "
+            "objective only returns a value, set epochs=1"
         )
 
 

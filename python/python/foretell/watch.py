@@ -32,7 +32,7 @@ class watch(Iterable):
     epochs
         The iterable to loop over.
     history
-        Finished runs to learn from: a path, a glob, the folder of a study, a frame or lists. See `foretell.Forecaster.fit`. If it is a
+        Completed runs to learn from: a path, a glob, the folder of a study, a frame or lists. See `foretell.Forecaster.fit`. If it is a
         `.jsonl` file, each run is added to it when it ends. The file is created if it does not exist.
     direction
         `'maximize'` or `'minimize'`.
@@ -63,10 +63,10 @@ class watch(Iterable):
         self._additions = None
         if judge is None:
             if history is None or direction is None:
-                raise TypeError("watch needs history= and direction=, or a judge=")
+                raise TypeError("watch requires history= and direction=, or judge=")
             judge, self._additions = judge_and_additions(history, direction, None, append, shadow, settings)
         elif shadow or history is not None or direction is not None or settings:
-            raise TypeError("judge= already contains a history, a direction and settings")
+            raise TypeError("judge= cannot be combined with history=, direction= or other settings")
         self.epochs = epochs
         self.judge = judge
         self._key = judge.name()
@@ -95,7 +95,7 @@ class watch(Iterable):
                 break
             yield epoch
             if len(self.values) != at + 1:
-                raise RuntimeError(f"{len(self.values)} values after {at + 1} epochs. Call report() once per round")
+                raise RuntimeError(f"report() was called {len(self.values)} times in {at + 1} epochs. Call report() once per epoch")
         if not self.stopped:
             self.judge.add(self._key, self.values, self.config)
         if self._additions is not None and self.values:

@@ -11,9 +11,10 @@ from ._callback import Rounds
 
 
 class ForetellCallback(Rounds, xgboost.callback.TrainingCallback):
-    """Stops a training of XGBoost when the forecast shows that it will not win.
+    """Stops XGBoost training if the forecast shows that the run will not win.
 
-    `monitor` names the data set and the metric, for example `validation-auc`. Decisions are made every 10 rounds; `every=` changes this.
+    `monitor` names the data set and the metric, for example `validation-auc`. By default, decisions are made every 10 rounds. To change
+    this, set `every`.
 
     >>> import numpy as np, xgboost
     >>> from foretell.xgboost import ForetellCallback
@@ -31,7 +32,7 @@ class ForetellCallback(Rounds, xgboost.callback.TrainingCallback):
         return model
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
-        """XGBoost calls this after each round, and counts rounds from 0."""
+        """XGBoost calls this after each round. The first round is 0."""
         return self._report(epoch + 1, ((data, name, _mean(values[-1])) for data, logs in evals_log.items() for name, values in logs.items()))
 
     def after_training(self, model: Any) -> Any:

@@ -72,7 +72,7 @@ def test_a_wrong_name_is_said(data, tmp_path):
 
     x, y, a, b = data
     stop = ForetellCallback("test-loss", tmp_path / "runs.jsonl", every=1)
-    with pytest.raises(KeyError, match="no metric 'test-loss' was reported. The reported metrics are validation-logloss"):
+    with pytest.raises(KeyError, match="the metric 'test-loss' was not reported. Reported metrics: validation-logloss"):
         xgboost.train(
             {"objective": "binary:logistic"}, xgboost.DMatrix(x, y), 3, evals=[(xgboost.DMatrix(a, b), "validation")], callbacks=[stop], verbose_eval=False
         )  # fmt: skip
