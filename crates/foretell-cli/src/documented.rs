@@ -239,7 +239,7 @@ fn fields(source: &str, name: &str) -> Vec<String> {
 fn every_field_of_a_json_document_is_documented() {
     let study = "foretell-cli/src/commands/study";
     let (search, summary) = ("foretell-cli/src/commands/search", "foretell-search/src/summary");
-    let (reproduce, replay) = ("foretell-cli/src/commands/reproduce", "foretell-cli/src/commands/replay");
+    let (reproduce, replay) = ("foretell-paper/src/reproduce", "foretell-cli/src/commands/replay");
     let front = "foretell-search/src/front";
     let documents: [(&str, String, &[&str]); 23] = [
         ("search", format!("{search}/report"), &["Document"]),

@@ -4,6 +4,7 @@ pub mod bnn;
 mod catalogue;
 mod epochs;
 pub mod lce;
+pub mod reproduce;
 
 pub use bnn::Bnn;
 pub use catalogue::{catalogue, with_laboratory};

@@ -91,8 +91,8 @@ pub use part::{Named, Part, PartError};
 pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
-    FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table,
-    Taken, Teacher, Trace, TrialTrace, replay, replay_log, replay_watched,
+    BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec,
+    Setting, Table, Taken, Teacher, Trace, TrialTrace, moments, replay, replay_log, replay_watched,
 };
 pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
 pub use returned::{Relation, Returned};

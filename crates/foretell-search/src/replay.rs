@@ -1,5 +1,6 @@
 //! Replay: what a study would have done on recorded runs. It is a study: only its trainings are looked up.
 
+mod courses;
 mod drive;
 mod error;
 mod front;
@@ -10,6 +11,7 @@ mod recording;
 mod spec;
 mod table;
 
+pub use courses::{BestSoFarPoint, moments};
 pub use drive::{Trace, TrialTrace};
 pub use error::ReplayError;
 pub use front::FrontKept;

@@ -1,15 +1,12 @@
 //! From measured evaluations to figures: accuracy, forecast against truth, calibration.
 
-pub(crate) use crate::plot::BestSoFarPoint;
-
 use crate::plot::{
     Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, Calibration, CalibrationSeries, Scatter,
     ScatterPoint,
 };
 use foretell::Scale;
 use foretell::evaluate::{Evaluation, Outcome};
-use foretell::statistics::{mean, quantile_of_sorted, standard_error};
-use foretell_search::{OrderingOutcome, Outcome as Replay, Table};
+use foretell::statistics::mean;
 use std::path::{Path, PathBuf};
 
 /// The central interval that a scatter shows.
@@ -121,54 +118,6 @@ pub(crate) fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
         }
     }
     all
-}
-
-/// Moments at which the best so far is drawn.
-const MOMENTS: usize = 120;
-
-/// Points spent at which the best so far of `outcomes` is drawn: equal factors apart, up to the most that any ordering spent.
-pub(crate) fn moments(outcomes: &[Replay]) -> Vec<u64> {
-    let longest = outcomes.iter().flat_map(|o| &o.orderings).map(|o| o.spent).max().unwrap_or(1).max(2);
-    let ratio = (longest as f64).ln() / MOMENTS as f64;
-    (0..=MOMENTS).map(|i| (ratio * i as f64).exp().round() as u64).collect()
-}
-
-/// Quantiles over orderings of the best so far, at the moments when every ordering has one; `finer` points are one of the
-/// recorded ones.
-pub(crate) fn best_so_far(
-    replayed: &Table,
-    outcome: &Replay,
-    moments: &[u64],
-    finer: f64,
-) -> Vec<BestSoFarPoint> {
-    let end = outcome.orderings.iter().map(|o| o.spent).max().unwrap_or(0);
-    let at = |moment: u64| {
-        let best =
-            |steps: &[(u64, f64)]| steps.iter().take_while(|step| step.0 <= moment).last().map(|s| s.1);
-        let mut scores: Vec<f64> =
-            outcome.orderings.iter().map(|o| best(&o.trace.best_so_far)).collect::<Option<_>>()?;
-        scores.sort_by(f64::total_cmp);
-        let value = |p: f64| replayed.history().value(quantile_of_sorted(&scores, p));
-        let (a, b) = (value(0.1), value(0.9));
-        let resource = moment as f64 / finer;
-        Some(BestSoFarPoint { resource, middle: value(0.5), low: a.min(b), high: a.max(b) })
-    };
-    moments.iter().filter(|&&moment| moment <= end).filter_map(|&moment| at(moment)).collect()
-}
-
-/// (iteration, mean, standard error) of the speed-up of all Hyperband runs so far against plain Hyperband, which spends the same
-/// on each; nothing for other schedules.
-pub(crate) fn speedup_by_iteration(outcome: &Replay) -> Vec<(f64, f64, f64)> {
-    let runs = outcome.orderings.first().map_or(0, |o| o.trace.by_run.len());
-    let point = |run: usize| {
-        let speedup = |o: &OrderingOutcome| {
-            let spent: u64 = o.trace.by_run[..=run].iter().map(|r| r.0).sum();
-            o.full as f64 * (run + 1) as f64 / runs as f64 / spent.max(1) as f64
-        };
-        let speedups: Vec<f64> = outcome.orderings.iter().map(speedup).collect();
-        ((run + 1) as f64, mean(&speedups), standard_error(&speedups))
-    };
-    (0..runs).map(point).collect()
 }
 
 #[cfg(test)]

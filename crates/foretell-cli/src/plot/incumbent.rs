@@ -4,19 +4,7 @@ use super::bands::{self, Banded};
 use super::figure::Figure;
 use super::page::Page;
 use super::panel::Panel;
-
-/// The incumbent at one moment, over several runs of the replay.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct BestSoFarPoint {
-    /// Resource spent until then by all trials.
-    pub resource: f64,
-    /// Best score so far, in the user's direction: mean or median over runs.
-    pub middle: f64,
-    /// Lower edge of the band, such as the 10 % quantile; not finite for a single run.
-    pub low: f64,
-    /// Upper edge of the band.
-    pub high: f64,
-}
+use foretell_search::BestSoFarPoint;
 
 /// One policy.
 #[derive(Clone, Debug, PartialEq)]

@@ -41,7 +41,7 @@ pub(crate) use fates::{Fates, RecordedFate, RecordedRun};
 pub(crate) use figure::Figure;
 pub(crate) use front::{FrontFigure, FrontPoint};
 pub(crate) use hyperband::{Hyperband, HyperbandSeries};
-pub(crate) use incumbent::{BestSoFar, BestSoFarPoint, BestSoFarSeries};
+pub(crate) use incumbent::{BestSoFar, BestSoFarSeries};
 pub(crate) use q_learning::{EpsilonStage, QLearning};
 pub(crate) use recorded::{Came, CurvePanel, DrawnCurve, RecordedCurves};
 pub(crate) use scatter::{Scatter, ScatterPoint};

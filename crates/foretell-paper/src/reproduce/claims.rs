@@ -1,10 +1,10 @@
 //! What the paper claims of its methods, held against what was measured on its own data.
 
 use super::measure::{Part, Row};
+use super::named::distinct;
 use super::replayed::Replayed;
+use super::show::Layout;
 use super::stopping_claims::{self, AHEAD};
-use crate::commands::figures::distinct;
-use crate::output::table;
 use serde::Serialize;
 use std::fmt;
 
@@ -193,7 +193,7 @@ fn where_ahead(rows: &[&Row], ahead: &[&str], behind: &[&str]) -> String {
 }
 
 /// Seconds of a fit and a forecast of each predictor, and the forecast's ratio to that of `svr-rbf`, beside the paper's.
-pub(super) fn times(rows: &[&Row]) -> String {
+pub(super) fn times(rows: &[&Row], table: Layout) -> String {
     let mean = |name: &str, of: fn(&Row) -> Option<f64>| {
         let known: Vec<f64> =
             rows.iter().filter(|row| row.predictor == name).filter_map(|row| of(row)).collect();
@@ -223,6 +223,7 @@ pub(super) fn times(rows: &[&Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::show::Show;
 
     fn row(predictor: &str, observed: f64, r2: f64) -> Row {
         Row {
@@ -298,7 +299,7 @@ mod tests {
     #[test]
     fn times_stand_beside_the_published_ones_with_their_ratio() {
         let rows = [row("svr-rbf", 0.25, 0.9), row("lce-domhan2015", 0.25, 0.5)];
-        let text = times(&rows.iter().collect::<Vec<_>>());
+        let text = times(&rows.iter().collect::<Vec<_>>(), Show::SILENT.table);
         assert!(text.contains("200.000 ×") && text.contains("60 s"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! Finished rows in a file, so that a long reproduction continues after an interruption.
 
-use crate::failure::Failure;
-use crate::output::note;
+use super::failed::Failed;
+use super::show::Show;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -22,10 +22,10 @@ impl Kept {
     ///
     /// # Errors
     /// When the file cannot be read or written, or holds something else.
-    pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn open(path: Option<&Path>, show: Show) -> Result<Self, Failed> {
         let Some(path) = path else { return Ok(Self::default()) };
         let failed =
-            |error: &dyn std::fmt::Display| Failure::input(format!("--resume {}: {error}", path.display()));
+            |error: &dyn std::fmt::Display| Failed::input(format!("--resume {}: {error}", path.display()));
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
@@ -39,7 +39,7 @@ impl Kept {
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
         file.set_len(whole.len() as u64).map_err(|error| failed(&error))?;
         if !known.is_empty() {
-            note(&format!("{}: {} rows measured before", path.display(), known.len()));
+            (show.note)(&format!("{}: {} rows measured before", path.display(), known.len()));
         }
         Ok(Self { known, file: Some(file) })
     }
@@ -53,32 +53,32 @@ impl Kept {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(super) fn add<T: Serialize>(&mut self, key: &str, numbers: &T) -> Result<(), Failure> {
+    pub(super) fn add<T: Serialize>(&mut self, key: &str, numbers: &T) -> Result<(), Failed> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let mut line = serde_json::to_string(&(key, numbers)).map_err(Failure::midway)?;
+        let mut line = serde_json::to_string(&(key, numbers)).map_err(Failed::midway)?;
         line.push('\n');
-        file.write_all(line.as_bytes()).map_err(Failure::midway)
+        file.write_all(line.as_bytes()).map_err(Failed::midway)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Kept;
+    use super::{Kept, Show};
 
     #[test]
     fn a_line_that_was_cut_off_is_measured_again_and_the_others_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("rows.jsonl");
-        let mut kept = Kept::open(Some(&path)).expect("it opens");
+        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
         kept.add("a", &1.5).expect("it is written");
         kept.add("b", &2.5).expect("it is written");
         let text = std::fs::read_to_string(&path).expect("it is read");
         std::fs::write(&path, &text[..text.len() - 3]).expect("it is cut");
-        let mut kept = Kept::open(Some(&path)).expect("it opens");
+        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
         assert_eq!((kept.get::<f64>("a"), kept.get::<f64>("b")), (Some(1.5), None));
         kept.add("b", &3.5).expect("it is written");
-        assert_eq!(Kept::open(Some(&path)).expect("it opens").get::<f64>("b"), Some(3.5));
+        assert_eq!(Kept::open(Some(&path), Show::SILENT).expect("it opens").get::<f64>("b"), Some(3.5));
         std::fs::write(&path, "a,b\n1,2\n").expect("it is written");
-        assert!(Kept::open(Some(&path)).is_err());
+        assert!(Kept::open(Some(&path), Show::SILENT).is_err());
     }
 }

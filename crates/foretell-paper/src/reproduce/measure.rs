@@ -1,11 +1,11 @@
 //! One cell of a table: a predictor on a prepared file, by the paper's protocol, beside the published number.
 
+use super::failed::Failed;
 use super::kept::Kept;
+use super::named::predictor_of_recorded;
 use super::published::Published;
 use super::released::Prepared;
-use crate::catalogue::catalogue;
-use crate::curves::predictor_of_recorded;
-use crate::failure::Failure;
+use crate::catalogue;
 use foretell::evaluate::{
     Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
 };
@@ -19,15 +19,13 @@ use std::sync::Arc;
 pub(super) const NOT_APPLICABLE: &str = "none of the files is of this part";
 
 /// The part of the paper that a row belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Part {
+pub enum Part {
     /// Table 1: regressors.
-    #[value(name = "table-1")]
     #[serde(rename = "table-1")]
     Table1,
     /// Table 2: parts of the features.
-    #[value(name = "table-2")]
     #[serde(rename = "table-2")]
     Table2,
     /// Generalization from shallow to deep networks.
@@ -144,7 +142,7 @@ impl Bench {
     ///
     /// # Errors
     /// When the file of kept rows cannot be written.
-    pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Row, Failure> {
+    pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Row, Failed> {
         let measured = self.numbers(prepared, cell)?;
         let mut notes: Vec<String> = missing_groups(prepared, cell.features);
         notes.extend(cell.depth.map(|depth| sides(prepared, depth)));
@@ -194,7 +192,7 @@ impl Bench {
     }
 
     /// The numbers of `cell`, with every seed where a number was published.
-    fn numbers(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Result<Numbers, String>, Failure> {
+    fn numbers(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Result<Numbers, String>, Failed> {
         let seeds = if cell.part == Part::Observed { 1 } else { self.seeds };
         let key = format!(
             "{} train {} repeats {} seeds {seeds} draws {:?}",

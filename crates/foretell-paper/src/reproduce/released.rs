@@ -1,6 +1,6 @@
 //! The eight files that the paper's authors released, and how each is read for a faithful replica.
 
-use crate::failure::Failure;
+use super::failed::Failed;
 use foretell::{
     Configuration, Curve, Direction, FeatureGroup, History, HistoryOptions, Run, RunScore, Scale, Value,
 };
@@ -190,7 +190,7 @@ impl Prepared {
     }
 
     /// The same runs with scores below the floor compressed.
-    fn compressed(&self, path: &Path) -> Result<Self, Failure> {
+    fn compressed(&self, path: &Path) -> Result<Self, Failed> {
         let options = HistoryOptions { literal: false, ..self.options.clone() };
         let history = history(&self.runs, &options, path)?;
         let lost = (0..history.len())
@@ -227,7 +227,7 @@ impl Released {
 
     /// Reads the file at `path` and prepares it in each way: with scores as they are, and with compressed scores where that makes a
     /// difference.
-    pub(super) fn prepare(&self, path: &Path) -> Result<Vec<Prepared>, Failure> {
+    pub(super) fn prepare(&self, path: &Path) -> Result<Vec<Prepared>, Failed> {
         let mut all = Vec::new();
         for preparation in self.preparations {
             let literal = self.prepare_as(preparation, path)?;
@@ -238,13 +238,13 @@ impl Released {
         Ok(all)
     }
 
-    fn prepare_as(&self, preparation: &Preparation, path: &Path) -> Result<Prepared, Failure> {
+    fn prepare_as(&self, preparation: &Preparation, path: &Path) -> Result<Prepared, Failed> {
         let options = ReadOptions {
             direction: Some(self.direction),
             deduplicate: !preparation.repeats,
             ..ReadOptions::default()
         };
-        let mut recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
+        let mut recorded = foretell_logs::read(path, &options).map_err(Failed::input)?;
         let mut removed = Vec::new();
         let read = recorded.runs.len();
         recorded.runs.retain(|run| run.curve.scores().iter().any(|&score| score != 0.0));
@@ -297,7 +297,7 @@ fn lay_out(
     recorded: &Recorded,
     preparation: &Preparation,
     path: &Path,
-) -> Result<(HistoryOptions, History), Failure> {
+) -> Result<(HistoryOptions, History), Failed> {
     let mut columns = recorded.columns.clone();
     columns.scales.extend(preparation.linear.iter().map(|&name| (name.to_owned(), Scale::Linear)));
     let options = HistoryOptions {
@@ -313,8 +313,8 @@ fn lay_out(
     Ok((HistoryOptions { target: history.grid().last().copied(), ..options }, history))
 }
 
-fn history(runs: &[Run], options: &HistoryOptions, path: &Path) -> Result<History, Failure> {
-    History::new(runs, options).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+fn history(runs: &[Run], options: &HistoryOptions, path: &Path) -> Result<History, Failed> {
+    History::new(runs, options).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
 }
 
 fn says(preparation: &Preparation, recorded: &Recorded, removed: Vec<String>) -> String {

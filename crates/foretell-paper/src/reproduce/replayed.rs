@@ -2,8 +2,7 @@
 
 use super::measure::Part;
 use super::released::Prepared;
-use crate::plot;
-use foretell_search::{Reference, ReplaySpec};
+use foretell_search::{BestSoFarPoint, Reference, ReplaySpec};
 use serde::{Deserialize, Serialize};
 
 /// The paper's predictor with its one Gaussian σ(τ), and ours.
@@ -13,32 +12,43 @@ pub(super) const BURN_IN: usize = 100;
 
 /// A row of the simulated speed-ups.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Replayed {
-    pub(super) part: Part,
-    pub(super) curves: &'static str,
-    pub(super) preparation: &'static str,
+pub struct Replayed {
+    /// The part of the paper.
+    pub part: Part,
+    /// The name of the file.
+    pub curves: &'static str,
+    /// The name of its preparation.
+    pub preparation: &'static str,
     /// Whether scores below the floor were compressed, which the paper does not do.
-    pub(super) compressed: bool,
+    pub compressed: bool,
     /// `delta`, `delta and offset`, `nth best`; with Hyperband `none`, `cold`, `warm` or `oracle`.
-    pub(super) variant: &'static str,
-    pub(super) predictor: Option<&'static str>,
+    pub variant: &'static str,
+    /// The name of the predictor; `None` where nothing is forecast.
+    pub predictor: Option<&'static str>,
     /// Which rule stops: the policy's name in `foretell search`.
-    pub(super) policy: Option<String>,
+    pub policy: Option<String>,
     /// How many of the runs each order has; `None` for all of them, and with Hyperband.
-    pub(super) study_size: Option<usize>,
+    pub study_size: Option<usize>,
     /// How many runs are trained to their end before any is stopped.
-    pub(super) burn_in: usize,
-    pub(super) stop_probability: Option<f64>,
-    pub(super) offset: f64,
-    pub(super) nth_best: usize,
-    pub(super) reference: Option<Reference>,
-    pub(super) kappa: Option<f64>,
+    pub burn_in: usize,
+    /// Δ.
+    pub stop_probability: Option<f64>,
+    /// δ.
+    pub offset: f64,
+    /// n, where trials have to beat the n-th best.
+    pub nth_best: usize,
+    /// What f-Hyperband compares with.
+    pub reference: Option<Reference>,
+    /// κ of f-Hyperband.
+    pub kappa: Option<f64>,
+    /// The measured numbers.
     #[serde(flatten)]
-    pub(super) numbers: Numbers,
-    pub(super) published: Option<f64>,
+    pub numbers: Numbers,
+    /// The published speed-up.
+    pub published: Option<f64>,
     /// Of Hyperband, for figures.
     #[serde(skip)]
-    pub(super) course: Course,
+    pub course: Course,
 }
 
 impl Replayed {
@@ -50,27 +60,32 @@ impl Replayed {
 
 /// What a replay gave.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Numbers {
-    pub(super) orderings: usize,
+pub struct Numbers {
+    /// Orders of the runs.
+    pub orderings: usize,
     /// How many runs were taken in each order.
-    pub(super) runs: usize,
-    pub(super) speedup_mean: f64,
-    pub(super) speedup_stderr: f64,
+    pub runs: usize,
+    /// The mean speed-up over orders.
+    pub speedup_mean: f64,
+    /// Its standard error.
+    pub speedup_stderr: f64,
     /// The fraction of orderings in which the best run was kept.
-    pub(super) best_kept: Option<f64>,
+    pub best_kept: Option<f64>,
     /// Of Hyperband, the mean of the best final values of its runs.
-    pub(super) best_of_run_mean: Option<f64>,
-    pub(super) best_of_run_stderr: Option<f64>,
-    pub(super) regret_sd_mean: f64,
+    pub best_of_run_mean: Option<f64>,
+    /// Its standard error.
+    pub best_of_run_stderr: Option<f64>,
+    /// The mean regret, in standard deviations of the final scores.
+    pub regret_sd_mean: f64,
 }
 
 /// The course of a replay of Hyperband.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Course {
+pub struct Course {
     /// The speed-up by iteration: (iteration, mean, standard error).
-    pub(super) iterations: Vec<(f64, f64, f64)>,
+    pub iterations: Vec<(f64, f64, f64)>,
     /// The best so far by what was spent.
-    pub(super) trajectory: Vec<plot::BestSoFarPoint>,
+    pub trajectory: Vec<BestSoFarPoint>,
 }
 
 /// A row that is to be filled, and its setting.

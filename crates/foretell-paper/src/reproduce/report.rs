@@ -4,8 +4,8 @@ use super::claims::{self, Verdict};
 use super::measure::{NOT_APPLICABLE, Part, Row};
 use super::released::Prepared;
 use super::replayed::Replayed;
+use super::show::Layout;
 use super::stopping;
-use crate::output::table;
 use serde::Serialize;
 
 /// Further apart than this many standard errors, ours is not the published number.
@@ -13,7 +13,7 @@ const AGREE: f64 = 2.0;
 
 /// The result.
 #[derive(Serialize)]
-pub(super) struct Document {
+pub struct Document {
     schema: &'static str,
     seed: u64,
     /// The released files that were not there.
@@ -30,7 +30,7 @@ pub(super) struct Document {
     refuted: Vec<String>,
     rows: Vec<Row>,
     /// Simulated speed-ups.
-    replays: Vec<Replayed>,
+    pub(super) replays: Vec<Replayed>,
 }
 
 /// A file as it was prepared.
@@ -76,6 +76,11 @@ pub(super) struct Absent {
 }
 
 impl Document {
+    /// The result for people.
+    pub fn as_text(&self, table: Layout) -> String {
+        as_text(self, table)
+    }
+
     /// The result of `rows` and `replays`, measured on `sets`.
     pub(super) fn new(
         seed: u64,
@@ -133,7 +138,7 @@ fn counts(rows: &[Row], difference: &dyn Fn(&Row) -> Option<f64>) -> Counts {
         rows.iter().filter(|row| row.published_mean.is_some() && !row.compressed).collect();
     let agrees = |row: &Row| difference(row).is_some_and(|d| d.abs() <= AGREE);
     let mut summary = Counts::default();
-    for curves in super::figures::distinct(published.iter().map(|row| row.curves)) {
+    for curves in super::named::distinct(published.iter().map(|row| row.curves)) {
         let mut reached: Vec<(&str, usize)> = Vec::new();
         let mut cells: Vec<(String, Vec<&Row>)> = Vec::new();
         for &row in published.iter().filter(|row| row.curves == curves) {
@@ -187,7 +192,7 @@ fn what(row: &Row) -> String {
 }
 
 /// The result for people.
-pub(super) fn as_text(document: &Document) -> String {
+pub(super) fn as_text(document: &Document, table: Layout) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in [Part::Table1, Part::Table2, Part::Depth, Part::Observed] {
         let rows: Vec<&Row> = document.rows.iter().filter(|row| row.part == part).collect();
@@ -195,14 +200,15 @@ pub(super) fn as_text(document: &Document) -> String {
             let most = rows.iter().map(|row| row.repeats).max().unwrap_or(0);
             let seeds = first.by_seed.len();
             let protocol = format!("{} runs to learn from, {most} splits over {seeds} seeds", first.train);
-            let body = if part == Part::Observed { observed_table(&rows) } else { cell_table(&rows) };
+            let body =
+                if part == Part::Observed { observed_table(&rows, table) } else { cell_table(&rows, table) };
             parts.push(format!("{} (R² × 100; {protocol})\n{body}", part.heading()));
         }
     }
     for part in [Part::Stopping, Part::Hyperband] {
         let rows: Vec<&Replayed> = document.replays.iter().filter(|row| row.part == part).collect();
         if !rows.is_empty() {
-            parts.push(format!("{}\n{}", part.heading(), stopping::as_text(part, &rows, true)));
+            parts.push(format!("{}\n{}", part.heading(), stopping::as_text(part, &rows, true, table)));
         }
     }
     parts.extend(document.not_applicable.iter().map(|part| format!("{}: {NOT_APPLICABLE}", part.heading())));
@@ -224,7 +230,7 @@ pub(super) fn as_text(document: &Document) -> String {
     parts.join("\n\n")
 }
 
-fn cell_table(rows: &[&Row]) -> String {
+fn cell_table(rows: &[&Row], table: Layout) -> String {
     let cells = |row: &&Row| {
         let difference = row.difference_in_standard_errors;
         vec![
@@ -243,12 +249,12 @@ fn cell_table(rows: &[&Row]) -> String {
 }
 
 /// A line a file and regressor, a column a fraction.
-fn observed_table(rows: &[&Row]) -> String {
+fn observed_table(rows: &[&Row], table: Layout) -> String {
     let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
     fractions.sort_by(f64::total_cmp);
     fractions.dedup();
-    let names = super::figures::distinct(rows.iter().map(|row| row.predictor.as_str()));
-    let curves = super::figures::distinct(rows.iter().map(|row| row.curves));
+    let names = super::named::distinct(rows.iter().map(|row| row.predictor.as_str()));
+    let curves = super::named::distinct(rows.iter().map(|row| row.curves));
     let line = |(curves, name): (&str, &str)| {
         let at = |fraction: &f64| {
             let of_line = |row: &&&Row| {
@@ -323,6 +329,7 @@ pub(super) fn in_a_line(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::show::Show;
 
     fn row(preparation: &'static str, predictor: &str, difference: Option<f64>) -> Row {
         Row {
@@ -375,7 +382,7 @@ mod tests {
     #[test]
     fn tables_show_hundredths_and_a_dash_for_what_is_not_there() {
         let rows = [row("raw", "svr-rbf", Some(2.24)), row("raw", "ols", None)];
-        let text = cell_table(&rows.iter().collect::<Vec<_>>());
+        let text = cell_table(&rows.iter().collect::<Vec<_>>(), Show::SILENT.table);
         assert!(text.contains("90.00 ± 1.00") && text.contains("85.00 ± 2.00") && text.contains("+2.2 s.e."));
         assert!(text.lines().last().is_some_and(|line| line.contains('–')), "{text}");
     }

@@ -3,15 +3,13 @@
 use super::measure::Part;
 use super::released::Prepared;
 use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
-use crate::catalogue::catalogue;
-use crate::commands::figures::distinct;
-use crate::output::table;
-use crate::plot;
+use super::show::Layout;
+use crate::catalogue;
 use foretell::StopCriterion;
 use foretell_search::{Named, Policy, ReplaySpec, Stopping};
 
 /// What extrapolates curves: ours. The published one takes ten times as long, and is in the part `observed`.
-pub(super) const EXTRAPOLATION: &str = "lce";
+pub const EXTRAPOLATION: &str = "lce";
 /// The stop probabilities tried.
 const STOP_PROBABILITIES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 /// Those of extrapolation: Domhan et al.'s P < 0.05, and the paper's most careful one.
@@ -92,7 +90,7 @@ fn row(prepared: &Prepared, variant: &'static str, predictor: &'static str, spec
 }
 
 /// The rule that stops runs, in words.
-pub(super) fn rule(row: &Replayed) -> &'static str {
+pub fn rule(row: &Replayed) -> &'static str {
     match row.policy.as_deref() {
         Some("lce") => "Domhan, conservative",
         Some("lce-optimistic") => "Domhan, optimistic",
@@ -104,7 +102,7 @@ pub(super) fn rule(row: &Replayed) -> &'static str {
 pub(super) const REMARK: &str = "(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best; learning-curve extrapolation \"can begin early termination immediately\")";
 
 /// The rows as a table.
-pub(super) fn as_text(rows: &[&Replayed]) -> String {
+pub(super) fn as_text(rows: &[&Replayed], table: Layout) -> String {
     let cells = |row: &&Replayed| {
         let particulars = match row.variant {
             "delta and offset" => format!("Δ and δ = {}", row.offset),
@@ -141,48 +139,4 @@ pub(super) fn as_text(rows: &[&Replayed]) -> String {
         "regret (sd)",
     ];
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
-}
-
-/// Speed-up against Δ over whole files, a figure for each.
-pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
-    let whole: Vec<&Replayed> = rows
-        .iter()
-        .filter(|row| row.part == Part::Stopping && row.study_size.is_none() && !row.compressed)
-        .collect();
-    let figure = |curves: &str| {
-        let mine = whole.iter().filter(|row| row.curves == curves);
-        let mut series: Vec<plot::SpeedupSeries> = Vec::new();
-        for row in mine.clone() {
-            let name = series_name(row);
-            let point = plot::SpeedupPoint {
-                stop_probability: row.stop_probability.unwrap_or(f64::NAN),
-                speedup: row.numbers.speedup_mean,
-                stderr: row.numbers.speedup_stderr,
-                best_kept: row.numbers.best_kept.unwrap_or(f64::NAN),
-            };
-            match series.iter_mut().find(|known| known.name == name) {
-                Some(known) => known.points.push(point),
-                None => series.push(plot::SpeedupSeries { name, points: vec![point] }),
-            }
-        }
-        let (orderings, runs) =
-            mine.clone().next().map_or((0, 0), |row| (row.numbers.orderings, row.numbers.runs));
-        plot::Speedup {
-            title: format!("simulated early stopping: {curves}"),
-            subtitle: format!("mean ± standard error over {orderings} random orders of {runs} runs"),
-            series,
-        }
-        .draw()
-    };
-    let files = distinct(whole.iter().map(|row| row.curves));
-    files.into_iter().map(|curves| (format!("speedup-{curves}"), figure(curves))).collect()
-}
-
-fn series_name(row: &Replayed) -> String {
-    let predictor = row.predictor.unwrap_or("–");
-    match row.policy.as_deref() {
-        _ if predictor != EXTRAPOLATION => format!("{predictor}, {}", row.variant),
-        Some("srm") => format!("{predictor}, from run {}", row.burn_in + 1),
-        _ => format!("{predictor}, {}, from run {}", rule(row), row.burn_in + 1),
-    }
 }

@@ -1,19 +1,17 @@
 //! The paper's early stopping, simulated on its released curves: speed-ups in architecture search and in Hyperband.
 
+use super::failed::Failed;
 use super::kept::Kept;
 use super::measure::{NOT_APPLICABLE, Part};
+use super::named::predictor_of_recorded;
 use super::released::Prepared;
 use super::replayed::{BURN_IN, Course, Numbers, PREDICTORS, Replayed, Wanted, blank, times};
 use super::searches;
-use crate::catalogue::catalogue;
-use crate::commands::figures::{self, distinct};
-use crate::curves::predictor_of_recorded;
-use crate::failure::Failure;
-use crate::output::{note, table};
-use crate::plot;
+use super::show::{Layout, Show};
+use crate::catalogue;
 use foretell::{Predictor, PredictorOptions, Purpose, StopCriterion};
 use foretell_search::{
-    Kappa, Outcome, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, replay,
+    Kappa, Outcome, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, moments, replay,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +44,8 @@ pub(super) struct Simulated {
     pub(super) draws: Option<usize>,
     /// The seed of the orderings and of the predictors.
     pub(super) seed: u64,
+    /// How the rows are shown.
+    pub(super) show: Show,
 }
 
 /// The rows of `part` on `sets`, each printed on standard error when it is ready.
@@ -54,15 +54,15 @@ pub(super) fn rows(
     sets: &[Prepared],
     how: Simulated,
     kept: &mut Kept,
-) -> Result<Vec<Replayed>, Failure> {
+) -> Result<Vec<Replayed>, Failed> {
     let mut rows = Vec::new();
     for prepared in sets.iter().filter(|prepared| is_used(part, prepared)) {
-        note(&format!("{}: {}", part.heading(), prepared.name()));
-        let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", prepared.stem));
+        (how.show.note)(&format!("{}: {}", part.heading(), prepared.name()));
+        let in_file = |error: &dyn std::fmt::Display| Failed::input(format!("{}: {error}", prepared.stem));
         let table = Table::new(&prepared.runs, &prepared.options, 1).map_err(|error| in_file(&error))?;
         let table = Arc::new(table);
         if table.len() <= BURN_IN {
-            note(&format!(
+            (how.show.note)(&format!(
                 "{}: {} finished runs are too few for a burn-in of {BURN_IN}",
                 prepared.stem,
                 table.len()
@@ -84,12 +84,12 @@ pub(super) fn rows(
                 Stopped::Replay(error) => in_file(&error),
                 Stopped::Kept(failure) => failure,
             })?;
-            filled.iter().for_each(|row| note(&as_text(part, &[row], false)));
+            filled.iter().for_each(|row| (how.show.note)(&as_text(part, &[row], false, how.show.table)));
             rows.extend(filled);
         }
     }
     if rows.is_empty() {
-        note(&format!("{}: {NOT_APPLICABLE}", part.heading()));
+        (how.show.note)(&format!("{}: {NOT_APPLICABLE}", part.heading()));
     }
     Ok(rows)
 }
@@ -97,7 +97,7 @@ pub(super) fn rows(
 /// Why rows could not be filled.
 enum Stopped {
     Replay(ReplayError),
-    Kept(Failure),
+    Kept(Failed),
 }
 
 /// `wanted` with their numbers: those that an earlier run of the command has measured, and the others by a replay.
@@ -129,7 +129,7 @@ fn replayed(
     let setting = |wanted: &Wanted| Setting::new(wanted.spec.clone(), predictor(wanted));
     let settings: Vec<Setting> = open.iter().map(setting).collect();
     let outcomes = replay(table, &settings).map_err(Stopped::Replay)?;
-    let moments = figures::moments(&outcomes);
+    let moments = moments(&outcomes);
     for (wanted, outcome) in open.into_iter().zip(&outcomes) {
         let row = filled(wanted.row.clone(), table, outcome, &moments);
         kept.add(&key(&wanted), &(&row.numbers, &row.course)).map_err(Stopped::Kept)?;
@@ -148,14 +148,14 @@ fn is_used(part: Part, prepared: &Prepared) -> bool {
 /// By whether it is for a policy that extrapolates each curve alone, and by name.
 type ByName = BTreeMap<(bool, &'static str), Arc<dyn Predictor>>;
 
-fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failure> {
+fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failed> {
     let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
-    let one = |name| Ok(((false, name), predictor_of_recorded(name, &options).map_err(Failure::input)?));
+    let one = |name| Ok(((false, name), predictor_of_recorded(name, &options).map_err(Failed::input)?));
     let mut made: ByName =
-        PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(one).collect::<Result<_, Failure>>()?;
+        PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(one).collect::<Result<_, Failed>>()?;
     let options = PredictorOptions { purpose: Purpose::Termination, ..options };
     let alone = catalogue().predictors().predictor(searches::EXTRAPOLATION, &options);
-    made.insert((true, searches::EXTRAPOLATION), Arc::from(alone.map_err(Failure::input)?));
+    made.insert((true, searches::EXTRAPOLATION), Arc::from(alone.map_err(Failed::input)?));
     Ok(made)
 }
 
@@ -215,24 +215,24 @@ fn filled(row: Replayed, table: &Table, outcome: &Outcome, moments: &[u64]) -> R
         best_of_run_stderr: hyperband.then(|| foretell::statistics::standard_error(&best)),
         regret_sd_mean: outcome.regret_sd(),
     };
-    let trajectory = if hyperband { figures::best_so_far(table, outcome, moments, 1.0) } else { Vec::new() };
-    let course = Course { iterations: figures::speedup_by_iteration(outcome), trajectory };
+    let trajectory = if hyperband { outcome.best_so_far(table, moments, 1.0) } else { Vec::new() };
+    let course = Course { iterations: outcome.speedup_by_iteration(), trajectory };
     Replayed { numbers, course, ..row }
 }
 
 /// The rows of `part` as a table, with or without the remarks below it.
-pub(super) fn as_text(part: Part, rows: &[&Replayed], remarks: bool) -> String {
-    let (table, remark) = if part == Part::Hyperband {
-        (hyperband_text(rows), HYPERBAND_REMARK)
+pub(super) fn as_text(part: Part, rows: &[&Replayed], remarks: bool, table: Layout) -> String {
+    let (text, remark) = if part == Part::Hyperband {
+        (hyperband_text(rows, table), HYPERBAND_REMARK)
     } else {
-        (searches::as_text(rows), searches::REMARK)
+        (searches::as_text(rows, table), searches::REMARK)
     };
-    if remarks { format!("{table}\n{remark}") } else { table }
+    if remarks { format!("{text}\n{remark}") } else { text }
 }
 
 const HYPERBAND_REMARK: &str = "(published on cuda-convnet: 2 times, up to 7 with reused models; `oracle` is perfect foresight, the most that any forecast could save)";
 
-fn hyperband_text(rows: &[&Replayed]) -> String {
+fn hyperband_text(rows: &[&Replayed], table: Layout) -> String {
     let cells = |row: &&Replayed| {
         let reference = row.reference.map_or("–", |reference| match reference {
             Reference::Rung => "rung",
@@ -251,61 +251,4 @@ fn hyperband_text(rows: &[&Replayed]) -> String {
     };
     let headings = ["curves", "models", "predictor", "reference", "κ", "speed-up", "best of a run"];
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
-}
-
-/// Speed-up against Δ of the searches; of Hyperband, speed-up by iteration and the best so far by what was spent: figures for
-/// each file.
-pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
-    let mut all = searches::figures(rows);
-    let of_part = |row: &&Replayed| row.part == Part::Hyperband;
-    for curves in distinct(rows.iter().filter(of_part).map(|row| row.curves)) {
-        let drawn = |row: &&Replayed| {
-            row.curves == curves
-                && row.reference.is_none_or(|r| r == Reference::Rung)
-                && row.kappa.is_none_or(|k| k >= 1.0)
-        };
-        let mine: Vec<&Replayed> = rows.iter().filter(of_part).filter(drawn).collect();
-        let draws = mine.first().map_or(0, |row| row.numbers.orderings);
-        all.push((format!("iterations-{curves}"), iterations(curves, &mine, draws)));
-        all.push((format!("trajectory-{curves}"), trajectory(curves, &mine, draws)));
-    }
-    all
-}
-
-fn variant_name(row: &Replayed) -> String {
-    row.predictor.map_or(row.variant.to_owned(), |predictor| format!("{predictor}, {}", row.variant))
-}
-
-/// Speed-up against the iteration of Hyperband, without the plain one, which has none.
-fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
-    let stopped = rows.iter().filter(|row| row.variant != "none");
-    let one = |row: &&Replayed| plot::HyperbandSeries {
-        name: variant_name(row),
-        points: row.course.iterations.clone(),
-    };
-    plot::Hyperband {
-        title: format!("f-Hyperband, speed-up by iteration: {curves}"),
-        subtitle: format!(
-            "training of plain Hyperband over training spent so far, {draws} draws, κ = 1, rung"
-        ),
-        series: stopped.map(one).collect(),
-    }
-    .draw()
-}
-
-/// The best so far against what was spent.
-fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
-    let one = |row: &&Replayed| plot::BestSoFarSeries {
-        name: variant_name(row),
-        points: row.course.trajectory.clone(),
-    };
-    plot::BestSoFar {
-        title: format!("Hyperband and f-Hyperband, the best so far: {curves}"),
-        subtitle: format!("median and 10–90 % band over {draws} draws, κ = 1, rung"),
-        metric: "score".to_owned(),
-        resource: "points trained".to_owned(),
-        log_resource: true,
-        series: rows.iter().map(one).collect(),
-    }
-    .draw()
 }

@@ -1,9 +1,9 @@
 //! What the paper claims of early stopping and of f-Hyperband, held against what was measured on its own data.
 
 use super::measure::Part;
+use super::named::distinct;
 use super::replayed::Replayed;
 use super::searches::{EXTRAPOLATION, rule};
-use crate::commands::figures::distinct;
 use foretell_search::Reference;
 
 /// Further apart than this many standard errors of the difference, one is ahead of the other.
@@ -142,7 +142,7 @@ fn slower_hyperband(rows: &[&Replayed]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::reproduce::replayed::{Course, Numbers};
+    use crate::reproduce::replayed::{Course, Numbers};
 
     fn row(predictor: &'static str, stop_probability: f64, speedup_mean: f64, best_kept: f64) -> Replayed {
         Replayed {

@@ -5,11 +5,10 @@ use super::policy_name::PolicyName;
 use super::recommend::recommended;
 use super::replayed::Replayed;
 use super::settings::Variant;
-use crate::commands::figures;
 use crate::plot;
 use crate::scheduling::RecordedSamplerName;
 use foretell::ErrorBudget;
-use foretell_search::{Reference, TrialTrace};
+use foretell_search::{Reference, TrialTrace, moments};
 
 /// Draws the picture asked for.
 pub(super) fn draw(kind: FigureKind, file: &Replayed, arguments: &Arguments) -> plot::Figure {
@@ -109,10 +108,10 @@ fn speedup(file: &Replayed) -> plot::Speedup {
 
 fn best_so_far(file: &Replayed, arguments: &Arguments) -> plot::BestSoFar {
     let finer = f64::from(arguments.finer);
-    let moments = figures::moments(&file.outcomes);
+    let moments = moments(&file.outcomes);
     let series = (0..file.variants.len()).map(|i| plot::BestSoFarSeries {
         name: full_name(file, i),
-        points: figures::best_so_far(&file.table, &file.outcomes[i], &moments, finer),
+        points: file.outcomes[i].best_so_far(&file.table, &moments, finer),
     });
     plot::BestSoFar {
         title: format!("the best so far against training spent: {}", file.curves),
@@ -170,7 +169,7 @@ fn recorded_run(file: &Replayed, trial: &TrialTrace, wrong: bool) -> plot::Recor
 fn iterations(file: &Replayed) -> plot::Hyperband {
     let mut series = Vec::new();
     for (i, (variant, outcome)) in file.variants.iter().zip(&file.outcomes).enumerate() {
-        let points = figures::speedup_by_iteration(outcome);
+        let points = outcome.speedup_by_iteration();
         if variant.policy != PolicyName::None && !points.is_empty() {
             series.push(plot::HyperbandSeries { name: full_name(file, i), points });
         }

@@ -2,11 +2,12 @@
 
 use super::policy_name::PolicyName;
 use super::settings::Variant;
-use crate::commands::figures;
 use crate::scheduling::RecordedSamplerName;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
-use foretell_search::{Caution, FrontKept, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table};
+use foretell_search::{
+    BestSoFarPoint, Caution, FrontKept, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table, moments,
+};
 use serde::Serialize;
 
 /// The best final value so far over orderings, once all have one.
@@ -178,15 +179,11 @@ pub(super) fn rows(
 
 /// Puts the best so far into the rows of a file.
 pub(super) fn add_best_so_far(rows: &mut [Row], table: &Table, outcomes: &[Outcome], finer: u32) {
-    let moments = figures::moments(outcomes);
+    let moments = moments(outcomes);
     for (row, outcome) in rows.iter_mut().zip(outcomes) {
-        let points = figures::best_so_far(table, outcome, &moments, f64::from(finer));
-        let value = |p: figures::BestSoFarPoint| BestValue {
-            epochs: p.resource,
-            median: p.middle,
-            low: p.low,
-            high: p.high,
-        };
+        let points = outcome.best_so_far(table, &moments, f64::from(finer));
+        let value =
+            |p: BestSoFarPoint| BestValue { epochs: p.resource, median: p.middle, low: p.low, high: p.high };
         row.best_so_far = points.into_iter().map(value).collect();
     }
 }

@@ -1,0 +1,107 @@
+//! Figures of the simulated speed-ups.
+
+use crate::commands::figures::distinct;
+use crate::plot;
+use foretell_paper::reproduce::{EXTRAPOLATION, Part, Replayed, rule};
+use foretell_search::Reference;
+
+/// Speed-up against Δ over whole files, a figure for each.
+fn speedups(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
+    let whole: Vec<&Replayed> = rows
+        .iter()
+        .filter(|row| row.part == Part::Stopping && row.study_size.is_none() && !row.compressed)
+        .collect();
+    let figure = |curves: &str| {
+        let mine = whole.iter().filter(|row| row.curves == curves);
+        let mut series: Vec<plot::SpeedupSeries> = Vec::new();
+        for row in mine.clone() {
+            let name = series_name(row);
+            let point = plot::SpeedupPoint {
+                stop_probability: row.stop_probability.unwrap_or(f64::NAN),
+                speedup: row.numbers.speedup_mean,
+                stderr: row.numbers.speedup_stderr,
+                best_kept: row.numbers.best_kept.unwrap_or(f64::NAN),
+            };
+            match series.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.points.push(point),
+                None => series.push(plot::SpeedupSeries { name, points: vec![point] }),
+            }
+        }
+        let (orderings, runs) =
+            mine.clone().next().map_or((0, 0), |row| (row.numbers.orderings, row.numbers.runs));
+        plot::Speedup {
+            title: format!("simulated early stopping: {curves}"),
+            subtitle: format!("mean ± standard error over {orderings} random orders of {runs} runs"),
+            series,
+        }
+        .draw()
+    };
+    let files = distinct(whole.iter().map(|row| row.curves));
+    files.into_iter().map(|curves| (format!("speedup-{curves}"), figure(curves))).collect()
+}
+
+fn series_name(row: &Replayed) -> String {
+    let predictor = row.predictor.unwrap_or("–");
+    match row.policy.as_deref() {
+        _ if predictor != EXTRAPOLATION => format!("{predictor}, {}", row.variant),
+        Some("srm") => format!("{predictor}, from run {}", row.burn_in + 1),
+        _ => format!("{predictor}, {}, from run {}", rule(row), row.burn_in + 1),
+    }
+}
+
+/// Speed-up against Δ of the searches; of Hyperband, speed-up by iteration and the best so far by what was spent: figures for
+/// each file.
+pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
+    let mut all = speedups(rows);
+    let of_part = |row: &&Replayed| row.part == Part::Hyperband;
+    for curves in distinct(rows.iter().filter(of_part).map(|row| row.curves)) {
+        let drawn = |row: &&Replayed| {
+            row.curves == curves
+                && row.reference.is_none_or(|r| r == Reference::Rung)
+                && row.kappa.is_none_or(|k| k >= 1.0)
+        };
+        let mine: Vec<&Replayed> = rows.iter().filter(of_part).filter(drawn).collect();
+        let draws = mine.first().map_or(0, |row| row.numbers.orderings);
+        all.push((format!("iterations-{curves}"), iterations(curves, &mine, draws)));
+        all.push((format!("trajectory-{curves}"), trajectory(curves, &mine, draws)));
+    }
+    all
+}
+
+fn variant_name(row: &Replayed) -> String {
+    row.predictor.map_or(row.variant.to_owned(), |predictor| format!("{predictor}, {}", row.variant))
+}
+
+/// Speed-up against the iteration of Hyperband, without the plain one, which has none.
+fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
+    let stopped = rows.iter().filter(|row| row.variant != "none");
+    let one = |row: &&Replayed| plot::HyperbandSeries {
+        name: variant_name(row),
+        points: row.course.iterations.clone(),
+    };
+    plot::Hyperband {
+        title: format!("f-Hyperband, speed-up by iteration: {curves}"),
+        subtitle: format!(
+            "training of plain Hyperband over training spent so far, {draws} draws, κ = 1, rung"
+        ),
+        series: stopped.map(one).collect(),
+    }
+    .draw()
+}
+
+/// The best so far against what was spent.
+fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
+    let one = |row: &&Replayed| plot::BestSoFarSeries {
+        name: variant_name(row),
+        points: row.course.trajectory.clone(),
+    };
+    plot::BestSoFar {
+        title: format!("Hyperband and f-Hyperband, the best so far: {curves}"),
+        subtitle: format!("median and 10–90 % band over {draws} draws, κ = 1, rung"),
+        metric: "score".to_owned(),
+        resource: "points trained".to_owned(),
+        log_resource: true,
+        series: rows.iter().map(one).collect(),
+    }
+    .draw()
+}

@@ -1,0 +1,266 @@
+//! The paper's tables and figures that its released data allow, ours beside the published.
+//!
+//! The paper does not say how it prepared the columns, or whether it removed repeats. Several preparations of the LSTMs are shown, and the
+//! ResNets once with their repeats: any single preparation misses published cells that another one reaches.
+
+mod claims;
+mod failed;
+mod kept;
+mod measure;
+mod named;
+mod published;
+mod released;
+mod replayed;
+mod report;
+mod searches;
+mod show;
+mod stopping;
+mod stopping_claims;
+
+pub use failed::Failed;
+pub use measure::Part;
+pub use replayed::{Course, Numbers, Replayed};
+pub use report::Document;
+pub use searches::{EXTRAPOLATION, rule};
+pub use show::{Layout, Show};
+
+use foretell::FeatureSet;
+use foretell::evaluate::{Evaluation, EvaluationOptions};
+use kept::Kept;
+use measure::{Bench, Cell, NOT_APPLICABLE, Row};
+use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
+use released::{Prepared, RELEASED};
+use report::{Absent, in_a_line};
+use std::path::{Path, PathBuf};
+use stopping::Simulated;
+
+/// The part of the curve that the paper's tables observe.
+const QUARTER: f64 = 0.25;
+
+/// What is to be reproduced, and how.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The folder with the paper's released files; some of them may be missing.
+    pub folder: PathBuf,
+    /// The parts of the paper.
+    pub only: Vec<Part>,
+    /// Runs to learn from, splits for each seed or orders of the runs, and the first seed.
+    pub options: EvaluationOptions,
+    /// Seeds for the cells with published numbers.
+    pub seeds: u64,
+    /// Draws of the random searches of predictors; `None`: their own.
+    pub draws: Option<usize>,
+    /// The file of finished rows.
+    pub resume: Option<PathBuf>,
+    /// Fractions of the curve in the part [`Part::Observed`].
+    pub observed: Vec<f64>,
+    /// Predictors in that part.
+    pub predictors: Vec<&'static str>,
+    /// How the program shows what is measured.
+    pub show: Show,
+}
+
+/// What a predictor reached on one file after one fraction of its curves.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The name of the file.
+    pub curves: String,
+    /// The name of the metric.
+    pub metric: String,
+    /// The name of the predictor.
+    pub predictor: String,
+    /// The fraction observed.
+    pub observed: f64,
+    /// What it reached.
+    pub result: Evaluation,
+}
+
+/// The result, and what its figures are drawn from.
+pub struct Reproduced {
+    /// The result.
+    pub document: Document,
+    asked: Asked,
+    bench: Bench,
+    sets: Vec<Prepared>,
+}
+
+impl Asked {
+    /// Measures all that was asked for. Each row is noted when it is ready.
+    ///
+    /// # Errors
+    /// [`Failed`] where no released file can be read, or the file of finished rows cannot be read or written.
+    pub fn reproduce(self) -> Result<Reproduced, Failed> {
+        let (sets, unreadable) = read(&self.folder, self.show)?;
+        let kept = Kept::open(self.resume.as_deref(), self.show)?;
+        let EvaluationOptions { seed, repeats: orderings, .. } = self.options;
+        let mut bench = Bench::new(self.options, self.seeds, self.draws, kept);
+        let (mut rows, mut replayed) = (Vec::new(), Vec::new());
+        for part in parts(&self) {
+            if matches!(part, Part::Stopping | Part::Hyperband) {
+                let how = Simulated { orderings, draws: self.draws, seed, show: self.show };
+                replayed.extend(stopping::rows(part, &sets, how, &mut bench.kept)?);
+            } else {
+                rows.extend(measured_rows(part, &sets, &self, &mut bench)?);
+            }
+        }
+        let timed: Vec<&Row> = rows.iter().filter(|row| row.part == Part::Observed).collect();
+        if !timed.is_empty() {
+            (self.show.note)(&claims::times(&timed, self.show.table));
+        }
+        let absent = Absent { missing: missing(&self.folder), unreadable };
+        let document = Document::new(seed, absent, &parts(&self), &sets, rows, replayed);
+        Ok(Reproduced { document, asked: self, bench, sets })
+    }
+}
+
+impl Reproduced {
+    /// The rows of the simulated speed-ups.
+    pub fn replays(&self) -> &[Replayed] {
+        &self.document.replays
+    }
+
+    /// The cells of [`Part::Observed`], each file in its first preparation.
+    pub fn observed(&mut self) -> Vec<Measured> {
+        if !self.asked.only.contains(&Part::Observed) {
+            return Vec::new();
+        }
+        self.measured(Part::Observed, |_| true)
+    }
+
+    /// The ν-SVR of table 1 on each file, for forecasts against the truth; none where only speed-ups were asked for.
+    pub fn scatters(&mut self) -> Vec<Measured> {
+        if !self.asked.only.iter().any(|part| *part < Part::Stopping) {
+            return Vec::new();
+        }
+        self.measured(Part::Table1, |cell| cell.predictor == "svr-rbf")
+    }
+
+    fn measured(&mut self, part: Part, is_wanted: fn(&Cell<'_>) -> bool) -> Vec<Measured> {
+        let mut all = Vec::new();
+        for prepared in self.sets.iter().filter(|prepared| prepared.is_first()) {
+            for cell in cells(part, prepared, &self.asked).iter().filter(|cell| is_wanted(cell)) {
+                let Ok(result) = self.bench.measure(prepared, cell, self.asked.options.seed) else {
+                    continue;
+                };
+                all.push(Measured {
+                    curves: prepared.stem.to_owned(),
+                    metric: prepared.metric.clone(),
+                    predictor: cell.predictor.to_owned(),
+                    observed: cell.observed,
+                    result: (*result).clone(),
+                });
+            }
+        }
+        all
+    }
+}
+
+/// The rows of `part` on all sets, each printed on standard error when it is ready.
+fn measured_rows(
+    part: Part,
+    sets: &[Prepared],
+    asked: &Asked,
+    bench: &mut Bench,
+) -> Result<Vec<Row>, Failed> {
+    let mut rows = Vec::new();
+    for prepared in sets {
+        for cell in cells(part, prepared, asked) {
+            let row = bench.row(prepared, &cell)?;
+            (asked.show.note)(&format!("{}: {}: {}", part.heading(), prepared.name(), in_a_line(&row)));
+            rows.push(row);
+        }
+    }
+    if rows.is_empty() {
+        (asked.show.note)(&format!("{}: {NOT_APPLICABLE}", part.heading()));
+    }
+    Ok(rows)
+}
+
+fn parts(asked: &Asked) -> Vec<Part> {
+    let mut parts = asked.only.clone();
+    parts.sort();
+    parts.dedup();
+    parts
+}
+
+/// Reads whichever released files `folder` has, and says which could not be read. One that cannot does not end the others.
+fn read(folder: &Path, show: Show) -> Result<(Vec<Prepared>, Vec<String>), Failed> {
+    if !folder.is_dir() {
+        return Err(Failed::input(format!(
+            "{}: there is no such folder; name the one that holds the paper's released files",
+            folder.display()
+        )));
+    }
+    let (mut sets, mut unreadable) = (Vec::new(), Vec::new());
+    for released in &RELEASED {
+        let Some(path) = released.find(folder) else { continue };
+        match released.prepare(&path) {
+            Ok(prepared) => sets.extend(prepared),
+            Err(failed) => {
+                (show.note)(&format!("left out: {failed}"));
+                unreadable.push(failed.to_string());
+            }
+        }
+    }
+    if !sets.is_empty() {
+        return Ok((sets, unreadable));
+    }
+    let reason = match unreadable.as_slice() {
+        [] => format!("none of the paper's released files was found; expected {}", missing(folder).join(", ")),
+        reasons => format!("none of the paper's released files can be read: {}", reasons.join("; ")),
+    };
+    Err(Failed::input(format!("{}: {reason}", folder.display())))
+}
+
+/// The released files that `folder` does not have.
+fn missing(folder: &Path) -> Vec<String> {
+    let gone = RELEASED.iter().filter(|released| released.find(folder).is_none());
+    gone.map(|released| format!("{}.csv", released.stem)).collect()
+}
+
+/// The cells of `part` that `prepared` can fill.
+fn cells(part: Part, prepared: &Prepared, asked: &Asked) -> Vec<Cell<'static>> {
+    let plain = |predictor| Cell {
+        part,
+        predictor,
+        features: FeatureSet::default(),
+        observed: QUARTER,
+        depth: None,
+        published: None,
+        remark: None,
+    };
+    let tabled = COLUMNS.contains(&prepared.stem);
+    match part {
+        Part::Table1 => TABLE_1
+            .iter()
+            .map(|(predictor, cells)| Cell { published: cell(cells, prepared.stem), ..plain(predictor) })
+            .collect(),
+        Part::Table2 if tabled => TABLE_2
+            .iter()
+            .map(|row| Cell {
+                features: row.features,
+                published: cell(&row.cells, prepared.stem),
+                remark: ablation_remark(prepared.stem, row.features),
+                ..plain("svr-rbf")
+            })
+            .collect(),
+        Part::Depth if prepared.stem == "deep_resnets_tinyimagenet" => DEPTHS
+            .iter()
+            .flat_map(|&(depth, published)| {
+                let published = |predictor| published.filter(|_| predictor == "svr-rbf");
+                TABLE_1.map(|(predictor, _)| Cell {
+                    depth: Some(depth),
+                    published: published(predictor),
+                    ..plain(predictor)
+                })
+            })
+            .collect(),
+        Part::Observed if prepared.is_first() => asked
+            .observed
+            .iter()
+            .flat_map(|&observed| asked.predictors.iter().map(move |&name| (observed, name)))
+            .map(|(observed, name)| Cell { observed, ..plain(name) })
+            .collect(),
+        _ => Vec::new(),
+    }
+}

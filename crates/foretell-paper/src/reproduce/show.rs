@@ -1,0 +1,25 @@
+//! How a program shows what is measured.
+
+/// Lays rows out below their headings.
+pub type Layout = fn(&[&str], &[Vec<String>]) -> String;
+
+/// How a program shows what is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Show {
+    /// Prints a line of progress.
+    pub note: fn(&str),
+    /// Lays out a table.
+    pub table: Layout,
+}
+
+#[cfg(test)]
+impl Show {
+    /// Notes nothing, and separates cells by bars.
+    pub(super) const SILENT: Self = Self {
+        note: |_| {},
+        table: |headings, rows| {
+            let lines = rows.iter().map(|row| row.join(" | "));
+            [headings.join(" | ")].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+        },
+    };
+}

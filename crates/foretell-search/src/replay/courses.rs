@@ -1,0 +1,64 @@
+//! How replays went: the best so far by what was spent, and the speed-up by the runs of Hyperband.
+
+use super::outcome::{OrderingOutcome, Outcome};
+use super::table::Table;
+use foretell::statistics::{mean, quantile_of_sorted, standard_error};
+use serde::{Deserialize, Serialize};
+
+/// The best so far at one moment, over several orderings of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestSoFarPoint {
+    /// Resource spent until then by all trials.
+    pub resource: f64,
+    /// Best score so far, in the user's direction: mean or median over orderings.
+    pub middle: f64,
+    /// Lower edge of the band, such as the 10 % quantile; not finite for a single ordering.
+    pub low: f64,
+    /// Upper edge of the band.
+    pub high: f64,
+}
+
+/// Moments at which the best so far is shown.
+const MOMENTS: usize = 120;
+
+/// Points spent at which the best so far of `outcomes` is shown: equal factors apart, up to the most that any ordering spent.
+pub fn moments(outcomes: &[Outcome]) -> Vec<u64> {
+    let longest = outcomes.iter().flat_map(|o| &o.orderings).map(|o| o.spent).max().unwrap_or(1).max(2);
+    let ratio = (longest as f64).ln() / MOMENTS as f64;
+    (0..=MOMENTS).map(|i| (ratio * i as f64).exp().round() as u64).collect()
+}
+
+impl Outcome {
+    /// Quantiles over orderings of the best so far in `table`, at the `moments` when every ordering has one; `finer` points are one of the
+    /// recorded ones.
+    pub fn best_so_far(&self, table: &Table, moments: &[u64], finer: f64) -> Vec<BestSoFarPoint> {
+        let end = self.orderings.iter().map(|o| o.spent).max().unwrap_or(0);
+        let point = |moment: u64| {
+            let best =
+                |steps: &[(u64, f64)]| steps.iter().take_while(|step| step.0 <= moment).last().map(|s| s.1);
+            let mut scores: Vec<f64> =
+                self.orderings.iter().map(|o| best(&o.trace.best_so_far)).collect::<Option<_>>()?;
+            scores.sort_by(f64::total_cmp);
+            let value = |p: f64| table.history().value(quantile_of_sorted(&scores, p));
+            let (a, b) = (value(0.1), value(0.9));
+            let resource = moment as f64 / finer;
+            Some(BestSoFarPoint { resource, middle: value(0.5), low: a.min(b), high: a.max(b) })
+        };
+        moments.iter().filter(|&&moment| moment <= end).filter_map(|&moment| point(moment)).collect()
+    }
+
+    /// (iteration, mean, standard error) of the speed-up of all Hyperband runs so far against plain Hyperband, which spends the same
+    /// on each; nothing for other schedules.
+    pub fn speedup_by_iteration(&self) -> Vec<(f64, f64, f64)> {
+        let runs = self.orderings.first().map_or(0, |o| o.trace.by_run.len());
+        let point = |run: usize| {
+            let speedup = |o: &OrderingOutcome| {
+                let spent: u64 = o.trace.by_run[..=run].iter().map(|r| r.0).sum();
+                o.full as f64 * (run + 1) as f64 / runs as f64 / spent.max(1) as f64
+            };
+            let speedups: Vec<f64> = self.orderings.iter().map(speedup).collect();
+            ((run + 1) as f64, mean(&speedups), standard_error(&speedups))
+        };
+        (0..runs).map(point).collect()
+    }
+}
