@@ -140,21 +140,21 @@ fn any_curve_has_a_finite_forecast_or_a_named_reason() {
 
 #[test]
 fn what_cannot_be_extrapolated_says_why() {
-    let of = |scores: &[f64], steps: &[f64], target, range| {
+    let refusal = |scores: &[f64], steps: &[f64], target, range| {
         let curve = PartialCurve { steps, scores, target, range };
         extrapolate(&curve, &LceOptions::default(), 0).map(|end| end.mean).unwrap_err()
     };
     let (up, unit) = ([0.1, 0.2, 0.3], (0.0, 1.0));
-    assert_eq!(of(&[0.1], &[1.0], 9.0, unit), NoExtrapolation::TooShort { needed: 2, got: 1 });
+    assert_eq!(refusal(&[0.1], &[1.0], 9.0, unit), NoExtrapolation::TooShort { needed: 2, got: 1 });
     assert!(matches!(
-        of(&[0.1, f64::NAN, 0.2], &[1.0, 2.0, 3.0], 9.0, unit),
+        refusal(&[0.1, f64::NAN, 0.2], &[1.0, 2.0, 3.0], 9.0, unit),
         NoExtrapolation::NotFinite { point: 1, .. }
     ));
-    assert!(matches!(of(&up, &[1.0, 3.0, 2.0], 9.0, unit), NoExtrapolation::Steps { point: 1, .. }));
-    assert!(matches!(of(&up, &[1.0, 2.0, 3.0], 3.0, unit), NoExtrapolation::Steps { point: 2, .. }));
-    assert!(matches!(of(&up, &[1.0, 2.0, 3.0], 9.0, (1.0, 1.0)), NoExtrapolation::NoRange { .. }));
+    assert!(matches!(refusal(&up, &[1.0, 3.0, 2.0], 9.0, unit), NoExtrapolation::Steps { point: 1, .. }));
+    assert!(matches!(refusal(&up, &[1.0, 2.0, 3.0], 3.0, unit), NoExtrapolation::Steps { point: 2, .. }));
+    assert!(matches!(refusal(&up, &[1.0, 2.0, 3.0], 9.0, (1.0, 1.0)), NoExtrapolation::NoRange { .. }));
     let falling: Vec<f64> = (0..12).map(|i| 0.9 - 0.05 * f64::from(i)).collect();
-    let error = of(&falling, &steps(12), 40.0, unit);
+    let error = refusal(&falling, &steps(12), 40.0, unit);
     assert!(matches!(error, NoExtrapolation::NoFamily { .. }), "{error}");
 }
 

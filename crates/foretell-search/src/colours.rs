@@ -84,9 +84,9 @@ mod tests {
     fn better_trials_stand_out_more_on_either_paper() {
         for i in 0..20 {
             let (worse, better) = (f64::from(i) / 20.0, f64::from(i + 1) / 20.0);
-            let at = |share, paper| luminance(shade(share, paper));
-            assert!(at(better, Paper::White) < at(worse, Paper::White), "{better}");
-            assert!(at(better, Paper::Black) > at(worse, Paper::Black), "{better}");
+            let light = |share, paper| luminance(shade(share, paper));
+            assert!(light(better, Paper::White) < light(worse, Paper::White), "{better}");
+            assert!(light(better, Paper::Black) > light(worse, Paper::Black), "{better}");
         }
         assert_eq!(shade(-1.0, Paper::White), shade(0.0, Paper::White));
         assert_eq!(shade(2.0, Paper::Black), shade(1.0, Paper::Black));

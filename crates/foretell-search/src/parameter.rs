@@ -492,20 +492,20 @@ fn ordered(name: &str, lo: f64, hi: f64) -> Result<(), ParameterError> {
 }
 
 fn check_options(name: &str, options: &[Value]) -> Result<(), ParameterError> {
-    let wrong = |reason: String| Err(ParameterError::Options { name: name.to_owned(), reason });
+    let refused = |reason: String| Err(ParameterError::Options { name: name.to_owned(), reason });
     if options.is_empty() {
-        return wrong("a choice needs at least one option".to_owned());
+        return refused("a choice needs at least one option".to_owned());
     }
     for (i, option) in options.iter().enumerate() {
         let text = option.to_string();
         if text.trim().is_empty() {
-            return wrong("an option is empty. Remove it".to_owned());
+            return refused("an option is empty. Remove it".to_owned());
         }
         if options[..i].contains(option) {
-            return wrong(format!("option `{text}` is listed twice. Remove one"));
+            return refused(format!("option `{text}` is listed twice. Remove one"));
         }
         if option.number().is_some_and(|x| !x.is_finite()) {
-            return wrong(format!("option `{text}` is not finite"));
+            return refused(format!("option `{text}` is not finite"));
         }
     }
     Ok(())

@@ -177,8 +177,8 @@ impl ParameterSpace {
     pub(crate) fn parts(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
         let mut configuration = Configuration::new();
         for pair in split_at_commas(text) {
-            let wrong = || ParameterError::Syntax { text: pair.trim().to_owned() };
-            let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let no_pair = || ParameterError::Syntax { text: pair.trim().to_owned() };
+            let (name, value) = pair.split_once('=').ok_or_else(no_pair)?;
             let (name, value) = (name.trim(), value.trim());
             let kind =
                 self.parameters.iter().find(|parameter| parameter.name == name).map(|found| &found.kind);

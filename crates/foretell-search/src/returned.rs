@@ -254,12 +254,12 @@ mod tests {
 
     #[test]
     fn the_best_or_the_last_report_is_recognized_from_the_first_trial_in_which_they_differ() {
-        let of = |score| Relation::Equal { score: Some(score), factor: 1.0 };
-        assert_eq!(relation(1, Maximize, best), of(RunScore::Best));
-        assert_eq!(relation(12, Maximize, |values| f64::from(best(values) as f32)), of(RunScore::Best));
-        assert_eq!(relation(12, Maximize, last), of(RunScore::Last));
+        let equal_to = |score| Relation::Equal { score: Some(score), factor: 1.0 };
+        assert_eq!(relation(1, Maximize, best), equal_to(RunScore::Best));
+        assert_eq!(relation(12, Maximize, |values| f64::from(best(values) as f32)), equal_to(RunScore::Best));
+        assert_eq!(relation(12, Maximize, last), equal_to(RunScore::Last));
         // of a loss, the best is the smallest
-        assert_eq!(relation(12, Minimize, |values| values[0]), of(RunScore::Best));
+        assert_eq!(relation(12, Minimize, |values| values[0]), equal_to(RunScore::Best));
         assert_eq!(relation(0, Maximize, best), Relation::Nothing);
     }
 

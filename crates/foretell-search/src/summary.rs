@@ -208,12 +208,12 @@ fn shadow(study: &Study, stopped: &[StoppedTrial]) -> Shadow {
     // a rule that compares with a median knows no incumbent to beat; losing the best is wrong all the same
     let is_best = |s: &StoppedTrial| all.as_ref().is_some_and(|best| best.trial == s.trial);
     let beats = |s: &StoppedTrial| s.truth.zip(s.incumbent).is_some_and(|(t, i)| better(direction, t, i));
-    let wrong = |s: &&StoppedTrial| is_best(s) || beats(s);
+    let is_wrong = |s: &&StoppedTrial| is_best(s) || beats(s);
     Shadow {
         spent_if_stopped: saving.spent,
         speedup_if_stopped: saving.times(),
         best_survived: all.as_ref().map(|b| b.trial) == survivors.as_ref().map(|b| b.trial),
-        stopped_wrongly: stopped.iter().filter(wrong).map(|s| s.trial).collect(),
+        stopped_wrongly: stopped.iter().filter(is_wrong).map(|s| s.trial).collect(),
         regret,
     }
 }

@@ -84,9 +84,9 @@ fn a_kept_trial_is_not_stopped_by_the_policy() {
     let session = run(spec(), |trial| (trial == kept).then_some(Order::Keep));
     assert!(!stopped_by_policy(&session).contains(&kept));
     assert!(matches!(session.study().trials()[kept as usize].state, TrialState::Completed { .. }));
-    let of = |record: &&Record| matches!(record, Record::Decided(decision) if decision.trial == kept && decision.reason == Reason::Kept);
+    let is_kept = |record: &&Record| matches!(record, Record::Decided(decision) if decision.trial == kept && decision.reason == Reason::Kept);
     assert!(
-        session.store().records().iter().filter(of).count() > 1,
+        session.store().records().iter().filter(is_kept).count() > 1,
         "what would have stopped it is recorded, too"
     );
 }

@@ -215,12 +215,12 @@ fn what_is_enqueued_into_a_study_that_is_done_is_one_more_trial() {
 #[test]
 fn first_trials_stay_though_the_space_does_not_hold_them_any_more() {
     let queue = vec![Configuration::from([("lr".to_owned(), Value::Number(0.5))])];
-    let one = |texts: &[&str], queue: &[Configuration]| StudySpec {
+    let study = |texts: &[&str], queue: &[Configuration]| StudySpec {
         queue: queue.to_vec(),
         ..spec(parameters(texts), 8)
     };
-    let half = run(one(&["lr=log:1e-4:1"], &queue), &[]);
-    let whole = run(one(&["lr=log:1e-4:0.1"], &queue), half.store().records());
+    let half = run(study(&["lr=log:1e-4:1"], &queue), &[]);
+    let whole = run(study(&["lr=log:1e-4:0.1"], &queue), half.store().records());
     assert_folds(&whole, "outside");
     let request = |lr: &str| {
         let values = Configuration::from([("lr".to_owned(), Value::Text(lr.to_owned()))]);

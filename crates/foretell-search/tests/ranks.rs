@@ -42,9 +42,9 @@ fn driven(spec: &StudySpec, curve: impl Fn(f64, f64, u64) -> f64) -> (Study, Vec
             return (study, log);
         };
         log.extend(records);
-        let at = |configuration: &Configuration, name: &str| configuration[name].number().unwrap();
+        let number = |configuration: &Configuration, name: &str| configuration[name].number().unwrap();
         for step in from + 1..=until {
-            let value = Some(curve(at(&configuration, "x"), at(&configuration, "y"), step));
+            let value = Some(curve(number(&configuration, "x"), number(&configuration, "y"), step));
             log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
             if !study.is_running(trial) {
                 break;

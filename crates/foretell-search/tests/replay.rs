@@ -29,7 +29,7 @@ fn scattered(n: usize) -> Vec<f64> {
 
 type Lent = Option<Arc<dyn Predictor>>;
 
-fn one(table: &Arc<Table>, spec: ReplaySpec, predictor: Lent) -> foretell_search::Outcome {
+fn replayed(table: &Arc<Table>, spec: ReplaySpec, predictor: Lent) -> foretell_search::Outcome {
     replay(table, &[Setting::new(spec, predictor)]).unwrap().remove(0)
 }
 
@@ -77,7 +77,7 @@ impl Model for Tripled {
 #[test]
 fn without_stopping_everything_is_trained_and_the_best_is_kept() {
     let table = table(&scattered(30), 8);
-    let outcome = one(&table, ReplaySpec::default(), None);
+    let outcome = replayed(&table, ReplaySpec::default(), None);
     assert_eq!(outcome.orderings.len(), 10);
     for ordering in &outcome.orderings {
         assert_eq!((ordering.spent, ordering.full, ordering.best_kept), (240, 240, true));
@@ -90,7 +90,7 @@ fn without_stopping_everything_is_trained_and_the_best_is_kept() {
 fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
     let table = table(&scattered(50), 10);
     let spec = ReplaySpec { policy: Policy::Oracle, burn_in: 5, first_check: 2, ..ReplaySpec::default() };
-    for ordering in &one(&table, spec, None).orderings {
+    for ordering in &replayed(&table, spec, None).orderings {
         let mut best = f64::NEG_INFINITY;
         let mut expected = 0;
         for (place, trial) in ordering.trace.trials.iter().enumerate() {
@@ -118,7 +118,7 @@ fn a_lost_best_is_counted_with_its_regret() {
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
     let table = Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap());
     let spec = ReplaySpec { policy: Policy::Patience(1), burn_in: 1, orderings: 20, ..ReplaySpec::default() };
-    for ordering in &one(&table, spec, None).orderings {
+    for ordering in &replayed(&table, spec, None).orderings {
         let first = ordering.trace.trials[0].run;
         assert_eq!(ordering.best_kept, first == 1);
         let regret = 0.9 - table.final_score(first);
@@ -141,7 +141,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
     let spec = ReplaySpec { policy, criterion, burn_in: 20, ..ReplaySpec::default() };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| format!("{:?}", one(&table, spec.clone(), last())))
+        pool.install(|| format!("{:?}", replayed(&table, spec.clone(), last())))
     };
     assert_eq!(with(1), with(4));
 }
@@ -150,7 +150,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 fn settings_that_learn_from_the_same_runs_share_models() {
     let table = table(&scattered(40), 10);
     let witness = Arc::new(Witness::default());
-    let at = |stop_probability| {
+    let setting = |stop_probability| {
         let spec = ReplaySpec {
             policy: Policy::Forecast,
             criterion: sure(stop_probability),
@@ -160,7 +160,7 @@ fn settings_that_learn_from_the_same_runs_share_models() {
         };
         Setting::new(spec, lent(&witness))
     };
-    replay(&table, &[at(0.5), at(0.9), at(0.99)]).unwrap();
+    replay(&table, &[setting(0.5), setting(0.9), setting(0.99)]).unwrap();
     let fits = witness.fits.lock().unwrap();
     assert!(fits.len() <= 3 * 9, "{} fits for 3 orderings of 9 τ", fits.len());
     assert!(fits.iter().all(|(tau, target, targets)| *tau < 10 && *target >= 10.0 && targets.len() == 10));
@@ -182,7 +182,7 @@ fn workers_share_the_clock_but_not_the_cost() {
     let table = table(&scattered(12), 5);
     for (workers, elapsed) in [(1, 60), (4, 15), (5, 15), (12, 5), (50, 5)] {
         let spec = ReplaySpec { workers, orderings: 1, ..ReplaySpec::default() };
-        let trace = &one(&table, spec, None).orderings[0].trace;
+        let trace = &replayed(&table, spec, None).orderings[0].trace;
         assert_eq!((trace.elapsed, trace.resume), (elapsed, 60), "{workers} workers");
     }
 }
@@ -195,7 +195,7 @@ fn hyperband_spends_what_its_plan_says_both_ways() {
         let schedule =
             Schedule::Hyperband { eta: 3, runs: 4, kappa: Kappa::default(), reference: Reference::Rung };
         let spec = ReplaySpec { schedule, retrain, orderings: 2, ..ReplaySpec::default() };
-        for ordering in &one(&table, spec, None).orderings {
+        for ordering in &replayed(&table, spec, None).orderings {
             let trace = &ordering.trace;
             assert_eq!((trace.scratch, trace.resume), (4 * totals.scratch, 4 * totals.resume));
             assert_eq!(ordering.spent, ordering.full);
@@ -218,7 +218,7 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
             orderings: 3,
             ..ReplaySpec::default()
         };
-        let outcome = one(&table, spec, None);
+        let outcome = replayed(&table, spec, None);
         assert!(outcome.orderings.iter().all(|o| o.spent < o.full));
         outcome.mean(|o| o.spent as f64)
     };
@@ -239,7 +239,7 @@ fn levels_learn_from_what_reached_them_and_forecast_no_further() {
         Schedule::Hyperband { eta: 3, runs: 6, kappa: Kappa::default(), reference: Reference::Level };
     let policy = Policy::Forecast;
     let spec = ReplaySpec { schedule, policy, burn_in: 12, orderings: 2, ..ReplaySpec::default() };
-    one(&table, spec, lent(&witness));
+    replayed(&table, spec, lent(&witness));
     let fits = witness.fits.lock().unwrap();
     assert!(!fits.is_empty());
     for (tau, target, targets) in fits.iter() {
@@ -261,7 +261,7 @@ fn a_configuration_that_was_learnt_from_gets_its_held_out_forecast() {
     let policy = Policy::Forecast;
     let spec =
         ReplaySpec { schedule, policy, burn_in: 30, orderings: 1, retrain: true, ..ReplaySpec::default() };
-    let outcome = one(&table, spec, lent(&witness));
+    let outcome = replayed(&table, spec, lent(&witness));
     let trials = outcome.orderings[0].trace.trials.len() as f64;
     assert!(outcome.stopped() <= trials, "a run that is stopped at several rungs counts once");
     let learnt = witness.fits.lock().unwrap().iter().filter(|fit| fit.1 > 8.5).map(|fit| fit.2.len()).max();
@@ -277,7 +277,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     let cold = ReplaySpec { schedule, policy: Policy::Oracle, orderings: 2, ..ReplaySpec::default() };
     let warm = ReplaySpec { warm_start: 50, ..cold.clone() };
     let saved = |spec| {
-        let outcome = one(&table, spec, None);
+        let outcome = replayed(&table, spec, None);
         (outcome.mean(|o| (o.full - o.spent) as f64), outcome)
     };
     let ((cold, _), (warm, outcome)) = (saved(cold), saved(warm));
@@ -298,7 +298,7 @@ fn exempt_runs_are_trained_to_their_end_and_audited() {
         orderings: 4,
         ..ReplaySpec::default()
     };
-    let outcome = one(&table, spec, None);
+    let outcome = replayed(&table, spec, None);
     let (spared, wrong) = outcome.audit(&table);
     assert!((60..=180).contains(&spared), "{spared} of about 120");
     assert_eq!(wrong, 0, "perfect foresight is never wrong");
@@ -319,7 +319,7 @@ fn refitting_learns_from_more_runs() {
         orderings: 1,
         ..ReplaySpec::default()
     };
-    one(&table, spec, lent(&witness));
+    replayed(&table, spec, lent(&witness));
     let sizes: std::collections::BTreeSet<usize> =
         witness.fits.lock().unwrap().iter().map(|fit| fit.2.len()).collect();
     assert!(sizes.contains(&10) && sizes.contains(&15), "{sizes:?}");
@@ -334,7 +334,7 @@ fn i_epoch_trains_all_a_little_and_the_best_to_the_end() {
         orderings: 2,
         ..ReplaySpec::default()
     };
-    let outcome = one(&table, spec, None);
+    let outcome = replayed(&table, spec, None);
     assert!(outcome.orderings.iter().all(|o| o.spent == 40 * 2 + 5 * 8 && o.best_kept));
     assert!((outcome.stopped() - 35.0).abs() < 1e-12);
 }
@@ -345,7 +345,7 @@ fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
     for schedule in [Schedule::Asha { eta: 3, rungs: None }, Schedule::SuccessiveHalving { eta: 3 }] {
         for workers in [1, 7] {
             let spec = ReplaySpec { schedule, workers, orderings: 2, ..ReplaySpec::default() };
-            let outcome = one(&table, spec, None);
+            let outcome = replayed(&table, spec, None);
             assert!((outcome.best_kept() - 1.0).abs() < 1e-12, "{schedule:?}");
             assert!(outcome.speedup().0 > 3.0, "{schedule:?}");
         }
@@ -418,7 +418,7 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
     // it is seen at its second value that is not finite, the fifth
     for policy in [Policy::None, Policy::Oracle, Policy::Patience(9)] {
         let spec = ReplaySpec { policy: policy.clone(), burn_in: 1, orderings: 4, ..ReplaySpec::default() };
-        let outcome = one(&table, spec.clone(), None);
+        let outcome = replayed(&table, spec.clone(), None);
         for (ordering, one) in outcome.orderings.iter().enumerate() {
             assert_eq!(one.full, 4 * 10 + 5, "{policy:?}");
             if policy == Policy::None {
@@ -443,7 +443,7 @@ fn the_place_of_the_best_that_was_kept_and_the_regret_where_the_best_was_lost() 
     let flat = |end: f64| vec![end; 4];
     let table = table_of(&[flat(0.3), flat(0.5), flat(0.2), vec![0.1, 0.1, 0.1, 0.9]]);
     let spec = ReplaySpec { policy: Policy::Patience(1), burn_in: 1, orderings: 40, ..ReplaySpec::default() };
-    let outcome = one(&table, spec, None);
+    let outcome = replayed(&table, spec, None);
     let mut places = [0_usize; 5];
     for ordering in &outcome.orderings {
         let first = table.final_score(ordering.trace.trials[0].run);

@@ -381,15 +381,15 @@ pub fn evaluate(
     if scored.is_empty() {
         return Err(EvaluationError::NothingLeft { step: cut.step, apart });
     }
-    let of = |measure: fn(&Scores) -> f64| scored.iter().map(measure).collect::<Vec<f64>>();
+    let each = |measure: fn(&Scores) -> f64| scored.iter().map(measure).collect::<Vec<f64>>();
     let seconds = |measure: fn(&Part) -> f64| mean(&parts.iter().map(measure).collect::<Vec<f64>>());
     Ok(Evaluation {
         tau: cut.tau,
-        r2: of(|s| s.r2),
-        r2_floored: of(|s| s.r2_floored),
-        spearman: of(|s| s.spearman),
-        mae: of(|s| s.mae),
-        r2_natural: of(|s| s.r2_natural),
+        r2: each(|s| s.r2),
+        r2_floored: each(|s| s.r2_floored),
+        spearman: each(|s| s.spearman),
+        mae: each(|s| s.mae),
+        r2_natural: each(|s| s.r2_natural),
         fit_seconds: seconds(|p| p.fit_seconds),
         predict_seconds: seconds(|p| p.predict_seconds),
         apart,

@@ -152,14 +152,14 @@ impl StopCriterion {
     ///
     /// ```
     /// # use foretell::{ErrorBudget, StopCriterion};
-    /// let at = |error_budget, number, checks| {
+    /// let error_spent = |error_budget, number, checks| {
     ///     let criterion = StopCriterion { stop_probability: 0.9, error_budget, ..StopCriterion::default() };
     ///     criterion.at_check(number, checks).stop_probability
     /// };
-    /// assert!((at(ErrorBudget::PerRunEvenly, 3, 10) - 0.99).abs() < 1e-12);
+    /// assert!((error_spent(ErrorBudget::PerRunEvenly, 3, 10) - 0.99).abs() < 1e-12);
     /// // H₂ = 1.5: the first of two checks may err with 0.1/1.5, the second with half of that
-    /// assert!((at(ErrorBudget::PerRun, 1, 2) - (1.0 - 0.1 / 1.5)).abs() < 1e-12);
-    /// assert!((at(ErrorBudget::PerRun, 2, 2) - (1.0 - 0.1 / 3.0)).abs() < 1e-12);
+    /// assert!((error_spent(ErrorBudget::PerRun, 1, 2) - (1.0 - 0.1 / 1.5)).abs() < 1e-12);
+    /// assert!((error_spent(ErrorBudget::PerRun, 2, 2) - (1.0 - 0.1 / 3.0)).abs() < 1e-12);
     /// ```
     #[must_use]
     pub fn at_check(&self, number: usize, checks: usize) -> Self {

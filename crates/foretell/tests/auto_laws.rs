@@ -71,14 +71,14 @@ proptest! {
         n in 3_usize..12,
         tau in 1_usize..6,
     ) {
-        let at = |i: usize, t: usize| numbers[(i * 7 + t * 3) % 60];
+        let number = |i: usize, t: usize| numbers[(i * 7 + t * 3) % 60];
         let set = TrainingSet {
             steps: (0..tau).map(|t| t as f64).collect(),
             target_step: tau as f64,
-            prefixes: Matrix::from_fn(n, tau, at),
-            configurations: Matrix::from_fn(n, 2, |i, j| at(j, i)),
+            prefixes: Matrix::from_fn(n, tau, number),
+            configurations: Matrix::from_fn(n, 2, |i, j| number(j, i)),
             groups: vec![FeatureGroup::Hyperparameter; 2],
-            targets: (0..n).map(|i| at(i, 9)).collect(),
+            targets: (0..n).map(|i| number(i, 9)).collect(),
             ..TrainingSet::default()
         };
         for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {

@@ -20,11 +20,11 @@ fn runs(n: usize, tau: usize, seed: u64) -> TrainingSet {
         (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
     };
     let shape: Vec<[f64; 3]> = (0..n).map(|_| [0.7 + 0.4 * noise(), 0.7 + 0.8 * noise(), noise()]).collect();
-    let at = |[top, rate, tilt]: [f64; 3], t: f64| top - 0.5 * t.powf(-rate) + 0.05 * tilt;
+    let level = |[top, rate, tilt]: [f64; 3], t: f64| top - 0.5 * t.powf(-rate) + 0.05 * tilt;
     let mut prefixes = Matrix::zeros(n, tau);
     for (i, &shape) in shape.iter().enumerate() {
         for (t, cell) in prefixes.row_mut(i).iter_mut().enumerate() {
-            *cell = at(shape, t as f64 + 1.0) + 0.01 * noise();
+            *cell = level(shape, t as f64 + 1.0) + 0.01 * noise();
         }
     }
     TrainingSet {
@@ -33,7 +33,7 @@ fn runs(n: usize, tau: usize, seed: u64) -> TrainingSet {
         prefixes,
         configurations: Matrix::from_fn(n, 2, |i, j| shape[i][j + 1]),
         groups: vec![FeatureGroup::Hyperparameter, FeatureGroup::Architecture],
-        targets: shape.iter().map(|&shape| at(shape, 50.0)).collect(),
+        targets: shape.iter().map(|&shape| level(shape, 50.0)).collect(),
         ..TrainingSet::default()
     }
 }

@@ -270,15 +270,15 @@ impl Samples {
         let mut input: Vec<f32> = x.iter().map(|&x| x as f32).collect();
         input.push(0.0);
         SPACE.with_borrow_mut(|space| {
-            let mut at = |t: f64| -> Vec<f64> {
+            let mut outputs = |t: f64| -> Vec<f64> {
                 if let Some(last) = input.last_mut() {
                     *last = standard_time(t) as f32;
                 }
                 let samples = self.parameters.chunks_exact(self.each);
                 samples.map(|parameters| self.shape.outputs_single(parameters, &input, space)[0]).collect()
             };
-            let ends = at(1.0);
-            let curves = self.scaling.times[..points].iter().map(|&t| at(t)).collect();
+            let ends = outputs(1.0);
+            let curves = self.scaling.times[..points].iter().map(|&t| outputs(t)).collect();
             Ensemble { ends, noise: self.noise, curves }
         })
     }
@@ -386,8 +386,8 @@ mod tests {
             let mut outputs: Vec<f64> = (0..19).map(|j| 1.5 * (f64::from(j) + a + 0.5 * b).sin()).collect();
             outputs[18] = 0.8 + 0.7 * a - 0.4 * b;
             let curve = Curve::new(&outputs);
-            let at = |epoch: usize| curve.mean(Time::new(epoch as f64 / EPOCHS as f64));
-            (vec![a, b], (1..=EPOCHS).map(|epoch| at(epoch) + 0.01 * normal()).collect())
+            let score = |epoch: usize| curve.mean(Time::new(epoch as f64 / EPOCHS as f64));
+            (vec![a, b], (1..=EPOCHS).map(|epoch| score(epoch) + 0.01 * normal()).collect())
         };
         (0..RUNS).map(run).unzip()
     }

@@ -267,12 +267,12 @@ mod tests {
             let mut gradient = vec![0.0; parameters.len()];
             shape.gradient(&parameters, 50, &mut batch, &mut gradient);
             for j in 0..parameters.len() {
-                let mut at = |by: f64| {
+                let mut moved_by = |by: f64| {
                     let mut moved = parameters.clone();
                     moved[j] += by;
                     loss(&shape, &moved, 50, &mut batch)
                 };
-                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                let difference = (moved_by(1e-5) - moved_by(-1e-5)) / 2e-5;
                 let room = 1e-5 * difference.abs().max(1.0);
                 assert!(
                     (difference - gradient[j]).abs() < room,

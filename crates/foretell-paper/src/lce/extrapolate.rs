@@ -172,8 +172,8 @@ fn check(curve: &PartialCurve<'_>, options: &LceOptions) -> Result<(), NoExtrapo
     }
     let target = curve.target;
     let ahead = |i: usize| curve.steps.get(i + 1).copied().unwrap_or(target);
-    let wrong = |&i: &usize| !(curve.steps[i] < ahead(i) && (ahead(i) - curve.steps[i]).is_finite());
-    if let Some(point) = (0..curve.steps.len()).find(wrong) {
+    let is_misplaced = |&i: &usize| !(curve.steps[i] < ahead(i) && (ahead(i) - curve.steps[i]).is_finite());
+    if let Some(point) = (0..curve.steps.len()).find(is_misplaced) {
         return Err(NoExtrapolation::Steps { point, step: curve.steps[point], target });
     }
     let (least, largest) = curve.range;

@@ -123,12 +123,14 @@ fn alone(
     (0..count)
         .map(|i| {
             let place = |k: usize| (i + k * (count / 2 + 1)) % count;
-            let of = |k: usize| &chains[k][place(k)];
-            let (noise, weight) =
-                (|k: usize| of(k)[fits[k].parameters.len()], |k: usize| of(k)[fits[k].parameters.len() + 1]);
+            let state = |k: usize| &chains[k][place(k)];
+            let (noise, weight) = (
+                |k: usize| state(k)[fits[k].parameters.len()],
+                |k: usize| state(k)[fits[k].parameters.len() + 1],
+            );
             let mut walker: Vec<f64> = Vec::new();
             for (k, fit) in fits.iter().enumerate() {
-                walker.extend_from_slice(&of(k)[..fit.parameters.len()]);
+                walker.extend_from_slice(&state(k)[..fit.parameters.len()]);
             }
             walker.push((0..fits.len()).map(noise).fold(f64::INFINITY, f64::min));
             walker.extend((0..fits.len()).map(weight));

@@ -62,11 +62,11 @@ pub(super) fn verdicts(rows: &[Row]) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = best_regressor(rows).into_iter().collect();
     let table_2: Vec<&Row> = first_prepared(rows, Part::Table2);
     for curves in distinct(table_2.iter().map(|row| row.curves)) {
-        let of = |features: &str| {
+        let measured = |features: &str| {
             let row = table_2.iter().find(|row| row.curves == curves && row.features == features)?;
             row.r2_mean.zip(row.r2_stderr)
         };
-        let (series, architecture, hyper) = (of("ts"), of("ap"), of("hp"));
+        let (series, architecture, hyper) = (measured("ts"), measured("ap"), measured("hp"));
         let compared = [("AP", architecture), ("HP", hyper)];
         verdicts.extend(compared.into_iter().filter_map(|(name, other)| {
             compare(
@@ -272,13 +272,18 @@ mod tests {
 
     #[test]
     fn a_sentence_holds_only_beyond_two_standard_errors() {
-        let of = |part, features: &str, mean| Row {
+        let measured = |part, features: &str, mean| Row {
             part,
             features: features.to_owned(),
             ..row("svr-rbf", 0.25, mean)
         };
-        let table_2 =
-            |ap| [of(Part::Table2, "ts", 0.83), of(Part::Table2, "ap", ap), of(Part::Table2, "hp", 0.1)];
+        let table_2 = |ap| {
+            [
+                measured(Part::Table2, "ts", 0.83),
+                measured(Part::Table2, "ap", ap),
+                measured(Part::Table2, "hp", 0.1),
+            ]
+        };
         let judged = |ap| verdicts(&table_2(ap)).iter().map(|verdict| verdict.judgment).collect::<Vec<_>>();
         assert_eq!(judged(0.5), [Judgment::Holds, Judgment::Holds, Judgment::Holds]);
         assert_eq!(judged(0.84), [Judgment::Undecided, Judgment::Holds, Judgment::Holds]);
@@ -290,7 +295,7 @@ mod tests {
             depth: Some(32.0),
             published_mean: Some(0.8),
             published_stderr: Some(0.01),
-            ..of(Part::Depth, "ts", mean)
+            ..measured(Part::Depth, "ts", mean)
         };
         let generalizes = |mean| verdicts(&[deep(mean)])[0].judgment;
         assert_eq!((generalizes(0.79), generalizes(0.4)), (Judgment::Holds, Judgment::DoesNotHold));

@@ -15,7 +15,7 @@ pub(super) struct Published {
     pub(super) stderr: f64,
 }
 
-const fn of(mean: f64, stderr: f64) -> Option<Published> {
+const fn printed(mean: f64, stderr: f64) -> Option<Published> {
     Some(Published { mean, stderr })
 }
 
@@ -25,10 +25,10 @@ pub(super) const COLUMNS: [&str; 4] =
 
 /// The regressors of table 1 with the published cells, in the order of [`COLUMNS`].
 pub(super) const TABLE_1: [(&str, [Option<Published>; 4]); 4] = [
-    ("svr-rbf", [of(94.22, 0.25), of(85.78, 1.82), of(83.29, 7.71), None]),
-    ("svr-linear", [of(94.44, 0.14), of(91.8, 1.1), of(98.59, 0.8), None]),
-    ("random-forest", [of(92.27, 0.91), of(91.37, 2.18), of(91.38, 1.97), None]),
-    ("ols", [of(93.22, 1.1), of(90.15, 1.8), of(89.8, 0.16), None]),
+    ("svr-rbf", [printed(94.22, 0.25), printed(85.78, 1.82), printed(83.29, 7.71), None]),
+    ("svr-linear", [printed(94.44, 0.14), printed(91.8, 1.1), printed(98.59, 0.8), None]),
+    ("random-forest", [printed(92.27, 0.91), printed(91.37, 2.18), printed(91.38, 1.97), None]),
+    ("ols", [printed(93.22, 1.1), printed(90.15, 1.8), printed(89.8, 0.16), None]),
 ];
 
 /// One row of table 2.
@@ -47,32 +47,33 @@ const fn features(time_series: bool, architecture: bool, hyperparameters: bool) 
 pub(super) const TABLE_2: [Ablation; 6] = [
     Ablation {
         features: features(true, false, false),
-        cells: [of(93.98, 0.15), of(86.52, 1.85), of(97.81, 2.45), of(95.54, 0.24)],
+        cells: [printed(93.98, 0.15), printed(86.52, 1.85), printed(97.81, 2.45), printed(95.54, 0.24)],
     },
     Ablation {
         features: features(false, true, false),
-        cells: [of(27.45, 4.25), of(84.33, 1.7), of(16.11, 1.13), of(1.1, 0.6)],
+        cells: [printed(27.45, 4.25), printed(84.33, 1.7), printed(16.11, 1.13), printed(1.1, 0.6)],
     },
     Ablation {
         features: features(false, false, true),
-        cells: [of(12.60, 1.79), of(8.78, 1.14), of(3.98, 0.88), of(18.19, 2.19)],
+        cells: [printed(12.60, 1.79), printed(8.78, 1.14), printed(3.98, 0.88), printed(18.19, 2.19)],
     },
     Ablation {
         features: features(true, true, false),
-        cells: [of(84.09, 1.4), of(88.82, 2.95), of(96.92, 2.8), of(95.36, 0.27)],
+        cells: [printed(84.09, 1.4), printed(88.82, 2.95), printed(96.92, 2.8), printed(95.36, 0.27)],
     },
     Ablation {
         features: features(false, true, true),
-        cells: [of(27.01, 5.2), of(81.71, 3.9), of(15.97, 2.57), of(21.65, 2.72)],
+        cells: [printed(27.01, 5.2), printed(81.71, 3.9), printed(15.97, 2.57), printed(21.65, 2.72)],
     },
     Ablation {
         features: features(true, true, true),
-        cells: [of(94.44, 0.14), of(91.8, 1.1), of(98.24, 2.11), of(95.69, 0.15)],
+        cells: [printed(94.44, 0.14), printed(91.8, 1.1), printed(98.24, 2.11), printed(95.69, 0.15)],
     },
 ];
 
 /// Generalisation between depths: the depth d and the published R² × 100 of training below it and testing above it.
-pub(super) const DEPTHS: [(f64, Option<Published>); 2] = [(32.0, of(80.66, 3.8)), (62.0, of(84.58, 2.7))];
+pub(super) const DEPTHS: [(f64, Option<Published>); 2] =
+    [(32.0, printed(80.66, 3.8)), (62.0, printed(84.58, 2.7))];
 
 /// The published cell of `column` (a file's stem) among `cells`.
 pub(super) fn cell(cells: &[Option<Published>; 4], column: &str) -> Option<Published> {
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn cells_are_found_by_the_name_of_their_file() {
         let (_, rbf) = TABLE_1[0];
-        assert_eq!(cell(&rbf, "lstm_ptb"), of(83.29, 7.71));
+        assert_eq!(cell(&rbf, "lstm_ptb"), printed(83.29, 7.71));
         assert_eq!(cell(&rbf, "cudaconvnet_cifar10"), None);
         assert_eq!(cell(&rbf, "alexnet_imagenet"), None);
     }

@@ -256,13 +256,16 @@ fn observed_table(rows: &[&Row], table: Layout) -> String {
     let names = super::named::distinct(rows.iter().map(|row| row.predictor.as_str()));
     let curves = super::named::distinct(rows.iter().map(|row| row.curves));
     let line = |(curves, name): (&str, &str)| {
-        let at = |fraction: &f64| {
+        let score = |fraction: &f64| {
             let of_line = |row: &&&Row| {
                 row.curves == curves && row.predictor == name && row.observed.total_cmp(fraction).is_eq()
             };
             rows.iter().find(of_line).map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
         };
-        [curves.to_owned(), name.to_owned()].into_iter().chain(fractions.iter().map(at)).collect::<Vec<_>>()
+        [curves.to_owned(), name.to_owned()]
+            .into_iter()
+            .chain(fractions.iter().map(score))
+            .collect::<Vec<_>>()
     };
     let pairs = curves.iter().flat_map(|&curves| names.iter().map(move |&name| (curves, name)));
     let percents: Vec<String> = fractions.iter().map(|f| format!("{:.0} %", f * 100.0)).collect();

@@ -150,9 +150,9 @@ type ByName = BTreeMap<(bool, &'static str), Arc<dyn Predictor>>;
 
 fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failed> {
     let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
-    let one = |name| Ok(((false, name), predictor_of_recorded(name, &options).map_err(Failed::input)?));
+    let named = |name| Ok(((false, name), predictor_of_recorded(name, &options).map_err(Failed::input)?));
     let mut made: ByName =
-        PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(one).collect::<Result<_, Failed>>()?;
+        PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(named).collect::<Result<_, Failed>>()?;
     let options = PredictorOptions { purpose: Purpose::Termination, ..options };
     let alone = catalogue().predictors().predictor(searches::EXTRAPOLATION, &options);
     made.insert((true, searches::EXTRAPOLATION), Arc::from(alone.map_err(Failed::input)?));

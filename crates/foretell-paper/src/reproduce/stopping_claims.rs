@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn f_hyperband_is_held_against_what_was_published() {
-        let of = |variant, predictor, speedup| Replayed {
+        let replayed = |variant, predictor, speedup| Replayed {
             part: Part::Hyperband,
             variant,
             predictor,
@@ -207,7 +207,13 @@ mod tests {
             kappa: Some(1.0),
             ..row(SRM, 0.95, speedup, 1.0)
         };
-        let all = |cold| [of("cold", Some(SRM), cold), of("warm", Some(SRM), 1.4), of("oracle", None, 1.6)];
+        let all = |cold| {
+            [
+                replayed("cold", Some(SRM), cold),
+                replayed("warm", Some(SRM), 1.4),
+                replayed("oracle", None, 1.6),
+            ]
+        };
         let sentences = refuted(&all(1.2));
         assert!(matches!(&sentences[..], [one] if one.contains("perfect foresight would save 1.60")));
         assert!(refuted(&all(1.9)).is_empty());

@@ -149,13 +149,17 @@ impl LayerSpace {
         }
         let strides: Vec<usize> = self.pools.iter().flat_map(|pool| [pool.kernel, pool.stride]).collect();
         if strides.contains(&0) || (1..self.pools.len()).any(|i| self.pools[..i].contains(&self.pools[i])) {
-            return Err(wrong("pools", &self.pools, "needs kernels and strides of at least 1, no two alike"));
+            return Err(refused(
+                "pools",
+                &self.pools,
+                "needs kernels and strides of at least 1, no two alike",
+            ));
         }
         if self.buckets.last() != Some(&1) || !self.buckets.is_sorted_by(|a, b| a > b) {
-            return Err(wrong("buckets", &self.buckets, "must fall and end with 1"));
+            return Err(refused("buckets", &self.buckets, "must fall and end with 1"));
         }
         if self.max_depth > 10_000 {
-            return Err(wrong("max_depth", &self.max_depth, "is more than 10000; lower it"));
+            return Err(refused("max_depth", &self.max_depth, "is more than 10000; lower it"));
         }
         Ok(())
     }
@@ -312,16 +316,16 @@ impl LayerSpace {
     }
 }
 
-fn wrong(field: &'static str, value: &impl fmt::Debug, reason: &'static str) -> LayerSpaceError {
+fn refused(field: &'static str, value: &impl fmt::Debug, reason: &'static str) -> LayerSpaceError {
     LayerSpaceError::Field { field, value: format!("{value:?}"), reason }
 }
 
 fn check_sizes(field: &'static str, sizes: &[usize]) -> Result<(), LayerSpaceError> {
     if let Some(size) = sizes.iter().find(|size| !(1..=1_000_000).contains(*size)) {
-        return Err(wrong(field, size, "is not between 1 and 1000000"));
+        return Err(refused(field, size, "is not between 1 and 1000000"));
     }
     if (1..sizes.len()).any(|i| sizes[..i].contains(&sizes[i])) {
-        return Err(wrong(field, &sizes, "lists a size twice; drop one"));
+        return Err(refused(field, &sizes, "lists a size twice; drop one"));
     }
     Ok(())
 }

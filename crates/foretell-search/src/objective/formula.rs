@@ -81,7 +81,7 @@ impl Formula {
         let root = reader.sum()?;
         reader.skip();
         if !reader.rest.is_empty() {
-            return Err(reader.wrong("unexpected text"));
+            return Err(reader.refused("unexpected text"));
         }
         Ok(Self { text: text.to_owned(), root })
     }
@@ -203,7 +203,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn wrong(&self, problem: &'static str) -> FormulaError {
+    fn refused(&self, problem: &'static str) -> FormulaError {
         let at = match self.rest.is_empty() {
             true => "the end".to_owned(),
             false => format!("`{}`", self.rest.chars().take(20).collect::<String>()),
@@ -246,7 +246,7 @@ impl Reader<'_> {
     fn signed(&mut self) -> Result<Node, FormulaError> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.wrong("there are too many parentheses or signs"));
+            return Err(self.refused("there are too many parentheses or signs"));
         }
         let node = match self.take(&[('-', Operator::Minus), ('−', Operator::Minus)]) {
             Some(_) => Node::Negative(Box::new(self.signed()?)),
@@ -272,12 +272,12 @@ impl Reader<'_> {
                 self.rest = &rest[1..];
                 let inner = self.sum()?;
                 self.skip();
-                self.rest = self.rest.strip_prefix(')').ok_or_else(|| self.wrong("a `)` is missing"))?;
+                self.rest = self.rest.strip_prefix(')').ok_or_else(|| self.refused("a `)` is missing"))?;
                 Ok(inner)
             }
             Some('`') => {
                 let end = rest[1..].find('`').filter(|&end| end > 0);
-                let end = end.ok_or_else(|| self.wrong("a closing backtick is missing"))?;
+                let end = end.ok_or_else(|| self.refused("a closing backtick is missing"))?;
                 self.rest = &rest[end + 2..];
                 Ok(Node::Name(rest[1..=end].to_owned()))
             }
@@ -288,7 +288,7 @@ impl Reader<'_> {
                 self.rest = &rest[end..];
                 Ok(Node::Name(rest[..end].to_owned()))
             }
-            _ => Err(self.wrong("expected a name, a number or `(`")),
+            _ => Err(self.refused("expected a name, a number or `(`")),
         }
     }
 
@@ -305,7 +305,7 @@ impl Reader<'_> {
             }
         }
         let number = rest[..end].parse::<f64>().ok().filter(|number| number.is_finite());
-        let number = number.ok_or_else(|| self.wrong("expected a number"))?;
+        let number = number.ok_or_else(|| self.refused("expected a number"))?;
         self.rest = &rest[end..];
         Ok(Node::Number(number))
     }
@@ -316,13 +316,13 @@ mod tests {
     use super::*;
 
     fn value(text: &str) -> Option<f64> {
-        let of = |name: &str| match name {
+        let known = |name: &str| match name {
             "w" => Some(4.0),
             "d" => Some(2.0),
             "val/acc" => Some(0.5),
             _ => None,
         };
-        Formula::parse(text).unwrap().value(of)
+        Formula::parse(text).unwrap().value(known)
     }
 
     #[test]

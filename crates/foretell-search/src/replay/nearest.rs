@@ -42,10 +42,10 @@ impl Nearest {
     fn distance(&self, wanted: &Configuration, recorded: &Configuration) -> f64 {
         let missing = Value::Missing;
         let along = |parameter: &Parameter| {
-            let of = |configuration: &'_ Configuration| {
+            let value = |configuration: &'_ Configuration| {
                 configuration.get(&parameter.name).unwrap_or(&missing).clone()
             };
-            squared_distance(&parameter.kind, &of(wanted), &of(recorded))
+            squared_distance(&parameter.kind, &value(wanted), &value(recorded))
         };
         self.space.parameters().iter().map(along).sum()
     }

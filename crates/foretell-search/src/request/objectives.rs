@@ -14,13 +14,13 @@ use serde_json::Value;
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Object(table) => {
-            let one = |(of, way): (String, Value)| match &way {
+            let written = |(of, way): (String, Value)| match &way {
                 Value::String(way) if ["min", "max", "minimize", "maximize"].contains(&way.as_str()) => {
                     Ok(format!("{of}:{way}"))
                 }
                 _ => Err(D::Error::custom(format!("{of}: expected \"min\" or \"max\", found {way}"))),
             };
-            table.into_iter().map(one).collect::<Result<_, _>>().map(Some)
+            table.into_iter().map(written).collect::<Result<_, _>>().map(Some)
         }
         written => texts(written, "val_acc").map_err(D::Error::custom),
     }

@@ -49,8 +49,8 @@ impl StudySpec {
         for formula in self.formulas().filter(|formula| formula.name().is_none()) {
             formula.check(&known)?;
         }
-        let of = |objective: &Objective| objective.of.to_string();
-        let texts = self.objectives.iter().map(of).chain([self.metric.clone()]);
+        let formula = |objective: &Objective| objective.of.to_string();
+        let texts = self.objectives.iter().map(formula).chain([self.metric.clone()]);
         let mut seen = BTreeSet::new();
         if let Some(of) = texts.into_iter().find(|text| !seen.insert(text.clone())) {
             return Err(ObjectiveError::Twice { of });

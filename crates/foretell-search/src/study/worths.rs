@@ -101,14 +101,14 @@ impl Study {
     pub(super) fn rewarded(&self, trial: &Trial, worth: Worth) -> Worth {
         let Some(reward) = &self.spec.reward else { return worth };
         let direction = self.spec.direction;
-        let at = |score: f64| {
+        let rewarded = |score: f64| {
             reward.value(|name| match name {
                 _ if name == self.spec.metric => Some(direction.value(score)),
                 _ => self.spec.space.known_value(&trial.configuration, name),
             })
         };
         // what cannot be rewarded has the worst that a network can: nothing
-        Worth { score: at(worth.score).unwrap_or(0.0), ..worth }
+        Worth { score: rewarded(worth.score).unwrap_or(0.0), ..worth }
     }
 }
 

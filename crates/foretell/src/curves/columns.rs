@@ -18,8 +18,8 @@ pub struct Columns {
 impl Columns {
     /// The feature group of the column `name`: as declared, or architecture if its text is in layer notation, or as the name tells.
     pub fn group(&self, name: &str, in_layer_notation: bool) -> FeatureGroup {
-        let told = || if in_layer_notation { FeatureGroup::Architecture } else { group_of_name(name) };
-        self.groups.get(name).copied().unwrap_or_else(told)
+        let usual = || if in_layer_notation { FeatureGroup::Architecture } else { group_of_name(name) };
+        self.groups.get(name).copied().unwrap_or_else(usual)
     }
 }
 

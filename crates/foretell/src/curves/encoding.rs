@@ -100,7 +100,7 @@ impl Encoder {
     /// assert_eq!(encoder.beyond(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
     /// ```
     pub fn beyond(&self, configuration: &Configuration) -> Vec<String> {
-        let one = |(name, _, encoding): &(String, FeatureGroup, Encoding)| match (
+        let strangeness = |(name, _, encoding): &(String, FeatureGroup, Encoding)| match (
             encoding,
             configuration.get(name)?,
         ) {
@@ -116,7 +116,7 @@ impl Encoder {
             }
             _ => None,
         };
-        self.columns.iter().filter_map(one).collect()
+        self.columns.iter().filter_map(strangeness).collect()
     }
 
     /// The feature group of each column that [`Encoder::encode`] gives.

@@ -563,12 +563,12 @@ mod tests {
             run("a", &[1.0, 2.0, 3.0], &[0.1, 0.5, 0.6], up),
             run("b", &[1.0, 2.0, 3.0], &[0.2, 0.4, f64::NAN], up),
         ];
-        let at = |target| {
+        let end_with = |target| {
             let history = History::new(&runs, &HistoryOptions { target: Some(target), ..Default::default() });
             history.unwrap().final_score(1).unwrap()
         };
-        assert!((at(2.0) - 0.4).abs() < 1e-12, "{}", at(2.0));
-        assert!(at(3.0) < 0.0, "{}", at(3.0));
+        assert!((end_with(2.0) - 0.4).abs() < 1e-12, "{}", end_with(2.0));
+        assert!(end_with(3.0) < 0.0, "{}", end_with(3.0));
     }
 
     #[test]
@@ -597,12 +597,12 @@ mod tests {
     #[test]
     fn points_below_the_floor_keep_their_order_and_stay_within_reach() {
         let down = Direction::Minimize;
-        let at = |score: f64| (-score).exp();
+        let loss = |score: f64| (-score).exp();
         let steps = [1.0, 2.0, 3.0, 4.0];
         let runs = [
-            run("good", &steps, &[at(-1.0), at(-0.5), at(-0.2), at(0.0)], down),
-            run("recovers", &steps, &[at(-1.0), at(-3.0), at(-2.5), at(-0.5)], down),
-            run("lost", &steps, &[at(-1.0), at(-30.0), at(-2.0), f64::NAN], down),
+            run("good", &steps, &[loss(-1.0), loss(-0.5), loss(-0.2), loss(0.0)], down),
+            run("recovers", &steps, &[loss(-1.0), loss(-3.0), loss(-2.5), loss(-0.5)], down),
+            run("lost", &steps, &[loss(-1.0), loss(-30.0), loss(-2.0), f64::NAN], down),
         ];
         let history = History::new(&runs, &HistoryOptions::default()).unwrap();
         // first −1, best 0: the floor is −2 and its depth 1; 1 below is drawn up to 1/2 below, ½ to ⅓, 28 to 28/29
@@ -759,14 +759,15 @@ mod tests {
         let up = Direction::Maximize;
         let steps = [10.0, 20.0, 30.0];
         let runs = [run("a", &steps, &[0.1, 0.2, 0.4], up), run("b", &steps[..2], &[0.1, 0.3], up)];
-        let at = |target| History::new(&runs, &HistoryOptions { target: Some(target), ..Default::default() });
-        let history = at(25.0).unwrap();
+        let until =
+            |target| History::new(&runs, &HistoryOptions { target: Some(target), ..Default::default() });
+        let history = until(25.0).unwrap();
         assert_eq!(history.grid(), [10.0, 20.0, 25.0]);
         assert!((history.final_score(0).unwrap() - 0.3).abs() < 1e-12);
         assert_eq!(history.final_score(1), None, "it ends before");
-        assert_eq!(at(10.0).unwrap().grid(), [10.0]);
+        assert_eq!(until(10.0).unwrap().grid(), [10.0]);
         for target in [5.0, f64::NEG_INFINITY] {
-            assert_eq!(at(target).unwrap_err(), HistoryError::Early { target, first: 10.0 });
+            assert_eq!(until(target).unwrap_err(), HistoryError::Early { target, first: 10.0 });
         }
     }
 

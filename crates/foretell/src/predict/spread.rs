@@ -250,11 +250,11 @@ fn tail_beyond(z: f64, n: f64) -> f64 {
 /// The conformal quantile of `sorted` residuals with probability `tail` beyond it: above it where `upper`, else below.
 fn conformal(sorted: &[f64], tail: f64, upper: bool) -> f64 {
     let n = sorted.len();
-    let at = |k: usize| if upper { sorted[k] } else { sorted[n - 1 - k] };
+    let residual = |k: usize| if upper { sorted[k] } else { sorted[n - 1 - k] };
     let place = ((1.0 - tail) * (n as f64 + 1.0) - 1.0).max(0.0);
     let below = (place as usize).min(n - 1);
-    let above = at((below + 1).min(n - 1));
-    at(below) + (above - at(below)) * (place - below as f64).min(1.0)
+    let above = residual((below + 1).min(n - 1));
+    residual(below) + (above - residual(below)) * (place - below as f64).min(1.0)
 }
 
 /// The scale and degrees of freedom (among [`FREEDOMS`]) of the centred t distribution most likely to give `residuals`.

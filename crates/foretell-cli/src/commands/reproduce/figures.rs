@@ -75,7 +75,7 @@ fn variant_name(row: &Replayed) -> String {
 /// Speed-up against the iteration of Hyperband, without the plain one, which has none.
 fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
     let stopped = rows.iter().filter(|row| row.variant != "none");
-    let one = |row: &&Replayed| plot::HyperbandSeries {
+    let line = |row: &&Replayed| plot::HyperbandSeries {
         name: variant_name(row),
         points: row.course.iterations.clone(),
     };
@@ -84,14 +84,14 @@ fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
         subtitle: format!(
             "training of plain Hyperband over training spent so far, {draws} draws, κ = 1, rung"
         ),
-        series: stopped.map(one).collect(),
+        series: stopped.map(line).collect(),
     }
     .draw()
 }
 
 /// The best so far against what was spent.
 fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
-    let one = |row: &&Replayed| plot::BestSoFarSeries {
+    let line = |row: &&Replayed| plot::BestSoFarSeries {
         name: variant_name(row),
         points: row.course.trajectory.clone(),
     };
@@ -101,7 +101,7 @@ fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
         metric: "score".to_owned(),
         resource: "points trained".to_owned(),
         log_resource: true,
-        series: rows.iter().map(one).collect(),
+        series: rows.iter().map(line).collect(),
     }
     .draw()
 }

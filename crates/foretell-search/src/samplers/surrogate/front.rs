@@ -111,13 +111,13 @@ impl Models {
         let places = places(&all);
         order.sort_by_key(|&index| places[index]);
         let process = |known: &[Seen]| {
-            let of = |most: usize| -> Vec<Seen> {
+            let some = |most: usize| -> Vec<Seen> {
                 best_and_evenly(&order, most).into_iter().map(|index| known[index].clone()).collect()
             };
-            let lesson = Observations::new(&of(LEARNT));
+            let lesson = Observations::new(&some(LEARNT));
             let hyperparameters =
                 Hyperparameters::likeliest(&evidence.cube, &lesson.points, &lesson.targets, &lesson.noise);
-            let observations = Observations::new(&of(OBSERVATIONS));
+            let observations = Observations::new(&some(OBSERVATIONS));
             let process = believing(evidence, &hyperparameters, &observations)?;
             Some((process, observations.center, observations.unit))
         };

@@ -310,12 +310,12 @@ mod tests {
         let theta = Hyperparameters(vec![1.0, 0.3, -0.5, 0.2, -2.0]);
         let (_, slopes) = loss(&theta, &distances, &targets, &noise).unwrap();
         for (j, slope) in slopes.into_iter().enumerate() {
-            let at = |shift: f64| {
+            let moved_by = |shift: f64| {
                 let mut moved = theta.clone();
                 moved.0[j] += shift;
                 loss(&moved, &distances, &targets, &noise).unwrap().0
             };
-            let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+            let difference = (moved_by(1e-5) - moved_by(-1e-5)) / 2e-5;
             assert!(
                 (difference - slope).abs() < 1e-6 * (1.0 + difference.abs()),
                 "{j}: {difference} {slope}"

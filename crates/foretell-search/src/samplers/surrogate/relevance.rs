@@ -70,15 +70,15 @@ pub fn relevances_of(surface: &Surface) -> Relevances {
 /// The total effect of each coordinate on the mean of `process`.
 fn total_effects(cube: &Cube, process: &Process) -> Vec<f64> {
     let mut rng = trial_stream(0, 0);
-    let at = |coordinates: &[f64]| process.mean(cube, &cube.point(&cube.configuration(coordinates)));
+    let mean_at = |coordinates: &[f64]| process.mean(cube, &cube.point(&cube.configuration(coordinates)));
     let dimensions = cube.dimensions();
     let (mut values, mut changes) = (Vec::with_capacity(DRAWS), vec![0.0; dimensions]);
     for _ in 0..DRAWS {
         let mut coordinates: Vec<f64> = (0..dimensions).map(|_| rng.random()).collect();
-        let value = at(&coordinates);
+        let value = mean_at(&coordinates);
         for (j, change) in changes.iter_mut().enumerate() {
             let kept = std::mem::replace(&mut coordinates[j], rng.random());
-            *change += (at(&coordinates) - value).powi(2) / (2 * DRAWS) as f64;
+            *change += (mean_at(&coordinates) - value).powi(2) / (2 * DRAWS) as f64;
             coordinates[j] = kept;
         }
         values.push(value);

@@ -136,8 +136,8 @@ impl Density {
             (None, _) => Kernel::Uniform,
             (Some(u), Some(options)) => {
                 let k = options as f64;
-                let at = |weight: f64| ((weight + 1.0 / n) / (1.0 + k / n) * k).ln();
-                Kernel::Choice(u, at(1.0), at(0.0))
+                let ln_share = |weight: f64| ((weight + 1.0 / n) / (1.0 + k / n) * k).ln();
+                Kernel::Choice(u, ln_share(1.0), ln_share(0.0))
             }
             (Some(u), None) => {
                 let sd = cube.values(j).map_or(sd, |values| sd.max(0.5 / values as f64));
@@ -169,8 +169,8 @@ impl Density {
     fn ln(&self, point: &Point) -> f64 {
         let (mut largest, mut sum) = (f64::NEG_INFINITY, 0.0);
         for (kernels, share) in self.kernels.iter().zip(&self.ln_shares) {
-            let at = |(kernel, u): (&Kernel, &Option<f64>)| u.map_or(0.0, |u| kernel.ln(u));
-            let term = share + kernels.iter().zip(point).map(at).sum::<f64>();
+            let ln_density = |(kernel, u): (&Kernel, &Option<f64>)| u.map_or(0.0, |u| kernel.ln(u));
+            let term = share + kernels.iter().zip(point).map(ln_density).sum::<f64>();
             // a running sum of exponentials, scaled by the largest
             if term > largest {
                 sum = sum * (largest - term).exp() + 1.0;
@@ -219,13 +219,15 @@ mod tests {
         let (n, mut sum) = (60, 0.0);
         for x in 0..n {
             for option in 0..3 {
-                let at = |i: usize| (i as f64 + 0.5) / n as f64;
+                let middle = |i: usize| (i as f64 + 0.5) / n as f64;
                 let o = Some((f64::from(option) + 0.5) / 3.0);
                 if option == 1 {
-                    sum += (0..n).map(|y| density.ln(&vec![Some(at(x)), o, Some(at(y))]).exp()).sum::<f64>()
+                    sum += (0..n)
+                        .map(|y| density.ln(&vec![Some(middle(x)), o, Some(middle(y))]).exp())
+                        .sum::<f64>()
                         / n as f64;
                 } else {
-                    sum += density.ln(&vec![Some(at(x)), o, None]).exp();
+                    sum += density.ln(&vec![Some(middle(x)), o, None]).exp();
                 }
             }
         }

@@ -40,12 +40,12 @@ const MOST_RUNS: usize = 1000;
 /// ```
 /// use foretell::{Auto, Matrix, Predictor, Query, TrainingSet};
 /// // twenty runs that gain 0.1 from 0.02·i: after two steps the third is plain to see
-/// let at = |i: usize, step: f64| 0.02 * i as f64 + 0.05 * step;
+/// let score = |i: usize, step: f64| 0.02 * i as f64 + 0.05 * step;
 /// let training = TrainingSet {
 ///     steps: vec![0.0, 1.0],
 ///     target_step: 2.0,
-///     prefixes: Matrix::from_fn(20, 2, |i, t| at(i, t as f64)),
-///     targets: (0..20).map(|i| at(i, 2.0)).collect(),
+///     prefixes: Matrix::from_fn(20, 2, |i, t| score(i, t as f64)),
+///     targets: (0..20).map(|i| score(i, 2.0)).collect(),
 ///     ..TrainingSet::default()
 /// };
 /// let model = Auto::default().fit(&training)?;

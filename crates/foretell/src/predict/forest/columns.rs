@@ -95,8 +95,8 @@ impl Columns {
 
     /// The middle between the values of two ranks, `below < above`; never the upper value itself.
     pub(super) fn threshold(&self, column: usize, below: usize, above: usize) -> f64 {
-        let at = |rank: usize| self.limits[column * self.n + rank];
-        let ([_, low], [high, _]) = (at(below), at(above));
+        let limits = |rank: usize| self.limits[column * self.n + rank];
+        let ([_, low], [high, _]) = (limits(below), limits(above));
         let middle = low + (high - low) / 2.0;
         if middle < high { middle } else { low }
     }

@@ -24,8 +24,13 @@ pub(crate) struct Parameters {
 
 impl Parameters {
     pub(super) fn of_logs(theta: &[f64]) -> Self {
-        let at = |k: usize| theta[k].exp();
-        Self { w: [at(0), at(1), at(2)], v: [at(3), at(4), at(5)], s: at(6), e: at(7) + JITTER }
+        let value = |k: usize| theta[k].exp();
+        Self {
+            w: [value(0), value(1), value(2)],
+            v: [value(3), value(4), value(5)],
+            s: value(6),
+            e: value(7) + JITTER,
+        }
     }
 
     /// The variance of a run's target, noise included, `own` being its L_g with itself.

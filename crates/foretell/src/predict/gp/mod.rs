@@ -89,11 +89,11 @@ mod tests {
             ..TrainingSet::default()
         };
         let model = GaussianProcess.fit(&training).unwrap();
-        let at = |level: f64| {
+        let forecast = |level: f64| {
             let prefix: Vec<f64> = (1..=6).map(|t| level - 0.1 / f64::from(t)).collect();
             model.forecast(&Query { prefix: &prefix, configuration: &[] })
         };
-        let (edge, far) = (at(0.47), at(0.1));
+        let (edge, far) = (forecast(0.47), forecast(0.1));
         assert!((far.mean - edge.mean + 0.37).abs() < 0.02, "{edge:?} {far:?}");
         assert!(far.scale > edge.scale + 0.05, "{edge:?} {far:?}");
     }

@@ -145,12 +145,12 @@ mod tests {
             let (mut gradient, mut unused) = ([0.0; PARAMETERS], [0.0; PARAMETERS]);
             work.evaluate(&design, &y, &theta, &mut gradient).unwrap();
             for k in 0..PARAMETERS {
-                let mut at = |shift: f64| {
+                let mut moved_by = |shift: f64| {
                     let mut moved = theta.clone();
                     moved[k] += shift;
                     work.evaluate(&design, &y, &moved, &mut unused).unwrap()
                 };
-                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                let difference = (moved_by(1e-5) - moved_by(-1e-5)) / 2e-5;
                 assert!((difference - gradient[k]).abs() < 1e-5 * (1.0 + difference.abs()), "n = {n}, θ_{k}");
             }
         }
