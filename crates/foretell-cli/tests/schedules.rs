@@ -295,7 +295,7 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
         (&["--scheduler", "hyperband", "--epochs", "9", "--trials", "20"], &["17 per run", "--runs"]),
         (&["--scheduler", "f-hyperband", "--epochs", "9", "--burn-in", "18"], &["burn-in of 18", "17"]),
         (&["--sampler", "q-learning", "--epochs", "9"], &["q-learning", "metaqnn"]),
-        (&["--epochs", "9", "--exempt", "1"], &["exempt share 1"]),
+        (&["--epochs", "9", "--exempt", "1"], &["exempt fraction 1"]),
         (&["--epochs", "9", "--refit", "0.5"], &["refit factor 0.5"]),
         (&["--epochs", "9", "--policy", "patience", "--patience", "0"], &["patience is 0"]),
         (&["--epochs", "9", "--learn-from", "nowhere.csv"], &["nowhere.csv"]),

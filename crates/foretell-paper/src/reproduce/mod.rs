@@ -206,7 +206,9 @@ fn read(folder: &Path, show: Show) -> Result<(Vec<Prepared>, Vec<String>), Faile
         return Ok((sets, unreadable));
     }
     let reason = match unreadable.as_slice() {
-        [] => format!("none of the paper's released files was found; expected {}", missing(folder).join(", ")),
+        [] => {
+            format!("none of the paper's released files was found; expected {}", missing(folder).join(", "))
+        }
         reasons => format!("none of the paper's released files can be read: {}", reasons.join("; ")),
     };
     Err(Failed::input(format!("{}: {reason}", folder.display())))

@@ -124,7 +124,7 @@ impl ReplaySpec {
             ("burn-in", self.burn_in as u64),
             ("largest resource", self.resource(table)),
         ])?;
-        share("exempt share", self.exempt)?;
+        share("exempt fraction", self.exempt)?;
         growth("refit factor", self.refit)?;
         let max_resource = self.resource(table);
         if max_resource > table.points() as u64 {

@@ -103,7 +103,7 @@ impl From<StudyError> for Refusal {
         let field = match &error {
             StudyError::BurnIn { .. } => "burn_in",
             StudyError::Range(range) => match range.field() {
-                "exempt share" => "exempt",
+                "exempt fraction" => "exempt",
                 "refit factor" => "refit",
                 "burn-in" => "burn_in",
                 field => field,
