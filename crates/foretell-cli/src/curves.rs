@@ -56,7 +56,7 @@ pub(crate) struct CurveFlags {
     /// Tool that wrote the logs (default: detected from their content).
     #[arg(long, help_heading = HEADING, value_name = "TOOL", value_parser = tool)]
     pub(crate) log_format: Option<Format>,
-    /// Metric: a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
+    /// Metric to read. It is a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
     #[arg(long, help_heading = HEADING)]
     pub(crate) metric: Option<String>,
     /// Minimize the metric (default: inferred from its name).
@@ -394,8 +394,10 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     let mut parts = Vec::new();
     if beyond > 0 {
         let floor = shown(history.floor());
-        parts
-            .push(format!("{beyond} of {} completed runs end beyond {floor}, and count as lost", ends.len()));
+        parts.push(format!(
+            "{beyond} of {} completed runs end beyond {floor}, and are treated as lost",
+            ends.len()
+        ));
     }
     if reach > 0.0 && (farthest - middle).abs() > reach {
         parts.push(format!(
@@ -427,14 +429,14 @@ fn unread(error: foretell_logs::Error, more: &str) -> Failure {
 pub(crate) fn tool(text: &str) -> Result<Format, String> {
     Format::named(text).ok_or_else(|| {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        format!("unknown tool; use one of {}", names.join(", "))
+        format!("unknown tool. Use one of {}", names.join(", "))
     })
 }
 
 /// A step to forecast.
 fn step(text: &str) -> Result<f64, &'static str> {
     let step = text.trim().parse::<f64>().ok().filter(|step| step.is_finite());
-    step.ok_or("not a number. Give a step of the curves, such as 20")
+    step.ok_or("not a number. Use a step of the curves, such as 20")
 }
 
 /// Reads curves, or the logs of a tool; a study is named by its folder or its log.
@@ -458,7 +460,7 @@ fn declared<T: Copy>(first: Naming<'_, T>, second: Naming<'_, T>) -> Result<BTre
     if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
         let (one, other) = (first.0, second.0);
         return Err(Failure::input(format!(
-            "{one} and {other} both name `{column}`. Remove it from one of them"
+            "{one} and {other} both contain `{column}`. Remove it from one of them"
         )));
     }
     let says = |naming: Naming<'_, T>| {

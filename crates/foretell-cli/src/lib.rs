@@ -59,7 +59,7 @@ enum Command {
     /// Plot recorded curves, colored by final value.
     #[command(after_help = examples::DRAW)]
     Draw(Box<commands::draw::Arguments>),
-    /// Import logs and tables of earlier trainings into a file of curves.
+    /// Import logs and tables of earlier runs into a file of curves.
     #[command(after_help = examples::IMPORT)]
     Import(Box<commands::import::Arguments>),
     /// Write a study file for a training script, from its `--help` and its output.
@@ -85,7 +85,7 @@ enum Command {
     #[cfg(feature = "serve")]
     #[command(after_help = examples::REPORT)]
     Report(commands::serve::ReportArguments),
-    /// End the trials of a search that was killed. `foretell search` starts this command.
+    /// For internal use: end the trials of a killed search. `foretell search` starts this command.
     #[command(hide = true)]
     Guard {
         /// The search.

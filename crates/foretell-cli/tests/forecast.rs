@@ -233,7 +233,7 @@ fn the_table_and_the_notes_say_what_was_done_with_running_curves() -> Tested {
         "running: 1 of 6 runs diverged at",
         "running: lengths differ",
         "running: 2 of 6 runs have reached step 12, so their recorded values are shown",
-        "running: 1 of 6 runs have other steps than the completed ones, and are interpolated",
+        "running: 1 of 6 runs have other steps than the completed runs, so their values are interpolated",
     ] {
         assert!(notes.contains(note), "no {note:?} in\n{notes}");
     }
@@ -315,7 +315,10 @@ fn running_runs_in_another_unit_or_without_the_columns_are_told() -> Tested {
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
     let output = foretell(&[&arguments[..], &["--predictor", "ols", "--format", "json"]].concat())?;
     let notes = String::from_utf8(output.stderr)?;
-    assert!(notes.contains("running: there is no column lr, unlike in the completed runs"), "{notes}");
+    assert!(
+        notes.contains("running: column lr is missing, although the completed runs contain it"),
+        "{notes}"
+    );
     let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let (sound, wrong) = (&document["rows"][0], &document["rows"][1]);
     assert!(sound["forecast"].is_number() && sound["problem"].is_null(), "{sound}");

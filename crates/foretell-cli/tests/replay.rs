@@ -91,7 +91,7 @@ fn a_file_alone_is_answered_in_words_and_the_same_twice() -> Tested {
         "45 completed runs of 10 points",
         "`foretell search` would have saved",
         "the best run kept in",
-        "Otherwise: with --caution safe",
+        "Other settings: with --caution safe",
         "(after 3 completed runs)",
         "half of the orders",
     ] {

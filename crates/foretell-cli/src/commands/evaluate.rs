@@ -288,12 +288,12 @@ fn best_of_each_set(measured: &[Measured], observed: f64) -> Vec<&Measured> {
 /// A number of runs to learn from.
 pub(super) fn runs(text: &str) -> Result<usize, String> {
     let runs = text.trim().parse::<usize>().ok().filter(|&runs| runs > 0);
-    runs.ok_or_else(|| "give a whole number of runs to learn from, 1 or more".to_owned())
+    runs.ok_or_else(|| "must be a whole number of runs, 1 or more".to_owned())
 }
 
 /// A fraction of a curve: some of it seen, some left to forecast.
 pub(super) fn fraction(text: &str) -> Result<f64, String> {
-    let value = text.trim().parse::<f64>().map_err(|_| "not a number. Give a fraction such as 0.25")?;
+    let value = text.trim().parse::<f64>().map_err(|_| "not a number. Use a fraction such as 0.25")?;
     if value > 0.0 && value < 1.0 {
         Ok(value)
     } else {

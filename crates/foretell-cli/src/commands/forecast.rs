@@ -151,7 +151,7 @@ fn say_running(running: &Recorded, history: &History) {
     let apart = running.runs.iter().filter(|run| run.curve.steps().iter().any(between)).count();
     if apart > 0 {
         note(&format!(
-            "{name}: {apart} of {all} runs have other steps than the completed ones, and are interpolated"
+            "{name}: {apart} of {all} runs have other steps than the completed runs, so their values are interpolated"
         ));
     }
 }
@@ -165,7 +165,7 @@ fn say_columns(running: &Recorded, finished: &Recorded) {
     let missing: Vec<&str> = there.difference(&here).map(String::as_str).collect();
     if !missing.is_empty() && !running.runs.is_empty() {
         note(&format!(
-            "{}: there is no column {}, unlike in the completed runs, so its values count as missing",
+            "{}: column {} is missing, although the completed runs contain it. Its values are treated as missing",
             running.name,
             missing.join(", ")
         ));
@@ -325,7 +325,7 @@ fn fans(history: &History, runs: &[Run], document: &Document, metric: &str) -> p
     let not_drawn =
         if missing > 0 { format!("; without a forecast, and not drawn: {missing}") } else { String::new() };
     plot::Fan {
-        title: "where the running trainings will end".to_owned(),
+        title: "where the unfinished runs will end".to_owned(),
         subtitle: format!("forecast of {metric} at step {target}, bands of 50, 80 and 95 %{not_drawn}"),
         metric: metric.to_owned(),
         maximize: direction == foretell::Direction::Maximize,

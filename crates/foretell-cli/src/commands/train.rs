@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Seed for sampling the images.
     #[arg(long, default_value_t = 0)]
     data_seed: u64,
-    /// Epochs of the full training, for the learning-rate schedule.
+    /// Number of epochs of a complete run, for the learning-rate schedule.
     #[arg(long, env = "FORETELL_MAX_RESOURCE", default_value_t = 20)]
     epochs: usize,
     /// Epoch after which to pause (default: the last one).

@@ -84,9 +84,9 @@ pub struct StudyRequest {
     pub metric: Option<String>,
     /// Direction of the metric: maximize or minimize (default: inferred from its name).
     pub direction: Option<Direction>,
-    /// Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`. It is a reported metric, a parameter, or a formula of
-    /// parameters. The first one is the metric to forecast; with several, the search looks for the Pareto front. Can be repeated (in a
-    /// file: a table `[objectives]` of lines such as weights = "min").
+    /// Objective: a metric, a parameter, or a formula of parameters. For example: `val_acc`, `weights:min`, `width^2*depth:min`. The first
+    /// objective is the metric to forecast. With several objectives, the search looks for the Pareto front. Can be repeated (in a file: a
+    /// table `[objectives]` with lines such as weights = "min").
     #[serde(alias = "objectives", deserialize_with = "objectives::read")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-value" = "NAME[:min|:max]")))]
     pub objective: Option<Vec<String>>,
@@ -99,7 +99,7 @@ pub struct StudyRequest {
     /// Number of trials in the study. With Hyperband, set `runs` instead.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_TRIALS, "x-heading" = "Search")))]
     pub trials: Option<u64>,
-    /// Total epochs that all trials together may consume.
+    /// Maximum number of epochs of all trials together.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "EPOCHS", "minimum" = 1)))]
     pub budget_epochs: Option<u64>,
     /// In Python: whether the objective continues a paused trial after the epochs that it has trained.
@@ -127,7 +127,8 @@ pub struct StudyRequest {
             "x-flag-help" = "R: epochs (or steps) of a full trial. Required with your own command (default: that of the built-in space; quickstart: 10)"
         )))]
     pub epochs: Option<u64>,
-    /// Score of a trial: `last`, `best`, or `last:5`, the mean of the last five reports. This value is forecast and compared.
+    /// Score of a trial: its `last` or `best` report. With `last:5`, the score is the mean of the last five reports. Foretell forecasts the
+    /// score and compares trials by it.
     #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-rare" = true)))]
     pub score: Option<RunScore>,
     /// Seed for all random choices.
@@ -156,10 +157,11 @@ pub struct StudyRequest {
     /// κ of f-Hyperband, in (0, 1]. A smaller κ stops more trials.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_KAPPA, "x-heading" = "Rungs", "x-rare" = true)))]
     pub kappa: Option<f64>,
-    /// Trials that κ is a fraction of: the promoted ones, or all in the rung.
+    /// Base of the fraction κ: the promoted trials (next) or all trials in the rung (rung).
     #[cfg_attr(feature = "schema", schemars(extend("default" = KappaOf::default(), "x-heading" = "Rungs", "x-rare" = true, "x-value" = "WHICH")))]
     pub kappa_of: Option<KappaOf>,
-    /// Results that f-Hyperband compares a trial with: those of its rung so far (as in the paper), or all at its level.
+    /// Results that f-Hyperband compares a trial with. With rung, these are the earlier results of its rung (as in the paper); with level,
+    /// all results at its level.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Reference::Level, "x-heading" = "Rungs", "x-rare" = true)))]
     pub reference: Option<Reference>,
 
@@ -186,7 +188,8 @@ pub struct StudyRequest {
     /// Stop rule.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping")))]
     pub policy: Option<Named>,
-    /// How much risk to accept to save training: safe rarely loses the best trial, fast often ends with the second or third best.
+    /// How much risk to accept to save training. With safe, the best trial is rarely lost; with fast, a search often ends with the second
+    /// or third best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
     pub caution: Option<Caution>,
     /// Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
@@ -210,7 +213,7 @@ pub struct StudyRequest {
     /// Number of consecutive checks that must agree before stopping.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub agreeing_checks: Option<usize>,
-    /// Whether Δ applies to each check, or to all together.
+    /// Whether Δ applies to each check, or to all checks together.
     #[cfg_attr(feature = "schema", schemars(extend("default" = ErrorBudget::default(), "x-heading" = "Stopping", "x-rare" = true)))]
     pub error_budget: Option<ErrorBudget>,
     /// Growth factor of completed trials before refitting, or `once`. For example: 1.25.
@@ -231,7 +234,7 @@ pub struct StudyRequest {
         schemars(extend("default" = true, "x-heading" = "Stopping", "x-flag-help" = "Complete every trial, without forecasts"))
     )]
     pub stopping: Option<bool>,
-    /// Record decisions, but stop nothing. The report shows the training that stopping would have saved, and its losses.
+    /// Record decisions without stopping any trials. The report shows how much training early stopping would have saved, and its losses.
     #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping")))]
     pub shadow: Option<bool>,
 

@@ -93,7 +93,7 @@ fn full(file: &Replayed) -> String {
     };
     let others: Vec<String> = file.rows.iter().filter_map(other).collect();
     if !others.is_empty() {
-        lines.push(format!("Otherwise: {}.", others.join("; ")));
+        lines.push(format!("Other settings: {}.", others.join("; ")));
     }
     if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
         lines.push(format!(
@@ -166,13 +166,13 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
     if row.default || chosen.usual.is_some_and(|usual| !there.beats(&usual)) {
         let tried = file.rows.iter().filter(|row| !matches!(row.policy, "none" | "oracle")).count();
         return format!(
-            "None of {tried} settings, chosen on half of the orders, does better on the other half: use foretell search with its defaults."
+            "None of {tried} settings, chosen on half of the orders, does better on the other half. Use foretell search with its defaults."
         );
     }
     let what = match row.policy {
         "srm" => "Chosen on half of the orders, and measured on the other half".to_owned(),
         rule => format!(
-            "A simpler rule, {rule}, does better; chosen on half of the orders, and measured on the other half"
+            "A simpler rule, {rule}, does better. Chosen on half of the orders, and measured on the other half"
         ),
     };
     let than = chosen.usual.map_or(String::new(), |usual| {
@@ -203,7 +203,7 @@ fn loss(row: &Row, metric: &str, best: f64) -> String {
         return String::new();
     };
     format!(
-        "Where the best was lost, the best remaining run was worse by {} ({metric}; {in_sd:.2} standard deviations of the final values), at most by {}; {} on average over all orders.",
+        "In the orders that lost the best run, the best remaining run was worse by {} on average ({metric}; {in_sd:.2} standard deviations of the final values), and by {} at most. The mean over all orders is {}.",
         metric_difference(worse, best, 4),
         metric_difference(row.regret_max, best, 4),
         metric_difference(row.regret_mean, best, 5)
@@ -212,7 +212,7 @@ fn loss(row: &Row, metric: &str, best: f64) -> String {
 
 fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
     let mut lines = vec![format!(
-        "{}: {} with eta = {} up to {} of {} points, on draws from {} recorded runs, {} times.",
+        "{}: {} with eta = {} up to {} of {} points, on samples from {} recorded runs, repeated {} times.",
         file.curves,
         arguments.scheduler().name(),
         arguments.chosen::<u64>("eta"),

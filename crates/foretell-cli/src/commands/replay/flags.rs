@@ -119,7 +119,7 @@ pub(crate) struct Arguments {
 /// A study's size: two runs at least.
 fn study_size(text: &str) -> Result<usize, String> {
     let size = text.parse().map_err(|_| "not a whole number".to_owned())?;
-    if size < 2 { Err("a study of fewer than 2 runs stops nothing".to_owned()) } else { Ok(size) }
+    if size < 2 { Err("a study must contain at least 2 runs".to_owned()) } else { Ok(size) }
 }
 
 /// The burn-in of a pass over all runs at most: the paper's.

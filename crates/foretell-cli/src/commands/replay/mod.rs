@@ -41,11 +41,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
         if arguments.curves.len() > 1 {
-            return Err(Failure::input("--plot shows one set of curves. Name a single file"));
+            return Err(Failure::input("--plot shows one set of curves. Pass a single file"));
         }
     }
     if arguments.report.is_some() && arguments.curves.len() > 1 {
-        return Err(Failure::input("--report describes one set of curves. Name a single file or folder"));
+        return Err(Failure::input("--report describes one set of curves. Pass a single file or folder"));
     }
     let replayed = replayed(arguments)?;
     match arguments.format {

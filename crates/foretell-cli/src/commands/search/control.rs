@@ -31,10 +31,11 @@ pub(crate) enum OwnerPlace {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Control {
     /// Configuration file of the command (.json, .yaml, .toml). `{config}` in the command is replaced with the path of a copy that contains
-    /// the trial's values. Name the parameters as in the file, with dots between levels.
+    /// the trial's values. Use the file's names for the parameters, with dots between levels.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) config: Option<PathBuf>,
-    /// File to which each trial appends its metric. The file contains lines or comma-separated values; its path may contain `{trial_dir}`.
+    /// Read the metric from this file, written by each trial. Trials append lines or comma-separated values. The path may contain
+    /// `{trial_dir}`.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) follow: Option<String>,
     /// Serve a page of the running study at this address.
@@ -65,20 +66,21 @@ pub(crate) struct Control {
     /// Time limit per trial. A trial that exceeds it fails.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     trial_timeout: Option<Duration>,
-    /// Fail trials that report nothing for this many mean intervals. The interval is the trial's mean time between reports; before its
-    /// second report, it is the longest wait of another trial, or 10 min.
+    /// Fail trials that are silent for this many mean intervals. The interval is the trial's mean time between reports. Before its second
+    /// report, it is the longest wait of another trial, or 10 min.
     #[arg(long, hide = true, value_name = "TIMES", help_heading = "Control")]
     stall: Option<f64>,
-    /// How often to restart a failed trial from its checkpoint.
+    /// Number of times to restart a failed trial from its checkpoint.
     #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", help_heading = "Control")]
     retries: u32,
-    /// End the search after this time. For example: 90s, 30m or 8h. Earlier runs of the search count; a larger limit continues it.
+    /// End the search after this time. For example: 90s, 30m or 8h. Earlier runs of the search are included. To continue, set a larger
+    /// limit.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     max_time: Option<Duration>,
     /// End the search after this many epochs in total.
     #[arg(long, hide_short_help = true, value_name = "EPOCHS", help_heading = "Control")]
     max_epochs: Option<u64>,
-    /// End the search after this many GPU hours. Earlier runs of the search count.
+    /// End the search after this many GPU hours. Earlier runs of the search are included.
     #[arg(long, hide = true, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
     max_gpu_hours: Option<f64>,
 }

@@ -30,12 +30,12 @@ pub(crate) struct Arguments {
     /// opt=sgd`.
     #[arg(long = "param", value_name = "NAME=KIND:…", help_heading = "Your own command")]
     pub(super) parameters: Vec<String>,
-    /// Metric in the command's output. Give its name, its line with `{value}` instead of the number (`Test: * Acc@1 {value}`), or a regular
+    /// Metric in the command's output. Set its name, its line with `{value}` instead of the number (`Test: * Acc@1 {value}`), or a regular
     /// expression (`val_acc=([\d.]+)`).
     #[arg(long, value_name = "NAME|LINE|PATTERN", help_heading = "Your own command")]
     pub(super) metric: Option<String>,
-    /// Line with the epoch, if the metric's line lacks it. Give it with `{step}` instead of the number (`Epoch: [{step}]`), and the
-    /// metric as a line or a regular expression.
+    /// Line with the epoch, if the metric's line lacks it. Write `{step}` instead of the number (`Epoch: [{step}]`), and set the metric as
+    /// a line or a regular expression.
     #[arg(
         long,
         hide_short_help = true,
@@ -54,8 +54,8 @@ pub(crate) struct Arguments {
     #[arg(last = true, value_name = "COMMAND", help_heading = "Your own command")]
     pub(super) command: Vec<String>,
 
-    /// Time that the search may take, for example 90m or 8h. Earlier runs of the search count. Trials that still run
-    /// at the end are interrupted, and a larger budget continues them.
+    /// Maximum duration of the search, for example 90m or 8h. Earlier runs of the search are included. Trials that still run at the end are
+    /// interrupted. To continue them, set a larger budget.
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
     pub(super) budget_time: Option<Duration>,
     /// Number of trials to run in parallel (default: one per core; with --gpus one per GPU).
