@@ -22,7 +22,7 @@ use failure::Failure;
 use foretell_search::Catalogue;
 use std::ffi::OsString;
 
-/// Forecasts where neural-network trainings will end, and stops the ones that will not win.
+/// Forecasts the final values of neural-network training runs, and stops runs that will not win.
 #[derive(Parser)]
 #[command(name = "foretell", version, propagate_version = true, after_help = examples::PROGRAM)]
 struct Program {

@@ -431,7 +431,7 @@ fn judged(decision: &Decision) -> Vec<String> {
         report::grounds(decision.forecast, decision.incumbent, decision.probability);
     let then = match decision.action {
         foretell::Action::Stop => "stop",
-        foretell::Action::Continue => "go on",
+        foretell::Action::Continue => "continue",
     };
     let quantiles = decision.forecast.map_or("–".to_owned(), |forecast| {
         let (low, high) = forecast.interval;

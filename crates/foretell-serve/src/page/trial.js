@@ -58,7 +58,7 @@ function decisions(trial) {
     d.step, shown(values.get(d.step)), d.forecast ? uncertain(d.forecast.mean, d.forecast.sd) : "–",
     d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–", number(d.incumbent),
     d.probability == null ? "–" : (100 * d.probability).toFixed(2) + " %",
-    d.action === "stop" ? d.shadow ? "would stop" : "stop" : "go on", d.why], "td")));
+    d.action === "stop" ? d.shadow ? "would stop" : "stop" : "continue", d.why], "td")));
 }
 
 // What only the server has of a trial: all metrics, its command, who runs it, what it prints.

@@ -56,7 +56,7 @@ impl Lengths {
                 "the first {count} trials ended by themselves after epoch {longest}, before --epochs {last}. Set --epochs {longest}, or let the command train for {last}; until then, forecasts are for epoch {last}"
             ),
             false => format!(
-                "none of the first {count} trials reached --epochs {last}: the longest ended by itself after epoch {longest}. Set --epochs {longest}, unless other trials train longer. A trial that ends early, for example by its own early stopping, counts with the value it reached"
+                "none of the first {count} trials reached --epochs {last}: the longest ended by itself after epoch {longest}. Set --epochs {longest}, unless other trials train longer. If a trial ends early, for example by its own early stopping, its score is the value it reached"
             ),
         })
     }
@@ -80,7 +80,7 @@ pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
         )
     } else {
         format!(
-            "parameter {name} sets the length of a trial. A trial counts with the value it reached, and forecasts are for epoch {last}"
+            "parameter {name} sets the length of a trial. The score of a trial is the value it reached, and forecasts are for epoch {last}"
         )
     })
 }

@@ -104,7 +104,7 @@ fn q_learning(study: &Study, settings: &QLearning, name: &str) -> plot::QLearnin
     plot::QLearning {
         title: format!("Q-learning: {name}"),
         subtitle: format!(
-            "{} networks, {} stopped early and counted with their forecasts · {} of {} epochs",
+            "{} networks, {} stopped early and scored by their forecasts · {} of {} epochs",
             trials.total, trials.stopped, epochs.spent, epochs.without_stopping
         ),
         metric: spec.metric.clone(),
