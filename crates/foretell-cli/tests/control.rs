@@ -846,7 +846,7 @@ fn the_best_is_trained_anew_with_other_seeds_and_said_to_have_won_by_luck_or_not
     let longer = study(folder.path(), "run", &["--trial", "0", "--epochs", "4"]);
     assert!(longer.contains("trial 0 for 4 epochs, with a new seed: val_acc 0.02"), "{longer}");
     let (_, said) = output(&mut foretell(folder.path(), &["study", "run", "study", "--trial", "99"]), 2);
-    assert!(said.contains("has no trial 99"), "{said}");
+    assert!(said.contains("contains no trial 99"), "{said}");
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["search", "--space", "vgg"], &["unknown space `vgg`", "metaqnn"]),
         (&["search", "--space", "alexnet", "--data", "shapes:32"], &["alexnet", "64×64", "32×32"]),
-        (&["search", "--data", "folder:empty"], &["empty", "a folder a class"]),
+        (&["search", "--data", "folder:empty"], &["empty", "one folder per class"]),
         (&["search", "--space", "lstm", "--data", "shapes"], &["lstm learns from a text", "shapes"]),
         (&["search", "--space", "lstm", "--metric", "val_acc"], &["unknown metric `val_acc`", "val_ppl"]),
         (&["search", "--space", "cuda-convnet", "--width", "0"], &["--width 0"]),
@@ -562,7 +562,7 @@ fn a_wrong_study_file_is_told_by_file_line_and_key() {
         ("help = true\n", &["study.toml:1:1: ", "command line only"]),
         (
             "command = [\"sh\", \"{lr}\"]\nmetric = \"acc\"\nepochs = 3\ntrials = 4\nruns = 2\n[param]\nlr = \"log:1e-4:1\"\n",
-            &["--runs: ", "--scheduler"],
+            &["--runs: ", "hyperband"],
         ),
     ] {
         let said = said(file, &[]);
