@@ -18,7 +18,7 @@ pub(crate) fn direction(text: &str) -> PyResult<Direction> {
     match text {
         "maximize" | "max" => Ok(Direction::Maximize),
         "minimize" | "min" => Ok(Direction::Minimize),
-        _ => Err(invalid(format!("direction {text:?} is unknown. Give 'maximize' or 'minimize'"))),
+        _ => Err(invalid(format!("direction {text:?} is unknown. Use 'maximize' or 'minimize'"))),
     }
 }
 
@@ -89,7 +89,7 @@ fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(number_or_missing(given.call_method0("__float__")?.extract()?));
     }
     Err(PyTypeError::new_err(format!(
-        "configuration value `{name}` is {}. Give a number, a string or None",
+        "configuration value `{name}` is {}. Use a number, a string or None",
         described(given)
     )))
 }

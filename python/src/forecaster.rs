@@ -285,6 +285,6 @@ fn scale(text: &str) -> PyResult<Scale> {
     match text {
         "linear" => Ok(Scale::Linear),
         "log" => Ok(Scale::Log),
-        _ => Err(invalid(format!("scale {text:?} is unknown. Give 'linear' or 'log'"))),
+        _ => Err(invalid(format!("scale {text:?} is unknown. Use 'linear' or 'log'"))),
     }
 }

@@ -243,7 +243,7 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
 fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
     match folder {
         Some(folder) if refusal.differs => invalid(format!(
-            "{}: this folder contains another study ({refusal}). Choose another folder, or give only this folder to continue that study",
+            "{}: this folder contains another study ({refusal}). Choose another folder, or pass only this folder to continue that study",
             folder.display()
         )),
         _ if refusal.field == "space" && refusal.reason.contains("needs a search space") => invalid(

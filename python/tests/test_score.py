@@ -49,7 +49,7 @@ def test_where_trials_return_their_best_epoch_the_best_counts_and_it_is_said_onc
     lost = [number for number in pruned(study) if whole[number] > study.best_value]
     assert not lost and pruned(study)
     assert [line for line in caplog.messages if "returns the best of its reports" in line] == [
-        "each trial returns the best of its reports, so the best counts"
+        "each trial returns the best of its reports, so the best report is its score"
     ]
 
 

@@ -130,7 +130,7 @@ def test_background_decisions_come_later(recorded):
 def test_bad_input(recorded):
     for call, kind, words in [
         (lambda: foretell.watch(range(3)), TypeError, "history= and direction="),
-        (lambda: loop(0.1, history=old(recorded), direction="up"), ValueError, "Give 'maximize'"),
+        (lambda: loop(0.1, history=old(recorded), direction="up"), ValueError, "Use 'maximize'"),
         (lambda: loop(0.1, history=old(recorded), direction="maximize", burn_in=0), ValueError, "burn-in"),
         (lambda: list(foretell.watch(range(3), old(recorded), "maximize")), RuntimeError, "Call report() once"),
     ]:

@@ -299,24 +299,27 @@ fn the_best_report_counts_where_programs_print_it_last_and_that_is_said_once() {
     let folder = tempfile::tempdir().unwrap();
     let script = rising_and_falling("print \"Done. Best val_acc: \" $1 \" at epoch 3\"");
     let (found, said) = output(&mut search(folder.path(), &["--trials", "4", "--no-stopping"], &script), 0);
-    assert_eq!(said.matches("so the best counts").count(), 1, "{said}");
+    assert_eq!(said.matches("so the best report is its score").count(), 1, "{said}");
     let best = json(&found)["best"].clone();
     assert_eq!(best["score"], best["configuration"]["lr"], "{best}");
     let changes = records(folder.path()).iter().filter(|record| record["event"] == "changed").count();
     assert_eq!(changes, 1, "it is recorded");
     // the same command again goes on by the best
     let (_, said) = output(&mut search(folder.path(), &["--trials", "5", "--no-stopping"], &script), 0);
-    assert!(!said.contains("so the best counts") && said.contains("is the best val_acc"), "{said}");
+    assert!(
+        !said.contains("so the best report is its score") && said.contains("is the best val_acc"),
+        "{said}"
+    );
 
     let folder = tempfile::tempdir().unwrap();
     let asked = ["--trials", "3", "--no-stopping", "--score", "last"];
     let (_, said) = output(&mut search(folder.path(), &asked, &script), 0);
-    assert!(!said.contains("the best counts"), "who has chosen a score knows: {said}");
+    assert!(!said.contains("the best report is its score"), "who has chosen a score knows: {said}");
     for last in ["print \"trained for 12.5 s\"", "print \"final val_acc \" 0"] {
         let folder = tempfile::tempdir().unwrap();
         let script = rising_and_falling(last);
         let (_, said) = output(&mut search(folder.path(), &["--trials", "3", "--no-stopping"], &script), 0);
-        assert!(!said.contains("the best counts"), "{last}: {said}");
+        assert!(!said.contains("the best report is its score"), "{last}: {said}");
     }
 }
 

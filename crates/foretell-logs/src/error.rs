@@ -34,7 +34,7 @@ pub enum Error {
         message: String,
     },
     /// The file is empty.
-    #[error("{}: the file is empty. Give a CSV file with a header, or JSON lines", file.display())]
+    #[error("{}: the file is empty. Use a CSV file with a header, or JSON lines", file.display())]
     Empty {
         /// The file.
         file: PathBuf,
@@ -46,7 +46,7 @@ pub enum Error {
         file: PathBuf,
     },
     /// A folder holds no file of curves.
-    #[error("{}: there is no curve file in this folder (found: {files}). Name a file, or a folder with one .csv, .tsv or .jsonl file (or a .gz of it), curves.csv with configs.csv, or logs of runs", folder.display())]
+    #[error("{}: there is no curve file in this folder (found: {files}). Pass a file, or a folder with one .csv, .tsv or .jsonl file (or a .gz of it), curves.csv with configs.csv, or logs of runs", folder.display())]
     NoCurveFile {
         /// The folder.
         folder: PathBuf,
@@ -54,7 +54,7 @@ pub enum Error {
         files: String,
     },
     /// A folder holds several files that could be the curves.
-    #[error("{}: several files could contain the curves: {files}. Name the one to read", folder.display())]
+    #[error("{}: several files could contain the curves: {files}. Pass the one to read", folder.display())]
     ManyCurveFiles {
         /// The folder.
         folder: PathBuf,
@@ -240,7 +240,7 @@ pub enum Error {
         values: String,
     },
     /// Two lines describe the same run.
-    #[error("{}:{line}: id `{id}` was already used in line {first_line}. Give each run its own id", file.display())]
+    #[error("{}:{line}: id `{id}` was already used in line {first_line}. Use a different id for each run", file.display())]
     DuplicateId {
         /// The file.
         file: PathBuf,

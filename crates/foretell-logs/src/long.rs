@@ -245,7 +245,10 @@ impl Rows {
             }
             Some(step) => format!("metric `{}` by step `{}`", raw.metric, table.headers()[step]),
             None => {
-                format!("metric `{}`; no step column, so rows count as epochs from 1", raw.metric)
+                format!(
+                    "metric `{}`; no step column, so rows are used as epochs, starting from 1",
+                    raw.metric
+                )
             }
         };
         if !left_out.is_empty() {

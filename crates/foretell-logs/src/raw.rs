@@ -85,7 +85,7 @@ impl Raw {
     pub(crate) fn note_empty_ends(&mut self, ends: Ends, options: &ReadOptions) {
         let taken = [
             (ends.diverged, "counted as diverged"),
-            (ends.unmeasured, "counted as not measured there, instead of diverged"),
+            (ends.unmeasured, "treated as not measured there, instead of diverged"),
         ];
         for (count, what) in
             taken.into_iter().filter(|(count, _)| *count > 0 && options.empty_ends == EmptyEnds::Guessed)

@@ -222,7 +222,7 @@ impl Table {
         let text = self.text(column)?;
         match self.number(column, text)? {
             Some(step) if step.is_finite() => Ok(step),
-            _ => Err(self.not_a_number(column, text, "a finite number. Give each row its step")),
+            _ => Err(self.not_a_number(column, text, "a finite number. Add a step to each row")),
         }
     }
 

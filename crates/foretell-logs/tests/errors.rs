@@ -269,13 +269,13 @@ fn a_folder_needs_exactly_one_file_of_curves() {
     std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
     let said = |folder: &std::path::Path| read(folder, &ReadOptions::default()).unwrap_err().to_string();
     assert!(said(folder.path()).contains(
-        "no curve file in this folder (found: `notes.txt`). Name a file, or a folder with one .csv"
+        "no curve file in this folder (found: `notes.txt`). Pass a file, or a folder with one .csv"
     ));
     std::fs::write(folder.path().join("a.csv"), "x").unwrap();
     std::fs::write(folder.path().join("b.jsonl.gz"), "x").unwrap();
     assert!(
         said(folder.path())
-            .contains("several files could contain the curves: `a.csv`, `b.jsonl.gz`. Name the one to read")
+            .contains("several files could contain the curves: `a.csv`, `b.jsonl.gz`. Pass the one to read")
     );
 }
 

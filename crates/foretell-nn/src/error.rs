@@ -17,7 +17,7 @@ pub enum Error {
         known: &'static str,
     },
     /// A directory holds none of the files of the data set.
-    #[error("no {expected} in {}. Put the files of the data set there, or name another directory", directory.display())]
+    #[error("no {expected} in {}. Put the files of the data set there, or choose another directory", directory.display())]
     NoFiles {
         /// The directory that was searched.
         directory: PathBuf,

@@ -45,7 +45,7 @@ pub enum ConfigFileError {
     },
     /// A parameter has no place in it.
     #[error(
-        "{path} contains no single value `{name}`. Name the parameter like one of the entries, with dots between levels: {known}",
+        "{path} contains no single value `{name}`. Use one of the entries as the parameter's name, with dots between levels: {known}",
         path = path.display()
     )]
     Missing {

@@ -17,7 +17,7 @@ pub enum ParameterSpaceError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// No parameter at all.
-    #[error("the space contains no parameters. Give at least one, for example lr=log:1e-4:1")]
+    #[error("the space contains no parameters. Add at least one, for example lr=log:1e-4:1")]
     Empty,
     /// Two parameters have the same name.
     #[error("parameter {name} is defined twice. Rename or remove one")]

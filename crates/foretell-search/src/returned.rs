@@ -152,10 +152,13 @@ impl fmt::Display for Relation {
             Self::Equal { score, factor } => {
                 match score {
                     Some(RunScore::Best) => {
-                        write!(f, "each trial returns the best of its reports, so the best counts")
+                        write!(
+                            f,
+                            "each trial returns the best of its reports, so the best report is its score"
+                        )
                     }
                     Some(RunScore::Last | RunScore::Mean(_)) => {
-                        write!(f, "each trial returns its last report, so the last counts")
+                        write!(f, "each trial returns its last report, so the last report is its score")
                     }
                     None => write!(f, "each trial returns its last report, which is also its best"),
                 }?;
@@ -163,7 +166,7 @@ impl fmt::Display for Relation {
             }
             Self::Together(score) => write!(
                 f,
-                "trials return other values than they report, but the two rise and fall together, so the {} report counts",
+                "trials return other values than they report, but the two rise and fall together, so the {} report is the score",
                 match score {
                     RunScore::Last | RunScore::Mean(_) => "last",
                     RunScore::Best => "best",
@@ -275,7 +278,7 @@ mod tests {
         assert_eq!(relation(2, Maximize, |values| 100.0 * best(values)), Relation::TooFew);
         let relation = relation(3, Maximize, |values| 100.0 * best(values));
         assert_eq!(relation.score(), Some(RunScore::Best));
-        assert!(relation.to_string().ends_with("the best counts, times 100"), "{relation}");
+        assert!(relation.to_string().ends_with("the best report is its score, times 100"), "{relation}");
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
     if handed_back && failure.is_some() {
         return Err(Problem::field(
             "failure",
-            "a training that is handed back has not failed. Leave one of the two out",
+            "a trial that is handed back has not failed. Leave out one of the two",
         ));
     }
     let told = move |host: &mut Hosted<EventStore>| match failure {

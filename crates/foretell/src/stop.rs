@@ -12,7 +12,7 @@ pub enum StopCriterionError {
     #[error("stop probability {0} is outside [0.5, 1). Use 0.95 or 0.99, as in the paper")]
     Probability(f64),
     /// δ is negative or not finite.
-    #[error("offset {0} is not a number of at least 0. Give it in units of the metric")]
+    #[error("offset {0} is not a number of at least 0. Set it in units of the metric")]
     Offset(f64),
     /// The n-th best cannot be the 0th.
     #[error("nth_best is 0. Use 1 to compare with the best, or 2 with the second best")]

@@ -487,7 +487,7 @@ class Search:
 
     def __reduce__(self) -> Any:
         if not self.done:
-            raise TypeError("cannot pickle a study that is not done, because one process owns its log. Pickle study.trials, or wait until the study is done")
+            raise TypeError("a study that is not done cannot be pickled, because one process owns its log. Pickle study.trials, or wait until the study is done")
         return FinishedStudy, (self._view(), self.best)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:

@@ -252,7 +252,7 @@ fn chosen(survey: &Survey) -> Result<Option<String>, Failure> {
             return Ok(Some(answer));
         }
         if answer.is_empty() {
-            return Err(Failure::input("no metric was chosen. Name one with --metric"));
+            return Err(Failure::input("no metric was chosen. Set one with --metric"));
         }
         note(&format!("there is no metric `{answer}` in the list"));
     }
@@ -344,7 +344,7 @@ fn logs(arguments: &Arguments, files: &[PathBuf]) -> Result<(Vec<Run>, Metric), 
     if let Some((file, seen)) = silent.first() {
         let printed = if seen.is_empty() { String::new() } else { format!("; it contains {seen}") };
         let said = format!(
-            "{}: no line matches --metric '{source}'{printed}. Give another name, or the line of the metric, such as '{name}: {{value}}'",
+            "{}: no line matches --metric '{source}'{printed}. Set another name, or the metric's line, such as '{name}: {{value}}'",
             file.display()
         );
         if runs.is_empty() {
@@ -401,7 +401,7 @@ fn say_of(file: &Path, whole: &Whole) -> Outcome {
 fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let found = texts.iter().find_map(|(_, text)| printed::guess(text));
     let found = found.ok_or_else(|| {
-        Failure::input("found no metric in the logs. Name it with --metric, for example --metric val_acc")
+        Failure::input("found no metric in the logs. Set it with --metric, for example --metric val_acc")
     })?;
     note(&format!("using the metric `{}`. Choose another one with --metric", found.source));
     Ok((found.source, found.name))

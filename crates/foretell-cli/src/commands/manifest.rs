@@ -27,7 +27,7 @@ pub(crate) fn print_for(
     let Kind::Kubernetes = kind;
     let image = image.ok_or_else(|| {
         Failure::input(
-            "--manifest kubernetes: name the image that contains Foretell and the command with --image IMAGE",
+            "--manifest kubernetes requires --image IMAGE, an image that contains Foretell and the command",
         )
     })?;
     let token = std::env::var("FORETELL_TOKEN").ok().filter(|token| !token.is_empty());
@@ -45,7 +45,7 @@ fn manifest(
     let port = place.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
     let port = port.ok_or_else(|| {
         Failure::input(format!(
-            "ADDRESS {address}: write http://foretell:8675, the name and port of the Service"
+            "ADDRESS {address} has no port. Use the name and the port of the Service, for example http://foretell:8675"
         ))
     })?;
     let mut words = vec!["worker".to_owned(), format!("http://{place}")];

@@ -52,7 +52,7 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
     let Arguments { folder, address, token, lease } = arguments;
     if !folder.is_dir() {
         return Err(Failure::input(format!(
-            "{}: no such folder. Name the one that contains the studies",
+            "{}: no such folder. Pass the folder that contains the studies",
             folder.display()
         )));
     }

@@ -264,7 +264,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
     let path = out.map_or_else(|| stored.directory.join("curves.svg"), Path::to_owned);
     if out.is_none() && path.is_symlink() {
         return Err(Failure::input(format!(
-            "{}: it is a symbolic link, and Foretell does not write through links. Name the picture with --out",
+            "{}: it is a symbolic link, and Foretell does not write through links. Choose another file with --out",
             path.display()
         )));
     }

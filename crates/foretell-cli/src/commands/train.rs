@@ -139,7 +139,7 @@ fn configuration(arguments: &Arguments) -> Result<Configuration, Failure> {
         }
         None if arguments.net.is_none() && arguments.parameters.is_empty() => {
             return Err(Failure::input(
-                "there is no network. Give --net or --set, or set FORETELL_PARAMS to a JSON file with the network's parameters",
+                "there is no network. Pass --net or --set, or set FORETELL_PARAMS to a JSON file with the network's parameters",
             ));
         }
         None => Configuration::new(),

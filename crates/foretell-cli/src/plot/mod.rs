@@ -93,13 +93,13 @@ pub(crate) fn check_place(path: &Path, to_be_made: Option<&Path>) -> Result<(), 
     check(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let reason = if path.is_dir() {
-        "it is a folder. Name a file in it".to_owned()
+        "it is a folder. Use a file in it".to_owned()
     } else if to_be_made == Some(folder) {
         return Ok(());
     } else if !folder.exists() {
-        format!("there is no folder {}. Create it, or name another", folder.display())
+        format!("there is no folder {}. Create it, or choose another", folder.display())
     } else if !folder.is_dir() {
-        format!("{} is a file, not a folder. Name another", folder.display())
+        format!("{} is a file, not a folder. Choose another", folder.display())
     } else {
         return Ok(());
     };

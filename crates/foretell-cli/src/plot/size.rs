@@ -86,7 +86,7 @@ impl FromStr for Size {
         if !(LEAST.0..=MOST).contains(&wide) || !(LEAST.1..=MOST).contains(&high) {
             let (least_wide, least_high) = LEAST;
             return Err(format!(
-                "{size} is not a possible size of a picture. Give at least {least_wide}x{least_high}in, and at most {MOST}x{MOST}in"
+                "{size} is not a possible size of a picture. Use at least {least_wide}x{least_high}in, and at most {MOST}x{MOST}in"
             ));
         }
         Ok(size)

@@ -256,7 +256,7 @@ impl Gathered {
         let mut leave = |what: &Path, why: &str| {
             self.left_out.push(LeftOut { what: what.display().to_string(), why: why.to_owned() });
         };
-        tables.iter().for_each(|table| leave(table, "a table; to read it, name the file"));
+        tables.iter().for_each(|table| leave(table, "a table; to read it, pass the file"));
         doubled.iter().for_each(|file| leave(file, "duplicate: another log of the same run is longer"));
         (0..deleted).for_each(|_| leave(path, "deleted in its tool"));
         Ok(sources)

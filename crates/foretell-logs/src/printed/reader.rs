@@ -412,7 +412,7 @@ impl ReportReader {
             let times =
                 if chosen.copies == 2 { "twice".to_owned() } else { format!("{} times", chosen.copies) };
             self.notes.push(format!(
-                "each value is printed {times}, for example by several log handlers or ranks; it counts once"
+                "each value is printed {times}, for example by several log handlers or ranks. Duplicates are ignored"
             ));
         }
         chosen.single &= live;
@@ -437,7 +437,7 @@ impl ReportReader {
         }
         let read = &series[choice.primary];
         Some(format!(
-            "more than one series is named `{name}`: {} is read, not {}. To read another, give a template of its line, for example --metric '{}'",
+            "more than one series is named `{name}`: {} is read, not {}. To read another, set a template of its line, for example --metric '{}'",
             read.title(),
             titles.join(", "),
             super::template::of_other(&series[choice.others[0]].example, &series[choice.others[0]].key.label)
@@ -466,7 +466,7 @@ impl ReportReader {
                     self.note(back(at, after, anew));
                 }
                 Settled::Again { at } => self.note(format!(
-                    "step {at} was reported again with another value, and only the first is kept. Give a template of the line that counts, for example --metric 'val acc: {{value}}'"
+                    "step {at} was reported again with another value, and only the first is kept. Set a template of the correct line, for example --metric 'val acc: {{value}}'"
                 )),
                 Settled::NotDoubled => self.note("values that seemed to be printed more than once now differ, so each one counts".to_owned()),
             }
@@ -636,7 +636,7 @@ impl ReportReader {
         }
         if runs.len() > 1 {
             self.notes.push(format!(
-                "the steps start again: the output contains {} trainings in sequence (folds, stages or restarts), and the last one is read",
+                "the steps start again: the output contains {} training runs in sequence (folds, stages or restarts), and the last one is read",
                 runs.len()
             ));
         }

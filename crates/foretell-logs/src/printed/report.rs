@@ -38,7 +38,7 @@ pub enum ReportProblem {
         found: String,
     },
     /// Nobody said which field is the metric.
-    #[error("the report's metric could be any of {found}. Name one of them as the metric")]
+    #[error("the report's metric could be any of {found}. Choose one of them as the metric")]
     Ambiguous {
         /// The fields there are, separated by commas.
         found: String,

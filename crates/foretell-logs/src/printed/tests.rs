@@ -138,7 +138,7 @@ fn what_is_chosen_among_several_and_what_begins_again_is_said() {
     );
     assert_eq!(reports("acc", heads), some(&[(1, 0.5), (2, 0.6)]));
     let folds = "epoch 1 acc 0.1\nepoch 2 acc 0.2\nepoch 3 acc 0.2\nepoch 1 acc 0.3\nepoch 2 acc 0.4\n";
-    assert!(note("acc", folds).contains("2 trainings in sequence"));
+    assert!(note("acc", folds).contains("2 training runs in sequence"));
     assert_eq!(reports("acc", folds), some(&[(1, 0.3), (2, 0.4)]));
     let resumed = "epoch 1 acc 0.1\nepoch 2 acc 0.2\nepoch 3 acc 0.2\nepoch 2 acc 0.3\nepoch 3 acc 0.4\n";
     assert!(note("acc", resumed).contains("as in a resumed training"));

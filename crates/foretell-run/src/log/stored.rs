@@ -27,7 +27,7 @@ pub struct Stored {
 pub enum StoredError {
     /// There is none.
     #[error(
-        "{}: there is no study in this folder (no events.jsonl). Give the folder of a study; `foretell study ls` lists them",
+        "{}: there is no study in this folder (no events.jsonl). Pass the folder of a study; `foretell study ls` lists them",
         .0.display()
     )]
     Missing(PathBuf),

@@ -52,11 +52,11 @@ impl<'de> Deserialize<'de> for Queued {
             Value::Object(values) => match values.iter().find(|(_, value)| !is_of_parameter(value)) {
                 None => serde_json::from_value(given).map(Self::Values).map_err(D::Error::custom),
                 Some((name, value)) => Err(D::Error::custom(format!(
-                    "{name}: {value} is not a value of a parameter. Give a number or a string, or leave the parameter out"
+                    "{name}: {value} is not a value of a parameter. Use a number or a string, or leave out the parameter"
                 ))),
             },
             _ => Err(D::Error::custom(format!(
-                "{given} is not a configuration. Give an object such as {{\"lr\": 0.1}}, or a string such as lr=0.1"
+                "{given} is not a configuration. Use an object such as {{\"lr\": 0.1}}, or a string such as lr=0.1"
             ))),
         }
     }

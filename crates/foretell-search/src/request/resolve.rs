@@ -170,7 +170,7 @@ impl StudyRequest {
             Some(budget) => Err(Refusal::new(
                 "budget_epochs",
                 format!(
-                    "{budget}: these epochs are too few for any trial to reach a result. Give at least {least}, or lower `epochs`"
+                    "{budget}: these epochs are too few for any trial to reach a result. Set at least {least}, or lower `epochs`"
                 ),
             )),
         }
@@ -183,7 +183,7 @@ impl StudyRequest {
         if self.shadow == Some(true) && stops_nothing {
             return Err(Refusal::new(
                 "shadow",
-                "the policy none stops no trial, so there is nothing to show. Remove one of them",
+                "the policy none does not stop any trials, so there is nothing to show. Remove one of them",
             ));
         }
         Ok(())

@@ -34,7 +34,7 @@ pub enum BracketError {
         resource: u64,
     },
     /// A bracket of no configuration.
-    #[error("a bracket of 0 configurations trains nothing. Give at least 1")]
+    #[error("a bracket must contain at least 1 configuration")]
     NoConfigurations,
 }
 

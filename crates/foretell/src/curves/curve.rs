@@ -16,7 +16,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum CurveError {
     /// The lists of steps and of values have different lengths.
-    #[error("the numbers of steps ({steps}) and values ({values}) differ. Give one step per value")]
+    #[error("the numbers of steps ({steps}) and values ({values}) differ. Pass one step per value")]
     Lengths {
         /// How many steps were given.
         steps: usize,

@@ -64,14 +64,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let sample = probe::run(command, limit, &|lines| probe::names_epochs(lines) && is_known(lines))?;
     if sample.failed && sample.lines.is_empty() {
         return Err(Failure::input(format!(
-            "`{}` fails without output. Give the command as you run it",
+            "`{}` fails without output. Pass the command as you run it",
             command.join(" ")
         )));
     }
     let mut found = metric::find(&sample);
     if found.is_none() && sample.failed {
         return Err(Failure::input(format!(
-            "`{}` fails: {}\nGive the command as you run it",
+            "`{}` fails: {}\nPass the command as you run it",
             command.join(" "),
             sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ")
         )));

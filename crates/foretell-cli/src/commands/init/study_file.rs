@@ -38,7 +38,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     }
     match &guess.metric {
         Some(found) => metric(found, &mut line),
-        None => line("# no metric was found: name it, or give its line, such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
+        None => line("# no metric was found: set its name or its line, such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
     }
     let once = guess.metric.as_ref().is_some_and(|found| found.once);
     let (epochs, said) = match once {

@@ -134,10 +134,10 @@ fn load(arguments: &Arguments, data: &DataSpec, space: &str, plan: &Plan) -> Res
     };
     match (plan.material, data.is_text()) {
         (Material::Images, true) => Err(Failure::input(format!(
-            "{space} learns from images, but {data} is a text. Choose another data set"
+            "{space} learns from images, but {data} is text. Choose another data set"
         ))),
         (Material::Text, false) => Err(Failure::input(format!(
-            "{space} learns from a text, but {data} contains images. Choose another data set"
+            "{space} learns from text, but {data} contains images. Choose another data set"
         ))),
         (Material::Text, true) => {
             let text = data.read_text(&options).map_err(Failure::input)?;

@@ -82,7 +82,7 @@ impl<'a> Notices<'a> {
                 "{why}. From now on, {workers} trials run in parallel. To run more, raise the limit, for example with `ulimit -n 4096`"
             )),
             Event::BestCounts => note(
-                "each trial prints the best of its reports last, so the best counts. To count the last report, add --score last",
+                "each trial prints the best of its reports last, so the best report is its score. To use the last report, add --score last",
             ),
             Event::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
             Event::Overran { trial } => self.say_overrun(study, trial),
@@ -120,11 +120,11 @@ impl<'a> Notices<'a> {
                     }
                     Schedule::Full => "the same applies to every interrupted trial",
                     _ => {
-                        "the same applies to every promoted trial; `--scheduler full --policy asha` pauses no trial"
+                        "the same applies to every promoted trial; `--scheduler full --policy asha` does not pause any trials"
                     }
                 };
                 note(&format!(
-                    "trial {trial} found no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR. It trains these epochs again, and they count as spent; {rest}"
+                    "trial {trial} found no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR. It trains these epochs again, and they are added to the epochs spent; {rest}"
                 ));
             }
             Notice::Late { .. } | Notice::Silent { .. } | Notice::Retrained { .. } => {}
@@ -138,7 +138,7 @@ impl<'a> Notices<'a> {
         {
             let name = &study.spec().metric;
             note(&format!(
-                "{name} is {value} in every report of every trial, so no trial is stopped. If this is a setting, give the line of the metric, for example --metric '{name}: {{value}}'"
+                "{name} is {value} in every report of every trial, so no trial is stopped. If this is a setting, set the metric's line, for example --metric '{name}: {{value}}'"
             ));
         }
     }
@@ -150,7 +150,7 @@ impl<'a> Notices<'a> {
         if is_first && whole > 1 && reading.step == whole && first(&mut self.whole_said) {
             let name = &study.spec().metric;
             note(&format!(
-                "the first report of trial {trial} is for epoch {whole}, the last one. If the trial has not trained that long, {whole} is a setting, not an epoch. Give a pattern for its lines, for example --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
+                "the first report of trial {trial} is for epoch {whole}, the last one. If the trial has not trained that long, {whole} is a setting, not an epoch. Set a pattern for its lines, for example --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
             ));
         }
     }
@@ -200,7 +200,7 @@ impl<'a> Notices<'a> {
             && let Some(name) = reading.metrics.keys().find(small)
         {
             return Err(format!(
-                "the command reports `{name}`, and the name suggests that smaller is better. Confirm this with --metric {name}, or give --maximize"
+                "the command reports `{name}`, and the name suggests that smaller is better. Confirm this with --metric {name}, or set --maximize"
             ));
         }
         Ok(())

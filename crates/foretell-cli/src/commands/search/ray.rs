@@ -43,7 +43,7 @@ impl Ray {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
         let mut child = child.map_err(|error| {
             Failure::input(format!(
-                "{}: {error}. --on ray needs Python with Ray. Name it with FORETELL_PYTHON",
+                "{}: {error}. --on ray needs Python with Ray. Set the interpreter with FORETELL_PYTHON",
                 python.display()
             ))
         })?;

@@ -95,7 +95,7 @@ fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
 fn read(path: &Path) -> Result<Contents, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::input(format!(
-            "{}: {error}. The first word after `search` names a study file; write a command after `--`",
+            "{}: {error}. The first word after `search` is a study file. Write a command after `--`",
             path.display()
         ))
     })?;

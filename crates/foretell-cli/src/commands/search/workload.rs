@@ -116,7 +116,7 @@ impl Workload {
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
             format!(
-                "no line was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}} or `{name}=0.5`. Name the metric with --metric, or give its line, such as '{name}: {{value}}'"
+                "no line was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}} or `{name}=0.5`. Set its name with --metric, or its line, such as '{name}: {{value}}'"
             )
         };
         match &self.metric {
@@ -154,7 +154,7 @@ impl Workload {
     #[cfg(not(feature = "nn"))]
     fn built_in(_arguments: &Arguments) -> Result<Self, Failure> {
         Err(Failure::input(
-            "this binary was built without the built-in networks. Give your own command after `--`, or build with the feature `nn`",
+            "this binary was built without the built-in networks. Pass your own command after `--`, or build with the feature `nn`",
         ))
     }
 }
@@ -173,7 +173,7 @@ fn config_file(arguments: &Arguments, space: &Space) -> Result<Option<ConfigFile
     let Some(path) = &arguments.control.config else {
         return match is_placed {
             true => Err(Failure::input(format!(
-                "{placeholder} is replaced with a copy of the command's configuration file. Name the file with --config FILE"
+                "{placeholder} is replaced with a copy of the command's configuration file. Set the file with --config FILE"
             ))),
             false => Ok(None),
         };
@@ -216,7 +216,7 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
             }
         },
         (None, true) => Err(Failure::input(
-            "there is nothing to search. Give the parameters of the command, for example --param 'lr=log:1e-4:1', or a space of networks, for example --space metaqnn",
+            "there is nothing to search. Set the parameters of the command, for example --param 'lr=log:1e-4:1', or a space of networks, for example --space metaqnn",
         )),
         (Some(_), false) => Err(Failure::input(
             "--space and --param: a study searches networks or parameters, not both. Remove one of them",

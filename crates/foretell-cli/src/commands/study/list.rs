@@ -65,7 +65,7 @@ struct Listing {
 /// Lists the studies in `folder`.
 pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
     let failed = |error: std::io::Error| {
-        Failure::input(format!("{}: {error}. Name the folder that contains the studies", folder.display()))
+        Failure::input(format!("{}: {error}. Pass the folder that contains the studies", folder.display()))
     };
     let directories = studies_in(folder).map_err(failed)?;
     let read = |directory: &PathBuf| match Stored::read(directory, catalogue()) {

@@ -69,7 +69,7 @@ pub enum WorkerError {
     #[error("no server answers: {0}")]
     Away(String),
     /// It is not said which study.
-    #[error("the server serves several studies. Name one of {0}")]
+    #[error("the server serves several studies. Choose one of {0}")]
     Studies(String),
     /// There is nothing to run.
     #[error(

@@ -21,7 +21,7 @@ pub enum QLearningError {
     #[error(transparent)]
     Space(#[from] LayerSpaceError),
     /// A reward is NaN or infinite.
-    #[error("the reward of {network} is {value}; report the trial as failed, or give the reward of a guess")]
+    #[error("the reward of {network} is {value}; report the trial as failed, or use the reward of a guess")]
     Reward {
         /// The network.
         network: String,

@@ -13,7 +13,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum SvrError {
     /// Rows and targets differ in number, or there is none.
-    #[error("there are {rows} rows but {targets} targets. Give one target per row, and at least one row")]
+    #[error("there are {rows} rows but {targets} targets. Pass one target per row, and at least one row")]
     Shape {
         /// Rows given.
         rows: usize,
