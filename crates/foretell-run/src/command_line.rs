@@ -1,7 +1,7 @@
 //! The command line of a trial, as a person types it: what is run for the best one.
 
+use crate::checkpoints::trial_directory;
 use crate::config_file::CONFIG;
-use crate::local_trials::trial_directory;
 use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in};
 use foretell::Configuration;
 use foretell_search::StudySpec;

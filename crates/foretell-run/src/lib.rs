@@ -38,7 +38,7 @@ use process::{
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
 pub use access::{Access, AccessError};
 pub use atomic_write::{Draft, write_atomically, write_output};
-pub use checkpoints::checkpoint_directory;
+pub use checkpoints::{checkpoint_directory, trial_directory};
 pub use command_line::{COMMAND_FILE, command_of, shell_line};
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use door::{Calls, Door};
@@ -53,7 +53,7 @@ pub use group::{PORTABLE, ProcessIdentity};
 pub use guardian::{Guardian, adopt_orphans, guard};
 pub use hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
 pub use leases::{Leases, WorkerView};
-pub use local_trials::{LocalTrials, TrialSetup, trial_directory};
+pub use local_trials::{LocalTrials, TrialSetup};
 pub use log::notes::{NOTES, notes, replace_notes};
 pub use log::{
     Displacement, Dropped, EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened,

@@ -74,9 +74,7 @@ mod times;
 mod view;
 
 pub use catalogue::Catalogue;
-pub use defaults::{
-    DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
-};
+pub use defaults::{DEFAULT_ETA, DEFAULT_PATIENCE};
 pub use difference::{Difference, differences};
 pub use front::{Front, FrontObjective, FrontStep, FrontStopped, FrontTrial};
 pub use judge::Judge;
@@ -106,7 +104,7 @@ pub use samplers::{Sampler, SamplerFamily, SamplerSpec};
 pub use saving::Saving;
 pub use schedulers::asha::Asha;
 pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
-pub use schedulers::f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
+pub use schedulers::f_hyperband::{Kappa, KappaError, KappaOf, Reference};
 pub use schedulers::full::Full;
 pub use schedulers::hyperband::Hyperband;
 pub use schedulers::rank::{Rank, Ranks};
@@ -118,8 +116,7 @@ pub use space::{FLOPS, SearchSpace, Space, WEIGHTS};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
-    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, RungsFirstRule,
-    Standing, StopRule, Watched,
+    ForecastRule, Foreseen, Needs, PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

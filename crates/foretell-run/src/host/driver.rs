@@ -30,7 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// An event while a study runs.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Event<'a> {
     /// A record was stored and applied.
     Recorded(&'a foretell_search::Record),

@@ -1,4 +1,4 @@
-//! Where a trial keeps its checkpoints: no two processes write into one folder.
+//! The folders of trials and of their checkpoints: no two processes write into one folder.
 //!
 //! A trial's folder is `checkpoints`. Where another process may still be writing there, on another machine, say, the next attempt
 //! gets a folder of its own, `checkpoints-2`, with a copy of what is in the first. The folder with the highest number counts.
@@ -13,6 +13,11 @@ const NAME: &str = "checkpoints";
 /// How often a copy is tried that was written to meanwhile, and after which time.
 const TRIES: u32 = 20;
 const AGAIN: Duration = Duration::from_millis(250);
+
+/// The folder of a trial of the study in `directory`.
+pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
+    directory.join("trials").join(format!("{trial:04}"))
+}
 
 /// The folder of the checkpoints of the trial in `directory`.
 pub fn checkpoint_directory(directory: &Path) -> PathBuf {

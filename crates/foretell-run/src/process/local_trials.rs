@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::abandoned::runs_elsewhere;
 use crate::atomic_write::write_atomically;
-use crate::checkpoints::{self, checkpoint_directory};
+use crate::checkpoints::{self, checkpoint_directory, trial_directory};
 use crate::config_file::{CONFIG, ConfigFile};
 use crate::executor::LocalProcesses;
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
@@ -68,11 +68,6 @@ fn written(space: Option<&Space>, configuration: &Configuration) -> Map<String, 
             _ => Map::new(),
         },
     }
-}
-
-/// The folder of a trial of the study in `directory`.
-pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
-    directory.join("trials").join(format!("{trial:04}"))
 }
 
 impl LocalTrials {

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::local_trials::trial_directory;
+use crate::checkpoints::trial_directory;
 use crate::no_links;
 use crate::output::OUTPUT;
 

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
+use crate::checkpoints::trial_directory;
 use crate::control_group::ControlGroup;
 use crate::group::{ProcessIdentity, processes};
-use crate::local_trials::trial_directory;
 use crate::strays::helped;
 
 /// The file that keeps it, in a trial's folder.

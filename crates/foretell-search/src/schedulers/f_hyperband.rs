@@ -94,19 +94,19 @@ const ENOUGH: usize = 20;
 /// All results at each level, whatever the bracket: forecasts of stopped trials included, since results of survivors
 /// alone would raise the bar with every stop.
 #[derive(Clone, Debug)]
-pub struct LevelResults {
+pub(crate) struct LevelResults {
     enough: usize,
     sorted: BTreeMap<u64, Vec<f64>>,
 }
 
 impl LevelResults {
     /// Nothing seen yet. A level is silent until as many results as the burn-in at a level, or 20, are known.
-    pub fn new(burn_in: usize) -> Self {
+    pub(crate) fn new(burn_in: usize) -> Self {
         Self { enough: burn_in.clamp(1, ENOUGH), sorted: BTreeMap::new() }
     }
 
     /// Notes a result at `level`. O(n).
-    pub fn push(&mut self, level: u64, score: f64) {
+    pub(crate) fn push(&mut self, level: u64, score: f64) {
         let scores = self.sorted.entry(level).or_default();
         let place = scores.partition_point(|s| s.total_cmp(&score).is_lt());
         scores.insert(place, score);
@@ -114,7 +114,7 @@ impl LevelResults {
 
     /// The (1 − `share`) quantile of the results at `level`: a share of `share` is above it. `None` while too
     /// few are known.
-    pub fn quantile(&self, level: u64, share: f64) -> Option<f64> {
+    pub(crate) fn quantile(&self, level: u64, share: f64) -> Option<f64> {
         let scores = self.sorted.get(&level).filter(|scores| scores.len() >= self.enough)?;
         Some(foretell::statistics::quantile_of_sorted(scores, (1.0 - share).clamp(0.0, 1.0)))
     }
@@ -129,7 +129,7 @@ impl LevelResults {
 ///
 /// Source: Baker et al. 2017, algorithm 2 (`|D[r]| = d`, then frozen); learning again is ours.
 #[derive(Clone, Debug)]
-pub struct LevelData {
+pub(crate) struct LevelData {
     enough: usize,
     refit: Option<f64>,
     levels: BTreeMap<u64, Level>,
@@ -143,12 +143,12 @@ struct Level {
 
 impl LevelData {
     /// Nothing collected yet; `enough` is d, ≥ 1; `refit` is a factor > 1.
-    pub fn new(enough: usize, refit: Option<f64>) -> Self {
+    pub(crate) fn new(enough: usize, refit: Option<f64>) -> Self {
         Self { enough: enough.max(1), refit, levels: BTreeMap::new() }
     }
 
     /// Adds trials that an earlier search trained to `level`: a warm start. If there are enough, all of them are learnt from.
-    pub fn warm_start(&mut self, level: u64, trials: impl IntoIterator<Item = usize>) {
+    pub(crate) fn warm_start(&mut self, level: u64, trials: impl IntoIterator<Item = usize>) {
         let level = self.levels.entry(level).or_default();
         level.reached.extend(trials);
         if level.reached.len() >= self.enough {
@@ -157,7 +157,7 @@ impl LevelData {
     }
 
     /// `trial` was trained to `level` without being stopped.
-    pub fn push(&mut self, level: u64, trial: usize) {
+    pub(crate) fn push(&mut self, level: u64, trial: usize) {
         let (enough, refit) = (self.enough, self.refit);
         let level = self.levels.entry(level).or_default();
         level.reached.push(trial);
@@ -169,18 +169,13 @@ impl LevelData {
     }
 
     /// The trials to learn from at `level`, in the order they reached it; `None` while there are fewer than d.
-    pub fn learnt(&self, level: u64) -> Option<&[usize]> {
+    pub(crate) fn learnt(&self, level: u64) -> Option<&[usize]> {
         self.levels.get(&level).filter(|level| level.learnt > 0).map(|level| &level.reached[..level.learnt])
     }
 
     /// All trials that reached each level, in the order they reached it.
     pub(crate) fn into_reached(self) -> Vec<(u64, Vec<usize>)> {
         self.levels.into_iter().map(|(level, data)| (level, data.reached)).collect()
-    }
-
-    /// All trials that reached `level`.
-    pub fn reached(&self, level: u64) -> &[usize] {
-        self.levels.get(&level).map_or(&[], |level| &level.reached)
     }
 }
 
@@ -225,6 +220,6 @@ mod tests {
             assert_eq!(frozen.learnt(9).map(<[usize]>::len), expected, "trial {trial}");
         }
         assert_eq!(growing.learnt(9), Some(&[0, 1, 2, 3, 4, 5][..]));
-        assert_eq!(frozen.reached(9).len(), 7);
+        assert_eq!(frozen.into_reached()[0].1.len(), 7);
     }
 }

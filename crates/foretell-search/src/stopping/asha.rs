@@ -14,7 +14,7 @@ const RUNGS: u32 = 2;
 ///
 /// Source: Li et al. 2020; the stopping variant is that of Ray Tune and of Optuna's `SuccessiveHalvingPruner`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AshaRule {
+pub(crate) struct AshaRule {
     /// η.
     pub eta: u64,
 }

@@ -7,7 +7,7 @@ use crate::stopping::decision::Reason;
 ///
 /// Source: Golovin et al., "Google Vizier", KDD 2017, §3.2.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MedianRule;
+pub(crate) struct MedianRule;
 
 impl StopRule for MedianRule {
     fn needs(&self, _max_resource: u64) -> Needs {

@@ -10,9 +10,7 @@ mod patience;
 pub(crate) mod policy;
 mod rungs_first;
 
-pub use asha::AshaRule;
 pub use forecast::ForecastRule;
-pub use median::MedianRule;
 pub use patience::PatienceRule;
 pub use rungs_first::RungsFirstRule;
 

@@ -3,9 +3,11 @@
 //! A new rule of this crate is one file beside this one, its variant here, and its name in [`POLICIES`]. Other crates add theirs to a
 //! [`Catalogue`](crate::Catalogue).
 
+use super::asha::AshaRule;
 use super::caution::{Caution, Stopping};
+use super::median::MedianRule;
 use super::rungs_first::{FEWEST, first_rungs, margin};
-use super::{AshaRule, ForecastRule, MedianRule, Needs, PatienceRule, RungsFirstRule, StopRule};
+use super::{ForecastRule, Needs, PatienceRule, RungsFirstRule, StopRule};
 use crate::defaults::DEFAULT_ETA;
 use crate::part::Part;
 use foretell::StopCriterion;

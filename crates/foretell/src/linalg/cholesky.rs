@@ -1,4 +1,4 @@
-//! Cholesky's factor of a small matrix, in plain loops; [`inverse`](super::inverse) has that of large ones.
+//! Cholesky's factor of a small matrix, in plain loops.
 
 /// Turns `rows`, the lower triangle of a symmetric matrix A, into L of A = L·Lᵀ; what is above it is left as it is. `None` if A is
 /// not positive definite. O(n³).

@@ -4,7 +4,7 @@
 //! The same body is compiled for AVX-512, AVX2 and the baseline; the only `unsafe` is the call into a version whose
 //! instructions were just found to be there. All versions sum in the same order and round as often: `mul_add` is one
 //! instruction in AVX-512, AVX2 (with FMA) and on ARM, and on processors without it a slow call with the same result. So
-//! all give the same bits: [`tests`] compares them.
+//! all give the same bits, which tests compare.
 
 #[cfg(target_arch = "x86_64")]
 use std::sync::atomic::{AtomicU8, Ordering};

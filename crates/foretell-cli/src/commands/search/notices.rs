@@ -86,7 +86,6 @@ impl<'a> Notices<'a> {
             ),
             Event::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
             Event::Overran { trial } => self.say_overrun(study, trial),
-            _ => {}
         }
         Ok(())
     }

@@ -20,7 +20,8 @@ use thiserror::Error;
 
 use crate::abandoned::{end_abandoned, runs_elsewhere};
 use crate::access::Access;
-use crate::local_trials::{LocalTrials, TrialSetup, trial_directory};
+use crate::checkpoints::trial_directory;
+use crate::local_trials::{LocalTrials, TrialSetup};
 use crate::trainer::{Failure, Given, Happening, Heard, Trainer};
 use crate::work::{Work, WorkError};
 use http_link::{HttpLink, Trouble};

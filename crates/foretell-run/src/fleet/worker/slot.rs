@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::http_link::{HttpLink, Trouble};
 use super::unsent::Unsent;
-use crate::local_trials::trial_directory;
+use crate::checkpoints::trial_directory;
 use crate::trainer::{Asked, Given, Heard, Link, Sent, pass_on};
 
 /// The pauses between tries while the server is away, or has nothing to do: from the first to the last.
