@@ -154,7 +154,7 @@ impl Judge {
         let needs = match field {
             "score" | "policy" | "seed" if policy != "rungs-first" => return None,
             "policy" => {
-                "this policy needs the length of a complete training in advance. Choose `srm`, the default here"
+                "this policy needs the length of a complete trial in advance. Choose `srm`, the default here"
             }
             "patience" if policy == "patience" && stops => return None,
             "patience" => "this setting works only with the policy `patience`",

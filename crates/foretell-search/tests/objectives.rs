@@ -341,10 +341,7 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
             "objective: 2*wide: unknown name wide. A formula can use lr, width",
         ),
         (r#""objective": ["val_acc", "lr:min", "lr:max"]"#, "objective: the objective lr is given twice"),
-        (
-            r#""objective": ["quality", "lr:min"]"#,
-            "direction: the name of the metric \"quality\" does not show",
-        ),
+        (r#""objective": ["quality", "lr:min"]"#, "direction: the metric's name \"quality\" does not show"),
         (r#""metric": "width", "objective": ["width:min", "val_acc"]"#, "objective: width is a parameter"),
         (r#""objective": ["width:min", "val_acc"]"#, "objective: width is a parameter"),
         (

@@ -251,7 +251,7 @@ impl StudyRequest {
         let said = self.objective_direction(metric)?;
         self.direction.or(said).or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
             let why = format!(
-                "the name of the metric {metric:?} does not show which way is better. Set maximize or minimize"
+                "the metric's name {metric:?} does not show which way is better. Set maximize or minimize"
             );
             Refusal::new("direction", why)
         })

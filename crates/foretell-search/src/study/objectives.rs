@@ -206,7 +206,7 @@ impl Study {
             self.spec.formulas().filter(|of| finished.iter().all(|trial| self.measured(trial, of).is_none()));
         for of in missing.filter(|_| finished.len() >= FIRST) {
             problems.push(format!(
-                "{of}: {} trials completed without reporting it. Print it in the line of the metric or in its own, for example {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
+                "{of}: {} trials completed without reporting it. Print it in the metric's line or in its own, for example {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
                 finished.len(), self.spec.metric, self.spec.metric
             ));
         }

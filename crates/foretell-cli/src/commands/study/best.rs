@@ -38,7 +38,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<RecordedForecast>,
     configuration: &'a Configuration,
-    /// The words of the command that trains it; absent where others started the trainings.
+    /// The words of the command that trains it; absent if another program started the trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<Vec<String>>,
     /// The folder of its checkpoints, if it wrote any.

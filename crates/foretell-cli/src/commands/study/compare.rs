@@ -19,7 +19,7 @@ struct Side {
     best: Best,
     /// What its best came to with other seeds, trained as long: by `foretell study run`.
     again: Vec<f64>,
-    /// The seeds of these trainings.
+    /// The seeds of these trials.
     #[serde(skip)]
     seeds: Vec<u32>,
     /// The best after as many epochs as the shorter of both studies spent.

@@ -18,7 +18,7 @@ pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Out
     }
     if wanted.is_empty() {
         return Err(Failure::input(
-            "give a configuration, for example lr=0.1,opt=sgd, or a file with --file. The sampler chooses the values that you leave out",
+            "a configuration is missing. Pass one, for example lr=0.1,opt=sgd, or use --file. The sampler chooses the values that you leave out",
         ));
     }
     let orders = Orders::in_study(&stored.directory);
