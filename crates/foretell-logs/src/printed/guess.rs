@@ -145,6 +145,10 @@ mod tests {
             let found = guess(&lines.join("\n")).unwrap_or_else(|| panic!("{lines:?}"));
             assert_eq!(found.source, expected, "{lines:?}");
         }
+        let boosting: String =
+            (1..=6).map(|round| format!("[{round}]\tvalid_0's l2: {}\n", 2.0 / f64::from(round))).collect();
+        let boosting = format!("[LightGBM] [Info] Start training from score -0.035752\n{boosting}");
+        assert_eq!(guess(&boosting).expect("the loss").name, "valid_0's l2");
         assert!(guess("hello 3").is_none() && guess("epoch 3").is_none());
     }
 }

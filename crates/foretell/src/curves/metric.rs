@@ -174,6 +174,10 @@ pub fn direction_of(name: &str) -> Option<Direction> {
         let maximized = numbered(word, MAXIMIZED).then_some(Direction::Maximize);
         maximized.or(numbered(word, MINIMIZED).then_some(Direction::Minimize))
     };
+    // LightGBM: valid_0's l2; without an owner these are penalties
+    if words.windows(2).any(|pair| pair[0] == "s" && within(&pair[1], "l1 l2")) {
+        return Some(Direction::Minimize);
+    }
     // what the score is of says more: fid_score
     let of_score = words.iter().rev().filter(|word| *word != "score").find_map(named);
     let named = of_score.or_else(|| words.iter().find_map(named))?;
@@ -236,6 +240,8 @@ mod tests {
             ("score", Some(Direction::Maximize)),
             ("f1_score", Some(Direction::Maximize)),
             ("ep_rew_mean", Some(Direction::Maximize)),
+            ("valid_0's l2", Some(Direction::Minimize)),
+            ("l2", None),
             ("EPE", None),
             ("ep_", None),
             ("loss_weight", None),

@@ -31,6 +31,7 @@ pub(super) fn read(lines: &[String]) -> Help {
     let mut open: Option<Open> = None;
     let mut in_positional = false;
     for line in lines {
+        let line = &redrawn(line);
         let plain = line.replace(BOX, " ");
         let trimmed = plain.trim();
         let started = start(&plain);
@@ -53,6 +54,18 @@ pub(super) fn read(lines: &[String]) -> Help {
     }
     help.options.extend(open.map(finish));
     help
+}
+
+/// A line with the boxes of rich where they were written with signs: `-- Options ---`, `|  --lr  |`, `-------`.
+fn redrawn(line: &str) -> String {
+    let inside = line.trim_end().strip_prefix('|').and_then(|line| line.strip_suffix('|'));
+    match inside {
+        Some(inside) => format!("│{inside}│"),
+        None if line.starts_with("-- ") && line.trim_end().ends_with("--") => {
+            format!("╭ {}", line.trim_matches(['-', ' ']))
+        }
+        None => line.to_owned(),
+    }
 }
 
 /// Whether a line names a group of options: `options:`, `FLAGS`.
@@ -282,8 +295,10 @@ mod tests {
     fn click_and_the_boxes_of_typer_and_tyro() {
         let click = "Options:\n  --lr FLOAT                learning rate  [default: 0.1]\n  -b, --batch-size INTEGER  [default: 32]\n  --opt [sgd|adam]          a long text that is wrapped\n                            over lines [default: sgd]\n  --amp / --no-amp          [default: no-amp]\n  --dropout FLOAT RANGE     [default: 0.1; 0<=x<=1]\n  --verbose\n";
         let typer = "╭─ Options ─────────────────────────────────────────────────╮\n│ --lr                <float>                  learning rate [default: 0.1]  │\n│ --batch-size        <int>                    [default: 32]                 │\n│ --opt               <sgd|adam>               [default: sgd]                │\n│ --amp     --no-amp  <bool>                   [default: no-amp]             │\n│ --dropout           <float range> [0<=x<=1]  [default: 0.1]                │\n│ --verbose                                    [default: False]              │\n╰───────────────────────────────────────────────────────────╯\n";
+        // as the reader of printed lines writes them
+        let signs = typer.replace(['╭', '╮', '╰', '╯', '─'], "-").replace('│', "|");
         let tyro = "╭─ options ────────────────────────╮\n│ --lr FLOAT                (default: 0.1)  │\n│ --batch-size INT          (default: 32)   │\n│ --opt {sgd,adam}          (default: sgd)  │\n│ --amp, --no-amp           (default: False) │\n│ --dropout FLOAT           (default: 0.1)  │\n│ --hidden [INT [INT ...]]  (default: 64 64) │\n╰──────────────────────────────────╯\n";
-        for text in [click, typer, tyro] {
+        for text in [click, typer, &signs, tyro] {
             let options = help(text).options;
             let found: Vec<_> = options.iter().map(shown).collect();
             let none = String::new;
