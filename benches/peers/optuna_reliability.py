@@ -27,17 +27,19 @@ import venv
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = ["sqlite", "journal"]
 STEPS = 20
+# how SQLite marks trials whose process is gone
+HEARTBEAT = {}
 
 
-def enter_environment():
-    """Runs this script again where Optuna is."""
+def enter_environment(script=__file__):
+    """Runs the script again where Optuna is."""
     home = pathlib.Path(os.environ.get("OPTUNA_VENV", HERE / ".venv-optuna"))
     python = home / "bin" / "python"
     if not python.exists():
         venv.create(home, with_pip=True)
     if subprocess.run([python, "-c", "import optuna"], capture_output=True).returncode:
         subprocess.run([python, "-m", "pip", "install", "--quiet", "optuna"], check=True)
-    os.execve(python, [str(python), __file__, *sys.argv[1:]], {**os.environ, "OPTUNA_INSIDE": "1"})
+    os.execve(python, [str(python), script, *sys.argv[1:]], {**os.environ, "OPTUNA_INSIDE": "1"})
 
 
 def file_of(kind, folder):
@@ -50,7 +52,7 @@ def open_storage(kind, folder):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     path = file_of(kind, folder)
     if kind == "sqlite":
-        return optuna.storages.RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 100}})
+        return optuna.storages.RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 100}}, **HEARTBEAT)
     return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
 
 

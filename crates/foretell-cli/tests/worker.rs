@@ -283,18 +283,14 @@ fn line_that_hangs(server: String, is_cut: Arc<AtomicBool>) -> String {
     address
 }
 
-#[test]
-fn a_worker_that_is_cut_off_for_longer_than_its_lease_loses_no_end_of_a_trial() {
+/// Cuts a worker off once `is_time`, for longer than its lease and until its training has ended; another worker goes on.
+fn cut_off(is_time: impl Fn(&Path) -> bool) {
     let folder = tempfile::tempdir().unwrap();
     let search = owner(folder.path(), &["--trials", "3", "--no-stopping", "--sampler", "random"], "0.5");
     let is_cut = Arc::new(AtomicBool::new(false));
     let line = line_that_hangs(place(folder.path()), Arc::clone(&is_cut));
     let mut cut = worker(folder.path(), &line, &["--folder", "study"]);
-    let reports = || {
-        std::fs::read_to_string(folder.path().join("study/events.jsonl"))
-            .map_or(0, |log| log.matches("\"reported\"").count())
-    };
-    wait_for("two reports", || reports() >= 2);
+    wait_for("time", || is_time(folder.path()));
     is_cut.store(true, Ordering::SeqCst);
     // its lease of three seconds expires, and its training ends meanwhile
     std::thread::sleep(Duration::from_secs(5));
@@ -313,6 +309,19 @@ fn a_worker_that_is_cut_off_for_longer_than_its_lease_loses_no_end_of_a_trial() 
     for (trial, own) in &trials {
         assert_eq!(own.len(), 7, "trial {trial}: six epochs, each once, and an end: {own:?}");
     }
+}
+
+#[test]
+fn a_worker_that_is_cut_off_for_longer_than_its_lease_loses_no_end_of_a_trial() {
+    cut_off(|folder| {
+        let log = std::fs::read_to_string(folder.join("study/events.jsonl")).unwrap_or_default();
+        log.matches("\"reported\"").count() >= 2
+    });
+}
+
+#[test]
+fn a_trial_whose_only_checkpoint_is_of_epochs_that_were_never_reported_is_trained_again() {
+    cut_off(|folder| folder.join("study/trials/0000/process.json").is_file());
 }
 
 #[test]

@@ -118,6 +118,9 @@ pub enum Record {
         step: u64,
         /// How many epochs that adds.
         epochs: u64,
+        /// Whether a worker trained them that had lost the trial: the present training has not reached this step by that.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        elsewhere: bool,
     },
     /// The report of this step came after its worker had lost the trial, and before anybody else had reported it.
     Late {

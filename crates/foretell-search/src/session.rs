@@ -178,7 +178,7 @@ impl<S: Store> Session<S> {
     /// [`StoreError`] if a record could not be stored.
     pub fn trained_again(&mut self, trial: u64, step: u64, epochs: u64) -> Result<(), StoreError> {
         self.news.clear();
-        let record = Record::Repeated { trial, step, epochs };
+        let record = Record::Repeated { trial, step, epochs, elsewhere: true };
         self.with_study(|study, append| study.emit(record, append))
     }
 

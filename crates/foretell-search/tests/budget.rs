@@ -170,6 +170,19 @@ fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausi
 }
 
 #[test]
+fn epochs_that_another_worker_trained_hide_none_that_the_present_one_trains_again() {
+    let mut session = Session::new(spec(Policy::None)).unwrap();
+    session.ask().unwrap();
+    let report = |session: &mut Session, step| session.report(0, step, 0.5, BTreeMap::new()).unwrap();
+    (1..=2).for_each(|step| drop(report(&mut session, step)));
+    session.began_after(0, 0).unwrap();
+    session.trained_again(0, 2, 1).unwrap();
+    assert_eq!(session.study().progress().spent, 3);
+    (1..=2).for_each(|step| drop(report(&mut session, step)));
+    assert_eq!(session.study().progress().spent, 5);
+}
+
+#[test]
 fn a_budget_ends_the_search_whatever_stops_its_trials() {
     let request = |text: &str| {
         let fields: serde_json::Map<_, _> = serde_json::from_str(text).unwrap();

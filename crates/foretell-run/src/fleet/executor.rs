@@ -23,6 +23,11 @@ pub trait Executor {
 
     /// `trial` has ended for good, and is not the best: what it would need to go on (checkpoints) can be removed.
     fn discard(&mut self, trial: u64);
+
+    /// The training of `trial` is to begin from its beginning: it must find no checkpoint.
+    fn forget(&mut self, trial: u64) {
+        self.discard(trial);
+    }
 }
 
 /// An executor's own error.
@@ -33,6 +38,6 @@ pub type ExecutorError = Box<dyn Error + Send + Sync>;
 pub enum Begin {
     /// From its beginning.
     Anew,
-    /// From the step that [`Start::from`] names.
+    /// With checkpoints: of the step that [`Start::from`] names, or of one that was never reported.
     Resumed,
 }

@@ -463,9 +463,9 @@ impl<S: Store> Hosted<S> {
         let (step, maker) = (reading.step, reading.made_under.clone());
         let next = self.take(trial, reading)?;
         if let Some(leases) = &mut self.leases {
-            leases.reported(trial, step, None);
+            leases.reported(trial, step, 0, None);
             if maker.is_some() && leases.is_lost(trial, maker.as_deref()) {
-                leases.reported(trial, step, maker.as_deref());
+                leases.reported(trial, step, 0, maker.as_deref());
             }
             if next.recorded {
                 leases.advanced(trial);
@@ -490,8 +490,9 @@ impl<S: Store> Hosted<S> {
 
     /// Another worker has the trial: what this one reports was trained, and counts for nothing else.
     fn refuse(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Next, HostError> {
+        let before = self.trial(trial)?.trained_before(step);
         let epochs = self.leases.as_mut().map_or(0, |leases| match leases.is_lost(trial, lease) {
-            true => leases.reported(trial, step, lease),
+            true => leases.reported(trial, step, before, lease),
             false => 0,
         });
         if epochs > 0 {

@@ -322,14 +322,15 @@ impl Leases {
     }
 
     /// Notes that `step` of `trial` was reported under the lease `key`, and answers how many epochs were trained for it since the
-    /// last one; 0 if it was reported before.
-    pub(crate) fn reported(&mut self, trial: u64, step: u64, key: Option<&str>) -> u64 {
+    /// last one; 0 if it was reported before. The first report under a lease tells nothing of the steps that are recorded up to
+    /// `before`: its training may have gone on from another worker's checkpoint.
+    pub(crate) fn reported(&mut self, trial: u64, step: u64, before: u64, key: Option<&str>) -> u64 {
         let lost = self.lost.get_mut(&trial).into_iter().flatten().map(|lost| &mut lost.lease);
         let lease = lost.filter(|lease| key.is_some() && lease.key.as_deref() == key).last();
         let Some(lease) = lease.or(self.held.get_mut(&trial)) else { return 0 };
         let epochs = match lease.step {
             Some(last) => step.saturating_sub(last),
-            None => step.saturating_sub(lease.base).max(1),
+            None => step.saturating_sub(lease.base.max(before)).max(1),
         };
         lease.step = lease.step.max(Some(step));
         epochs

@@ -69,6 +69,12 @@ pub(crate) fn remove(directory: &Path) {
     all(directory).iter().for_each(|(_, path)| drop(fs::remove_dir_all(path)));
 }
 
+/// Removes what is in `folder`, and keeps the folder: its number stays taken.
+pub(crate) fn empty(folder: &Path) {
+    // a checkpoint that stays only costs the trial another silent end, after which it fails
+    let _ = fs::remove_dir_all(folder).and_then(|()| fs::create_dir(folder));
+}
+
 /// The files in `folder`, with when they were written last, and their lengths.
 fn written(folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime, u64)>> {
     let mut files = Vec::new();
@@ -105,7 +111,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{checkpoint_directory, copied, remove};
+    use super::{checkpoint_directory, copied, empty, remove};
     use std::fs;
 
     #[test]
@@ -122,7 +128,11 @@ mod tests {
         fs::write(trial.join("checkpoints/deep/epoch"), "3").expect("the first process goes on");
         assert_eq!(fs::read_to_string(second.join("deep/epoch")).expect("it is there"), "2");
         copied(trial).expect("it is copied");
-        assert_eq!(checkpoint_directory(trial), trial.join("checkpoints-3"));
+        let third = checkpoint_directory(trial);
+        assert_eq!(third, trial.join("checkpoints-3"));
+        empty(&third);
+        assert_eq!(checkpoint_directory(trial), third, "its number stays taken");
+        assert!(!third.join("deep").exists() && second.join("deep/epoch").exists());
         remove(trial);
         assert!(!trial.join("checkpoints").exists() && !second.exists());
     }

@@ -163,8 +163,9 @@ impl Executor for LocalTrials {
         if runs_elsewhere(&directory) {
             checkpoints::copied(&directory)?;
         }
-        let is_there = || fs::read_dir(self.checkpoints(start.trial)).is_ok_and(|mut it| it.next().is_some());
-        let resumes = start.from > 0 && is_there();
+        let mut checkpoints = fs::read_dir(self.checkpoints(start.trial)).into_iter().flatten();
+        let has_checkpoint = checkpoints.next().is_some();
+        let resumes = start.from > 0 && has_checkpoint;
         if !self.setup.unplaced.is_empty() && !std::mem::replace(&mut self.is_watched, true) {
             self.params_watch = ParamsWatch::new(start.trial, &directory);
         }
@@ -173,7 +174,7 @@ impl Executor for LocalTrials {
             |error: &ExecutorError| error.as_ref(),
             || self.start_once(start, worker, resumes),
         )?;
-        Ok(if resumes { Begin::Resumed } else { Begin::Anew })
+        Ok(if has_checkpoint { Begin::Resumed } else { Begin::Anew })
     }
 
     fn stop(&mut self, trial: u64) {
@@ -196,5 +197,10 @@ impl Executor for LocalTrials {
 
     fn discard(&mut self, trial: u64) {
         checkpoints::remove(&trial_directory(&self.setup.directory, trial));
+    }
+
+    fn forget(&mut self, trial: u64) {
+        // the folders before it may still be written to by other processes
+        checkpoints::empty(&self.checkpoints(trial));
     }
 }

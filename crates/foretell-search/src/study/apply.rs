@@ -70,9 +70,9 @@ impl Study {
                 self.begin(Job { trial: *trial, until: *until }, configuration, *from)
             }
             Record::Reported { trial, step, value, metrics } => self.take_in(*trial, *step, *value, metrics),
-            Record::Repeated { trial, step, epochs } => {
-                let index = self.known(*trial)?;
-                self.change(index, |trial| trial.repeat(*step, *epochs));
+            Record::Repeated { trial, step, epochs, elsewhere } => {
+                let (index, reached) = (self.known(*trial)?, (!elsewhere).then_some(*step));
+                self.change(index, |trial| trial.repeat(reached, *epochs));
                 Ok(())
             }
             Record::Late { trial, .. } => {

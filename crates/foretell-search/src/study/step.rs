@@ -140,7 +140,8 @@ impl Study {
         self.retry_start(append)?;
         let epochs = self.trial(*trial).map_or(0, |trial| trial.repeated(*step));
         if epochs > 0 {
-            return self.emit(Record::Repeated { trial: *trial, step: *step, epochs }, append);
+            let (trial, step) = (*trial, *step);
+            return self.emit(Record::Repeated { trial, step, epochs, elsewhere: false }, append);
         }
         let whole = self.spec.max_resource;
         let is_beyond = self.trial(*trial).is_some_and(|trial| trial.is_beyond(*step, whole));

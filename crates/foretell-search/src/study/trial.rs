@@ -161,10 +161,11 @@ impl Trial {
         self.is_silent = self.has_reported();
     }
 
-    /// It has reported `step` again, which adds so many `epochs`.
-    pub(super) fn repeat(&mut self, step: u64, epochs: u64) {
+    /// So many `epochs` were trained once more; its present training has reached a recorded step by them, unless another worker
+    /// trained them.
+    pub(super) fn repeat(&mut self, reached: Option<u64>, epochs: u64) {
         self.again += epochs;
-        let now = self.trained_at(step);
+        let now = reached.map_or(0, |step| self.trained_at(step));
         if self.repeating.is_some_and(|reached| now > reached) {
             self.repeating = (now < self.trained()).then_some(now);
             self.is_silent = false;
@@ -189,7 +190,7 @@ impl Trial {
     }
 
     /// The epochs at its last recorded step before `step`.
-    pub(super) fn trained_before(&self, step: u64) -> u64 {
+    pub fn trained_before(&self, step: u64) -> u64 {
         let before = self.curve.steps().iter().rev().find(|&&there| there < step as f64);
         before.map_or(0, |&there| self.trained_at(there as u64))
     }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 const SCHEMA: &str = "foretell.study/1";
 /// The most problems that are printed one by one, and the most computed records.
 const PRINTED: usize = 20;
+/// How often records are put together again for one of them that does not follow; after that, all of these are left out at once.
+const CAREFUL_PASSES: u32 = 40;
 
 /// The result of checking a log.
 #[derive(Serialize)]
@@ -128,47 +130,87 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
 }
 
 /// All that is wrong, and what a repaired log is made of. `is_read`: whether the log can be read as it is, but for a torn last line.
+///
+/// A record that does not follow from those before it counts as lost, and the others are put together again without it: it may have
+/// changed what the study's plan did next.
 fn examine(
     salvage: &Salvage<Record>,
     log: &Path,
     is_read: bool,
 ) -> Result<(Repair<Record>, Damage), Failure> {
     let mut damage = Damage { problems: unsound(salvage, is_read), ..Damage::default() };
+    let mut left_out = BTreeSet::new();
+    let mut passes = 0..CAREFUL_PASSES;
+    let mended = loop {
+        let mended = mend(salvage, log, &left_out)?;
+        if mended.refused.is_empty() {
+            break mended;
+        }
+        // the first one may be the reason of all others
+        let most = passes.next().map_or(usize::MAX, |_| 1);
+        for Refused { place, line, why } in mended.refused.into_iter().take(most) {
+            left_out.insert(place);
+            damage.problems.push(Problem { line, problem: why, kept: false, fate: "left out" });
+        }
+    };
+    damage.computed = mended.computed;
+    damage.kept = mended.kept;
+    damage.lost = mended.missing.saturating_sub(damage.computed.len() as u64);
+    damage.problems.sort_by_key(|problem| problem.line);
+    Ok((Repair { inserted: mended.inserted, left_out }, damage))
+}
+
+/// The sound records put together.
+#[derive(Default)]
+struct Together {
+    inserted: BTreeMap<usize, Vec<Record>>,
+    refused: Vec<Refused>,
+    computed: Vec<Computed>,
+    kept: usize,
+    missing: u64,
+}
+
+/// A sound record that does not follow from those before it.
+struct Refused {
+    place: usize,
+    line: usize,
+    why: String,
+}
+
+/// Puts the sound records together, without those `left_out`.
+fn mend(salvage: &Salvage<Record>, log: &Path, left_out: &BTreeSet<usize>) -> Result<Together, Failure> {
+    let mut together = Together::default();
     let mut losses = Losses::default();
-    let (mut lines, mut missing) = (Vec::new(), 0);
-    for salvaged in salvage.records().map_err(Failure::input)? {
+    let (mut places, mut hole) = (Vec::new(), 0);
+    for (place, salvaged) in salvage.records().map_err(Failure::input)?.enumerate() {
         let salvaged = salvaged.map_err(Failure::input)?;
-        losses.see(salvaged.missing, &salvaged.record);
-        lines.push(salvaged.line);
-        missing += salvaged.missing;
+        together.missing += salvaged.missing;
+        hole += salvaged.missing;
+        if left_out.contains(&place) {
+            hole += 1;
+            continue;
+        }
+        losses.see(std::mem::take(&mut hole), &salvaged.record);
+        places.push((place, salvaged.line));
     }
-    let mut repair = Repair { inserted: BTreeMap::new(), left_out: BTreeSet::new() };
-    let records = salvage.records().map_err(Failure::input)?;
-    let records = records.map(|salvaged| salvaged.map(|salvaged| salvaged.record));
-    let mut place = 0;
+    let records = salvage.records().map_err(Failure::input)?.enumerate();
+    let records = records.filter(|(place, _)| !left_out.contains(place));
+    let records = records.map(|(_, salvaged)| salvaged.map(|salvaged| salvaged.record));
+    let mut next = places.iter();
     let mended: Result<Result<(), EventLogError>, _> =
         Study::mend(&losses, records, &|trial| configuration_of(log, trial), &mut |mended: Mended| {
-            let line = lines[place];
-            damage.computed.extend(computed(line, &mended.inserted, mended.certain));
+            let Some(&(place, line)) = next.next() else { return };
+            together.computed.extend(computed(line, &mended.inserted, mended.certain));
             if !mended.inserted.is_empty() {
-                repair.inserted.insert(place, mended.inserted);
+                together.inserted.insert(place, mended.inserted);
             }
             if let Some(why) = mended.refused {
-                repair.left_out.insert(place);
-                damage.problems.push(Problem {
-                    line,
-                    problem: why.to_string(),
-                    kept: false,
-                    fate: "left out",
-                });
+                together.refused.push(Refused { place, line, why: why.to_string() });
             }
-            place += 1;
         });
     mended.map_err(|why| nothing_left(log, &why))?.map_err(Failure::input)?;
-    damage.kept = lines.len() - repair.left_out.len();
-    damage.lost = missing.saturating_sub(damage.computed.len() as u64);
-    damage.problems.sort_by_key(|problem| problem.line);
-    Ok((repair, damage))
+    together.kept = places.len();
+    Ok(together)
 }
 
 fn nothing_left(log: &Path, why: &foretell_search::StudyError) -> Failure {

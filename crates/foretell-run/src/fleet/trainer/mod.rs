@@ -112,6 +112,8 @@ struct Running {
     is_usable: bool,
     /// Whether its present attempt has reported.
     has_reported: bool,
+    /// Whether its present attempt found checkpoints, which may be ahead of what was reported.
+    is_resumed: bool,
     /// How often it was tried again after a failure.
     retried: u32,
     /// How many attempts there were.
@@ -170,6 +172,7 @@ impl<E: Executor> Trainer<E> {
             step: None,
             is_usable: false,
             has_reported: false,
+            is_resumed: false,
             retried: 0,
             attempts: 0,
             is_anew: false,
@@ -184,6 +187,7 @@ impl<E: Executor> Trainer<E> {
         let begun = self.executor.start(&running.start, running.slot)?;
         running.attempts += 1;
         running.has_reported = false;
+        running.is_resumed = begun == Begin::Resumed && !running.is_anew;
         if begun == Begin::Anew && from > 0 {
             running.start.from = 0;
             self.waiting.push((running.given.clone(), began(0, running.attempts)));
@@ -323,7 +327,9 @@ impl<E: Executor> Trainer<E> {
             Some(failure) if is_beyond => Heard::Failed(failure),
             _ if running.is_stopped || is_whole => Heard::Finished,
             _ if is_handed_back => Heard::HandedBack,
-            None if running.start.from > 0 && !running.has_reported => return self.begin_again(running),
+            None if (running.start.from > 0 || running.is_resumed) && !running.has_reported => {
+                return self.begin_again(running);
+            }
             None if running.is_anew && !running.has_reported => {
                 let why = silent_end(running.given.start.from);
                 Heard::Failed(Failure { why, is_of_the_command: false })
@@ -348,7 +354,7 @@ impl<E: Executor> Trainer<E> {
             (_, Some(step)) if is_silent => format!(
                 "its first report is for step {step}, beyond the {last} epochs of a full trial, and it was ended. Raise `epochs` to the number of steps of a full trial, or report epochs"
             ),
-            (Status::Exited(0), _) if is_silent => {
+            (Status::Exited(0), None) if is_silent && !running.is_resumed => {
                 let pause = if until < last {
                     format!(" (it was to pause after epoch {until}, and must have reported until then)")
                 } else {
@@ -371,10 +377,12 @@ impl<E: Executor> Trainer<E> {
     /// one that was reported.
     fn begin_again(&mut self, running: Running) {
         let (given, from) = (running.given.clone(), running.start.from);
-        self.executor.discard(running.start.trial);
+        self.executor.forget(running.start.trial);
         let start = Start { from: 0, ..running.start.clone() };
-        self.waiting.push((given.clone(), began(0, running.attempts + 1)));
-        self.waiting.push((given.clone(), Happening::Noticed(Notice::Retrained { from })));
+        if from > 0 {
+            self.waiting.push((given.clone(), began(0, running.attempts + 1)));
+            self.waiting.push((given.clone(), Happening::Noticed(Notice::Retrained { from })));
+        }
         if self.attempt(Running { start, is_anew: true, ..running }).is_err() {
             let failure = Failure { why: silent_end(from), is_of_the_command: false };
             self.waiting.push((given, Happening::Heard(Heard::Failed(failure))));

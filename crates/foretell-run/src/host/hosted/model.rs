@@ -215,3 +215,23 @@ fn the_same_holds_where_the_owner_is_started_again_in_between() {
         orders(&mut [5, 4, 1, 1], &mut Vec::new(), &mut |order| run(order, finds, Line::Once, folder.path()));
     }
 }
+
+#[test]
+fn a_worker_that_wakes_up_late_and_goes_on_from_anothers_checkpoint_has_trained_one_epoch() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut hosted = host(Memory::default(), folder.path());
+    let ask = |hosted: &mut Hosted<Memory>, name| {
+        let task = hosted.ask(Some(name)).expect("it is stored").expect("there is a trial");
+        task.lease.expect("it is leased").0
+    };
+    let late = ask(&mut hosted, "a");
+    hosted.leases.as_mut().expect("it has leases").expire(0);
+    let other = ask(&mut hosted, "b");
+    let reading = |step| Reading { step, value: Some(0.1 * step as f64), ..Reading::default() };
+    for step in 1..=2 {
+        hosted.report(0, reading(step), Some(&other)).expect("it holds the trial");
+    }
+    let refused = hosted.report(0, reading(2), Some(&late));
+    assert!(matches!(refused, Err(HostError::Elsewhere { .. })), "{refused:?}");
+    assert_eq!(hosted.session.study().progress().spent, 3, "epoch 2 was trained twice");
+}
