@@ -172,10 +172,10 @@ fn a_lost_start_gets_the_configuration_of_its_folder_or_none_and_never_another()
 fn a_log_of_rungs_can_be_read_after_its_repair_whichever_part_of_it_was_lost() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let more = ["--trials", "12", "--sampler", "random", "--scheduler", "asha", "--workers", "4"];
+    let more = ["--trials", "8", "--sampler", "random", "--scheduler", "asha", "--workers", "4"];
     let output = search(folder, "0", &more).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let configurations: Vec<Value> = (0..12).flat_map(|trial| starts(folder, trial).pop()).collect();
+    let configurations: Vec<Value> = (0..8).flat_map(|trial| starts(folder, trial).pop()).collect();
     let path = folder.join("study/events.jsonl");
     let whole = fs::read(&path).unwrap();
     for page in 0..whole.len() / 1024 {
