@@ -1,7 +1,7 @@
 //! Requests of studies that use the laboratory's parts, by name as users write them.
 
 use foretell_paper::catalogue;
-use foretell_search::{Refusal, StudyRequest, StudySpec};
+use foretell_search::{Refusal, Study, StudyRequest, StudySpec};
 
 const STUDY: &str = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "trials": 12}"#;
 
@@ -60,4 +60,13 @@ fn a_program_without_the_laboratory_tells_where_its_parts_are() {
         let told = format!("{name} is part of foretell-paper, and this build was made without it");
         assert!(refusal.to_string().contains(&told), "{refusal}");
     }
+}
+
+#[test]
+fn a_recorded_study_by_extrapolation_is_refused_without_the_laboratory_and_restored_with_it() {
+    let spec = resolve(request(STUDY).overlaid(&request(r#"{"policy": "lce"}"#)), None).expect("a study");
+    let stored = || serde_json::from_value(serde_json::to_value(&spec).expect("JSON")).expect("a study");
+    assert!(Study::with(stored(), (&catalogue()).into()).is_ok());
+    let error = Study::new(stored()).err().expect("no such policy");
+    assert!(error.to_string().contains("`lce` is part of foretell-paper"), "{error}");
 }

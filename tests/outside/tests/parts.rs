@@ -90,3 +90,27 @@ fn the_names_stand_in_help_and_schema() {
     let schema = json(folder.path(), &["schema"]).to_string();
     assert!(schema.contains("\"bar\"") && schema.contains("\"ladder\""));
 }
+
+#[test]
+fn parts_of_the_papers_laboratory_are_named_with_their_crate_where_a_build_lacks_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("curves.csv"), "run,epoch,val_acc\na,1,0.5\na,2,0.6\n")
+        .expect("a file");
+    let search = ["search", "--param", "n=int:0:9", "--metric", "val_acc", "--epochs", "3"];
+    let cases: [&[&str]; 5] = [
+        &[&search[..], &["--policy", "lce", "--", "true", "{n}"]].concat(),
+        &[&search[..], &["--predictor", "bnn", "--", "true", "{n}"]].concat(),
+        &["evaluate", "curves.csv", "--predictor", "lce"],
+        &["replay", "curves.csv", "--policy", "lce-optimistic"],
+        &["reproduce", "released", "--only", "table-1"],
+    ];
+    for words in cases {
+        let ran = run(folder.path(), words);
+        let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{words:?}: {text}");
+        assert!(
+            text.contains("is part of foretell-paper, and this build was made without it"),
+            "{words:?}: {text}"
+        );
+    }
+}
