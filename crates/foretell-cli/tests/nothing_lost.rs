@@ -100,7 +100,8 @@ fn epochs_that_nobody_trained_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let first = search(folder, "0", &["--trials", "1"]).spawn().unwrap();
-    wait_for("three epochs", || trained(folder) >= 3);
+    let log = || fs::read_to_string(folder.join("study/events.jsonl")).unwrap_or_default();
+    wait_for("two reports", || log().matches("\"reported\"").count() >= 2);
     killed(first);
     for _ in 0..3 {
         let again = search(folder, "5", &["--trials", "1"]).spawn().unwrap();
