@@ -185,7 +185,7 @@ fn a_tool_can_be_named_and_a_metric_that_is_none_lists_them() {
     assert!(said.contains("no log of a known tool was found"), "{said}");
     let output = foretell(folder.path(), &["import", "mlruns", "--format", "excel"]).output().unwrap();
     assert!(
-        text(&output.stderr).contains("use one of tensorboard, wandb, mlflow"),
+        text(&output.stderr).contains("Use one of tensorboard, wandb, mlflow"),
         "{}",
         text(&output.stderr)
     );

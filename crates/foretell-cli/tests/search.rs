@@ -210,7 +210,7 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
         (&["search", "--space", "vgg"], &["unknown space `vgg`", "metaqnn"]),
         (&["search", "--space", "alexnet", "--data", "shapes:32"], &["alexnet", "64×64", "32×32"]),
         (&["search", "--data", "folder:empty"], &["empty", "one folder per class"]),
-        (&["search", "--space", "lstm", "--data", "shapes"], &["lstm learns from a text", "shapes"]),
+        (&["search", "--space", "lstm", "--data", "shapes"], &["lstm learns from text", "shapes"]),
         (&["search", "--space", "lstm", "--metric", "val_acc"], &["unknown metric `val_acc`", "val_ppl"]),
         (&["search", "--space", "cuda-convnet", "--width", "0"], &["--width 0"]),
         (

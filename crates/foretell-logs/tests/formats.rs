@@ -356,7 +356,7 @@ fn empty_ends_of_long_runs_are_divergence_from_two_on_and_a_literal_nan_always_i
     assert_eq!(
         notes(&recorded, Topic::EmptyEnds),
         [
-            "1 of 6 runs end in empty cells: taken for diverged",
+            "1 of 6 runs end in empty cells: counted as diverged",
             "1 of 6 runs end in empty cells: treated as not measured there, instead of diverged"
         ]
     );

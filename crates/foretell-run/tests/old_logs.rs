@@ -6,6 +6,7 @@
 use foretell::Action;
 use foretell_run::{EventLog, LogReader, Opened, Position, read_log};
 use foretell_search::{Decision, Record, Study, Summary, TrialState};
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 fn fixture() -> PathBuf {
@@ -20,7 +21,10 @@ fn records() -> Vec<Record> {
 
 fn resume(records: &[Record]) -> Study {
     let Some(Record::Created { study }) = records.first() else { panic!("{:?}", records.first()) };
-    Study::resume(study.as_ref().clone(), records).expect("the records are those of a study")
+    let spec = study.as_ref().clone().covering(Study::trials_started(records));
+    let records = records.iter().cloned().map(Ok::<_, Infallible>);
+    Study::restore(spec, (&foretell_paper::catalogue()).into(), records)
+        .expect("the records are those of a study")
 }
 
 /// A trial's state in a word, and its value with four digits.

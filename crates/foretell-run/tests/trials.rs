@@ -175,7 +175,7 @@ fn an_unusable_report_is_passed_on_with_its_reason() {
     spec.metric = MetricSource::parse("acc").expect("a name");
     let kinds = run(&spec);
     let MessageKind::Unusable { problem, .. } = &kinds[0] else { panic!("{kinds:?}") };
-    assert!(problem.to_string().contains("it has loss"), "{problem}");
+    assert!(problem.to_string().contains("(fields: loss)"), "{problem}");
     assert_eq!(kinds.len(), 2);
 }
 

@@ -176,7 +176,10 @@ fn the_limits_that_are_documented_are_those_that_hold() {
     let page = "explanation/security.md";
     has(page, &format!("{head} seconds per request head, {body} per body, {megabytes} MiB per body"));
     has(page, &format!("{connections} connections, {connections_per_address} per address"));
-    has(page, &format!("A reader that accepts nothing for {} seconds is disconnected", unread.as_secs()));
+    has(
+        page,
+        &format!("A reader that does not accept data for {} seconds is disconnected", unread.as_secs()),
+    );
     assert_eq!(Options::LEASE, Duration::from_secs(60));
     has("reference/commands/serve.md", "| 1m |");
 }

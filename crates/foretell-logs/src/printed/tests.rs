@@ -161,7 +161,11 @@ fn a_notation_that_can_be_read_in_two_ways_is_decided_by_the_rest_or_refused() {
     );
     let whole = reader("reward").read_all("epoch 1 reward 1,234\nepoch 2 reward 2,345\n");
     assert!(whole.reports.is_empty());
-    assert!(whole.problems[0].to_string().contains("`1,234` may be 1234 or 1.234"), "{}", whole.problems[0]);
+    assert!(
+        whole.problems[0].to_string().contains("`1,234` is ambiguous: it may be 1234 or 1.234"),
+        "{}",
+        whole.problems[0]
+    );
 }
 
 #[test]

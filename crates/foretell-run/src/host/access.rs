@@ -153,7 +153,7 @@ mod tests {
             assert_eq!((access.addresses[0].as_str(), access.token.as_deref()), (place, Some("secret")));
         }
         let cases = [
-            ("https://node1", "no TLS"),
+            ("https://node1", "does not support TLS"),
             ("http://node1:1/?token=x", "remove the token"),
             ("node1", "neither an address"),
             ("nowhere/at/all", "neither an address"),

@@ -188,7 +188,7 @@ fn damage_before_the_last_line_names_file_line_and_remedy() {
     std::fs::write(&path, &damaged).expect("a file is written");
     let message = EventLog::<Event>::open(&path).expect_err("the log is damaged").to_string();
     let first = format!("first {} bytes", bytes_of(&events(1)).len());
-    for part in ["events.jsonl", "line 2", "checksum", "1 records before", &first, "restore"] {
+    for part in ["events.jsonl", "line 2", "checksum", "1 records before", &first, "Restore"] {
         assert!(message.contains(part), "{part:?} is missing in {message:?}");
     }
 }
