@@ -121,13 +121,13 @@ const GRAIN: f64 = 1.0 / 1_099_511_627_776.0; // 2^−40
 /// [`NoExtrapolation`]. Never panics, and takes at most `options.ensemble.steps` steps.
 ///
 /// ```
-/// use foretell::lce::{LceOptions, PartialCurve, extrapolate};
+/// use foretell_paper::lce::{LceOptions, PartialCurve, extrapolate};
 /// let steps: Vec<f64> = (1..=15).map(f64::from).collect();
 /// let scores: Vec<f64> = steps.iter().map(|x| 0.85 - 0.6 * (-x / 12.0).exp()).collect();
 /// let curve = PartialCurve { steps: &steps, scores: &scores, target: 60.0, range: (0.0, 1.0) };
 /// let end = extrapolate(&curve, &LceOptions::default(), 0)?;
 /// assert!((end.mean - 0.846).abs() < 0.1 && end.standard_deviation < 0.2);
-/// # Ok::<(), foretell::lce::NoExtrapolation>(())
+/// # Ok::<(), foretell_paper::lce::NoExtrapolation>(())
 /// ```
 pub fn extrapolate(
     curve: &PartialCurve<'_>,

@@ -188,7 +188,7 @@ impl Family {
     /// f(`epoch`): may be infinite, or NaN where the family is not defined.
     ///
     /// ```
-    /// use foretell::lce::Family;
+    /// use foretell_paper::lce::Family;
     /// assert_eq!(Family::Pow3.value(&[0.9, 0.4, 1.0], 4.0), 0.8); // 0.9 − 0.4/4
     /// ```
     pub fn value(self, parameters: &[f64], epoch: f64) -> f64 {

@@ -87,7 +87,7 @@ impl Termination {
     /// Judges a running `curve` against the best final score so far. See [`Termination`].
     ///
     /// ```
-    /// use foretell::lce::{LceOptions, PartialCurve, Termination};
+    /// use foretell_paper::lce::{LceOptions, PartialCurve, Termination};
     /// let steps: Vec<f64> = (1..=10).map(f64::from).collect();
     /// let scores: Vec<f64> = steps.iter().map(|x| 0.6 - 0.3 / x).collect();
     /// let curve = PartialCurve { steps: &steps, scores: &scores, target: 20.0, range: (0.0, 1.0) };
