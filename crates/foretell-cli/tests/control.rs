@@ -287,7 +287,7 @@ fn a_diverged_trial_is_no_saving() {
     assert_eq!(result["time"]["saved_seconds"], 0.0, "{result}");
 }
 
-/// Six epochs, of which the third is the best, and a last line.
+/// Trains six epochs, the third of them the best, and prints a last line.
 fn rising_and_falling(last: &str) -> String {
     format!(
         "echo {{lr}} | awk '{{{{ for (e = 1; e <= 6; e++) print \"epoch \" e \" val_acc=\" $1 * (9 - (e - 3) ^ 2) / 9; {last} }}}}'"
@@ -304,7 +304,7 @@ fn the_best_report_counts_where_programs_print_it_last_and_that_is_said_once() {
     assert_eq!(best["score"], best["configuration"]["lr"], "{best}");
     let changes = records(folder.path()).iter().filter(|record| record["event"] == "changed").count();
     assert_eq!(changes, 1, "it is recorded");
-    // the same command again goes on by the best
+    // repeating the command continues with the best report as the score
     let (_, said) = output(&mut search(folder.path(), &["--trials", "5", "--no-stopping"], &script), 0);
     assert!(
         !said.contains("so the best report is its score") && said.contains("is the best val_acc"),

@@ -283,7 +283,7 @@ fn line_that_hangs(server: String, is_cut: Arc<AtomicBool>) -> String {
     address
 }
 
-/// Cuts a worker off once `is_time`, for longer than its lease and until its training has ended; another worker goes on.
+/// Cuts a worker off once `is_time`, for longer than its lease and until its training has ended. Another worker continues the trial.
 fn cut_off(is_time: impl Fn(&Path) -> bool) {
     let folder = tempfile::tempdir().unwrap();
     let search = owner(folder.path(), &["--trials", "3", "--no-stopping", "--sampler", "random"], "0.5");

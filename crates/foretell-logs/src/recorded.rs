@@ -28,8 +28,8 @@ pub struct Recorded {
     pub ended: Vec<Ended>,
     /// Seconds that one unit of the resource took in each run, where its log has times.
     pub seconds: Vec<Option<f64>>,
-    /// The step at which completed runs are compared, where the logs say how runs ended; `None`: the last that at least half of the
-    /// runs reach.
+    /// The step at which completed runs are compared, if the logs record how runs ended. `None` stands for the last step that at least
+    /// half of the runs reach.
     pub target: Option<f64>,
     /// How many metrics there are besides, which are left out.
     pub other_metrics: usize,

@@ -156,7 +156,7 @@ fn say_running(running: &Recorded, history: &History) {
     }
 }
 
-/// Says what the completed runs are learnt by, and the running ones do not have.
+/// Notes the columns that the completed runs contain and the running ones lack.
 fn say_columns(running: &Recorded, finished: &Recorded) {
     let names = |recorded: &Recorded| -> BTreeSet<String> {
         recorded.runs.iter().flat_map(|run| run.configuration.keys().cloned()).collect()

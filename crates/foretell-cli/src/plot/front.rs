@@ -132,7 +132,7 @@ mod tests {
             FrontFigure { title, subtitle, metric, other, other_is_better_large, front, dominated, stopped }
                 .stairs(along)
         };
-        // a small size and a large accuracy: what is larger than the first is no better until the second
+        // with a small size and a large accuracy, a trial larger than the first is no better until the second
         let small = [(1.0, 0.5), (4.0, 0.8), (9.0, 0.9)];
         assert_eq!(stairs(false, &small), [(1.0, 0.5), (4.0, 0.5), (4.0, 0.8), (9.0, 0.8), (9.0, 0.9)]);
         // a large speed and a large accuracy

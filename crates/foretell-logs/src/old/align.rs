@@ -222,8 +222,8 @@ fn seconds(steps: &[f64], times: &[Option<f64>]) -> Option<f64> {
 /// Runs that a replay or a forecast needs: three to learn from, and one more.
 const LEAST_RUNS: usize = 4;
 
-/// The step at which runs are compared: the last that at least half of the completed runs reach. Where the log does not say how runs
-/// ended, those that reach the longest common end are the finished ones: a twentieth of all, two at least.
+/// The step at which runs are compared: the last step that at least half of the completed runs reach. If the log does not record how
+/// runs ended, the completed runs are those that reach the longest end shared by a twentieth of all runs, and by at least two.
 ///
 /// If fewer than [`LEAST_RUNS`] runs come so far, it is the last step that as many reach, failed ones not counted: up to there a run
 /// that stopped itself later is as good as a finished one.
@@ -279,7 +279,7 @@ mod tests {
             ]
         };
         assert_eq!(target(&[&pruned[..], &of(Ended::Finished)].concat()), Some(9.95));
-        // the log does not say how runs ended: most stopped early, four reach the end
+        // the log does not record how runs ended: most stopped early, and four reach the end
         let unknown = [(Some(3.0), Ended::Unknown); 9];
         assert_eq!(target(&[&unknown[..], &of(Ended::Unknown)].concat()), Some(9.95));
         assert_eq!(target(&pruned), None);

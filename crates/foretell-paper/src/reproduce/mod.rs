@@ -1,4 +1,4 @@
-//! The paper's tables and figures that its released data allow, ours beside the published.
+//! Measures the tables and figures of the paper that the released data allow, next to the published values.
 //!
 //! The paper does not say how it prepared the columns, or whether it removed repeats. Several preparations of the LSTMs are shown, and the
 //! ResNets once with their repeats: any single preparation misses published cells that another one reaches.

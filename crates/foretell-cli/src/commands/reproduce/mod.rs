@@ -1,4 +1,4 @@
-//! `foretell reproduce`: the paper's tables and figures that its released data allow, ours beside the published. `foretell-paper` measures them.
+//! `foretell reproduce` prints and draws the tables and figures that `foretell-paper` measures, next to the published values.
 
 mod figures;
 
