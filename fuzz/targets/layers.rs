@@ -2,7 +2,8 @@
 #![no_main]
 
 use foretell::LayerSequence;
-use foretell_search::{Parameter, StateKey, Trajectory};
+use foretell_paper::{StateKey, Trajectory};
+use foretell_search::Parameter;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,6 +1,8 @@
 //! What the names of predictors, samplers, policies and spaces mean in this process. Its flags are made once, and so is this.
 
-use foretell_search::Catalogue;
+use crate::failure::Failure;
+use foretell_search::{Catalogue, Named, SamplerSpec, Space};
+use serde_json::{Map, Value};
 use std::sync::OnceLock;
 
 static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
@@ -20,6 +22,32 @@ pub(crate) fn usual() -> Catalogue {
 #[cfg(not(feature = "paper"))]
 pub(crate) fn usual() -> Catalogue {
     Catalogue::default()
+}
+
+/// The stages of a study by Q-learning: each with its ε and its number of networks. Empty for other samplers.
+#[cfg(feature = "paper")]
+pub(crate) fn epsilon_stages(sampler: &SamplerSpec) -> Vec<(f64, u64)> {
+    let settings = foretell_paper::QLearning::settings_of(sampler);
+    let stages = settings.into_iter().flat_map(|settings| settings.schedule.stages);
+    stages.map(|stage| (stage.epsilon, stage.models)).collect()
+}
+
+/// The stages of a study by Q-learning: none without the laboratory.
+#[cfg(not(feature = "paper"))]
+pub(crate) fn epsilon_stages(_sampler: &SamplerSpec) -> Vec<(f64, u64)> {
+    Vec::new()
+}
+
+/// The space of the catalogue called `name`, with those of the `settings` that somebody has chosen.
+pub(crate) fn named_space(
+    name: &str,
+    settings: impl IntoIterator<Item = (&'static str, Option<Value>)>,
+) -> Result<Space, Failure> {
+    let chosen = settings.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let chosen: Map<String, Value> = chosen.collect();
+    let settings = if chosen.is_empty() { Value::Null } else { chosen.into() };
+    let named = Named { name: name.to_owned(), settings };
+    catalogue().space(named).map_err(|error| Failure::input(format!("--space: {}", error.reason)))
 }
 
 /// Makes `catalogue` that of this process, unless there is one.

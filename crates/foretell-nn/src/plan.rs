@@ -11,7 +11,11 @@ use foretell::{Configuration, LayerSequence, Value};
 use std::path::PathBuf;
 
 /// The name of the parameter that holds a layer sequence.
-pub(crate) const NETWORK: &str = "net";
+pub const NETWORK: &str = "net";
+/// The name of the value with a network's number of weights.
+pub const WEIGHTS: &str = "weights";
+/// The name of the value with its multiply-adds per image.
+pub const FLOPS: &str = "flops";
 
 /// The network, data and length of a training.
 #[derive(Clone, Debug, PartialEq)]

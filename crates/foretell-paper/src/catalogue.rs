@@ -1,9 +1,11 @@
 //! The laboratory's parts by name.
 
 use crate::bnn::Bnn;
+use crate::layer_space::{LayerSpace, METAQNN};
 use crate::lce::{Lce, LceOptions, LceRule, TerminationMode};
+use crate::q_learning::QLearningFamily;
 use foretell::masked;
-use foretell_search::{Catalogue, StopRule};
+use foretell_search::{Catalogue, SearchSpace, StopRule};
 use std::sync::Arc;
 
 /// The parts of `foretell-search`, and those of the laboratory.
@@ -32,4 +34,12 @@ pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
             "Like lce, and also stop trials whose final value is certain (Domhan et al., optimistic).",
             rule(TerminationMode::Optimistic),
         )
+        .with_sampler(
+            "q-learning",
+            "Q-learning of MetaQNN: build networks layer by layer, from the scores of earlier ones.",
+            QLearningFamily,
+        )
+        .with_space(METAQNN, "Networks as layer sequences: MetaQNN's space.", |settings| {
+            LayerSpace::asked(settings).map(|space| Arc::new(space) as Arc<dyn SearchSpace>)
+        })
 }

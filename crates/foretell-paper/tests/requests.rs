@@ -1,7 +1,7 @@
 //! Requests of studies that use the laboratory's parts, by name as users write them.
 
-use foretell_paper::catalogue;
-use foretell_search::{Refusal, Study, StudyRequest, StudySpec};
+use foretell_paper::{LayerSpace, QLearning, catalogue};
+use foretell_search::{Refusal, SamplerSpec, Space, Study, StudyRequest, StudySpec};
 
 const STUDY: &str = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "trials": 12}"#;
 
@@ -52,10 +52,74 @@ fn a_study_by_extrapolation_names_all_its_settings() {
     assert_eq!(resolve(spec.request(), None).as_ref(), Ok(&spec));
 }
 
+const LEARNING: &str =
+    r#"{"space": "metaqnn", "sampler": "q-learning", "alpha": 0.1, "reward": "val_acc - 1e-8*weights"}"#;
+
+#[test]
+fn a_study_by_q_learning_names_all_its_settings_and_keeps_its_schedule() {
+    let asked = request(STUDY).overlaid(&request(LEARNING));
+    let spec = resolve(asked.clone(), None).expect("a study");
+    let named = spec.request();
+    assert_eq!(named.sampler, Some("q-learning".into()));
+    assert_eq!((named.epsilon_trials, named.alpha, named.replay), (Some(12), Some(0.1), Some(128)));
+    assert_eq!(StudyRequest::from_fields(&named.fields()).as_ref(), Ok(&named));
+    assert_eq!(resolve(named, None).as_ref(), Ok(&spec));
+    let longer = resolve(asked.overlaid(&request(r#"{"trials": 40}"#)), Some(&spec)).expect("the same study");
+    assert_eq!((longer.trials, &longer.sampler), (40, &spec.sampler));
+}
+
+#[test]
+fn a_space_of_networks_is_stored_in_full_and_searched_at_random() {
+    let spec = resolve(request(STUDY).overlaid(&request(r#"{"space": "metaqnn"}"#)), None).expect("a study");
+    assert_eq!((&spec.space, &spec.sampler), (&Space::from(LayerSpace::default()), &SamplerSpec::Random));
+    assert_eq!(serde_json::to_value(&spec).expect("JSON")["space"]["metaqnn"]["max_depth"], 18);
+}
+
+#[test]
+fn what_q_learning_cannot_do_is_refused() {
+    let cases = [
+        (r#"{"space": {"lr": "log:1e-4:1"}, "reward": null}"#, "sampler", "layer by layer"),
+        (r#"{"scheduler": "asha"}"#, "sampler", "Choose the scheduler full"),
+        (r#"{"enqueue": ["[SM(10)]"]}"#, "enqueue", "Queue none"),
+        (r#"{"alpha": 0}"#, "sampler", "learning_rate = 0"),
+        (r#"{"space": {"metaqnn": {"max_deep": 3}}}"#, "space", "max_deep"),
+        (r#"{"sampler": "random", "enqueue": ["[C(64,99,1), SM(10)]"]}"#, "reward", "only q-learning"),
+    ];
+    for (text, field, words) in cases {
+        let mut fields = request(STUDY).overlaid(&request(LEARNING)).fields();
+        fields.extend(serde_json::from_str::<serde_json::Map<_, _>>(text).expect("JSON"));
+        let read = StudyRequest::from_fields(&fields);
+        let refusal = read.and_then(|request| resolve(request, None)).expect_err(text);
+        assert_eq!(refusal.field, field, "{text}: {refusal}");
+        assert!(refusal.reason.contains(words), "{text}: {refusal}");
+    }
+    let fields = r#"{"space": "metaqnn", "enqueue": ["[C(64,3,1), C(64,2)]"]}"#;
+    let refusal = resolve(request(STUDY).overlaid(&request(fields)), None).expect_err("no network");
+    assert!(refusal.field == "enqueue" && refusal.reason.contains("a queued network"), "{refusal}");
+}
+
+#[test]
+fn the_documented_defaults_of_q_learning_are_its_own() {
+    let catalogue = catalogue();
+    let sampler = catalogue.sampler(&"q-learning".into(), &serde_json::Map::new(), 2700, None);
+    assert_eq!(sampler, Ok(QLearning::default().into()));
+    let QLearning { learning_rate, discount, initial_value, replay_number, .. } = QLearning::default();
+    assert_eq!(
+        (learning_rate, discount, initial_value, replay_number),
+        (0.01, 1.0, 0.5, 128),
+        "request/mod.rs has them"
+    );
+}
+
 #[test]
 fn a_program_without_the_laboratory_tells_where_its_parts_are() {
-    for (text, name) in [(r#"{"policy": "lce"}"#, "`lce`"), (r#"{"predictor": "bnn-plain"}"#, "`bnn-plain`")]
-    {
+    let cases = [
+        (r#"{"policy": "lce"}"#, "`lce`"),
+        (r#"{"predictor": "bnn-plain"}"#, "`bnn-plain`"),
+        (r#"{"sampler": "q-learning"}"#, "`q-learning`"),
+        (r#"{"space": "metaqnn"}"#, "`metaqnn`"),
+    ];
+    for (text, name) in cases {
         let refusal = request(STUDY).overlaid(&request(text)).resolve(None).expect_err(text);
         let told = format!("{name} is part of foretell-paper, and this build was made without it");
         assert!(refusal.to_string().contains(&told), "{refusal}");

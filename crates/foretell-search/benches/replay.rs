@@ -6,10 +6,8 @@
 use foretell::{
     Configuration, Curve, Direction, HistoryOptions, PredictorOptions, Run, StopCriterion, Value, predictor,
 };
-use foretell_search::{
-    Kappa, LayerSpace, Policy, QLearner, QLearning, Reference, ReplaySpec, Reward, Schedule, Setting, Table,
-    replay, replay_stream, trial_stream,
-};
+use foretell_paper::{LayerSpace, QLearner, QLearning, Reward, replay_stream};
+use foretell_search::{Kappa, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay, trial_stream};
 use rand::RngExt;
 use std::sync::Arc;
 use std::time::Instant;

@@ -17,6 +17,8 @@ use std::sync::Arc;
 fn laboratory(field: &str) -> &'static [&'static str] {
     match field {
         "policy" => &["lce", "lce-optimistic"],
+        "sampler" => &["q-learning"],
+        "space" => &["metaqnn"],
         _ => &[],
     }
 }
@@ -66,7 +68,9 @@ impl<T: ?Sized> Shelf<T> {
             true => format!("`{found}` {NO_LABORATORY}"),
             false => format!("unknown `{found}`"),
         };
-        PartError::new(self.field, format!("{absent}. Choose one of {}", known.join(", ")))
+        let choices =
+            if known.is_empty() { String::new() } else { format!(". Choose one of {}", known.join(", ")) };
+        PartError::new(self.field, format!("{absent}{choices}"))
     }
 
     /// `named`, made.
@@ -114,7 +118,7 @@ impl Default for Catalogue {
             predictors: Predictors::default(),
             samplers: Shelf::new("sampler", SAMPLERS),
             stop_rules: Shelf::new("policy", POLICIES),
-            spaces: Shelf::new("space", &[("metaqnn", "Networks as layer sequences: MetaQNN's space.")]),
+            spaces: Shelf::new("space", &[]),
         }
     }
 }
@@ -199,6 +203,8 @@ impl Catalogue {
     pub fn lacking(&self, field: &str) -> Vec<&'static str> {
         let shelf: Vec<&str> = match field {
             "policy" => self.policies().map(|(name, _)| name).collect(),
+            "sampler" => self.samplers().map(|(name, _)| name).collect(),
+            "space" => self.spaces().map(|(name, _)| name).collect(),
             _ => Vec::new(),
         };
         laboratory(field).iter().copied().filter(|name| !shelf.contains(name)).collect()
@@ -209,7 +215,27 @@ impl Catalogue {
     /// # Errors
     /// The [`PartError`] of an unknown name, or of settings that are none.
     pub fn space(&self, named: Named) -> Result<Space, PartError> {
-        self.spaces.part(named).map(Space::Own)
+        let mut space = Space::Own(Part::unmade(named));
+        self.make_space(&mut space)?;
+        Ok(space)
+    }
+
+    /// Makes a `space` that is not of this crate, with its settings in full.
+    pub(crate) fn make_space(&self, space: &mut Space) -> Result<(), PartError> {
+        let Space::Own(part) = space else { return Ok(()) };
+        self.spaces.remake(part)?;
+        if let Some(made) = part.made().filter(|made| !made.settings().is_null()) {
+            let named = Named { settings: made.settings(), name: part.name().to_owned() };
+            *part = Part::new(named, Arc::clone(made));
+        }
+        Ok(())
+    }
+
+    /// Whether the samplers called `named` learn from rewards: see [`SamplerFamily::is_rewarded`].
+    pub(crate) fn is_rewarded(&self, named: &Named) -> bool {
+        self.samplers
+            .part(named.clone())
+            .is_ok_and(|part| part.made().is_some_and(|family| family.is_rewarded()))
     }
 
     /// The predictor called `name` that forecasts by `policy`.
@@ -253,7 +279,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// The [`PartError`] of an unknown name.
-    pub(crate) fn sampler(
+    pub fn sampler(
         &self,
         named: &Named,
         asked: &Map<String, Value>,
@@ -287,9 +313,7 @@ impl Catalogue {
         sampler: &mut SamplerSpec,
         policy: &mut Policy,
     ) -> Result<(), PartError> {
-        if let Space::Own(part) = space {
-            self.spaces.remake(part)?;
-        }
+        self.make_space(space)?;
         if let SamplerSpec::Own(part) = sampler {
             self.samplers.remake(part)?;
         }

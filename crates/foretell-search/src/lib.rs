@@ -49,7 +49,6 @@ mod defaults;
 mod difference;
 mod front;
 mod judge;
-mod layer_space;
 mod lengths;
 mod lessons;
 mod objective;
@@ -78,9 +77,6 @@ pub use defaults::{DEFAULT_ETA, DEFAULT_PATIENCE};
 pub use difference::{Difference, differences};
 pub use front::{Front, FrontObjective, FrontStep, FrontStopped, FrontTrial};
 pub use judge::Judge;
-pub use layer_space::{
-    Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
-};
 pub use lessons::{Lessons, Sure};
 pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
 pub use parameter::{Condition, Parameter, ParameterError, ParameterKind, split_at_commas};
@@ -94,10 +90,7 @@ pub use replay::{
 };
 pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
 pub use returned::{Relation, Returned};
-pub use samplers::q_learning::{
-    EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
-};
-pub use samplers::random::{RandomNetwork, RandomSampler, replay_stream, trial_stream};
+pub use samplers::random::trial_stream;
 pub use samplers::surrogate::{Contour, Relevance, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
 pub use samplers::{Sampler, SamplerFamily, SamplerSpec};
@@ -112,7 +105,7 @@ pub use schedulers::schedule::{Schedule, ScheduleError};
 pub use schedulers::successive_halving::SuccessiveHalving;
 pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
-pub use space::{FLOPS, SearchSpace, Space, WEIGHTS};
+pub use space::{SearchSpace, Space};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{

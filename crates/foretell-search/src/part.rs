@@ -75,6 +75,11 @@ impl<T: ?Sized> Part<T> {
         Self { named, made: Some(made) }
     }
 
+    /// A part of which only the description is known.
+    pub(crate) fn unmade(named: Named) -> Self {
+        Self { named, made: None }
+    }
+
     /// Its name and settings.
     pub fn named(&self) -> &Named {
         &self.named

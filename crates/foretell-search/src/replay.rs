@@ -20,7 +20,7 @@ pub use outcome::{OrderingOutcome, Outcome};
 pub use spec::{RecordedSampler, ReplaySpec};
 pub use table::Table;
 
-use crate::layer_space::LayerSpace;
+use crate::parameter_space::ParameterSpace;
 use crate::record::Record;
 use crate::samplers::random::trial_stream;
 use crate::samplers::{Sampler, SamplerSpec};
@@ -137,7 +137,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
     let options = table.options();
     StudySpec {
         // neither is asked: configurations are the recorded ones. Samplers that learn are told how trials may end
-        space: Space::Metaqnn(LayerSpace::default()),
+        space: Space::Parameters(ParameterSpace::any()),
         sampler: spec.sampler.into(),
         schedule: spec.schedule,
         rank: spec.rank,

@@ -121,7 +121,7 @@ fn what_may_not_change_is_another_study() {
     let seed = StudySpec { seed: 4, ..spec(&Policy::Median, 12) };
     let metric = StudySpec { metric: "loss".to_owned(), ..spec(&Policy::Median, 12) };
     let shorter = StudySpec { max_resource: 8, ..spec(&Policy::Median, 12) };
-    let q_learning = SamplerSpec::QLearning(Default::default());
+    let q_learning = SamplerSpec::from(foretell_paper::QLearning::default());
     let q_learning = StudySpec { sampler: q_learning, ..spec(&Policy::Median, 12) };
     for other in [seed, metric, shorter, q_learning] {
         let refused = run(other, store(&first)).err().expect("it is another study");

@@ -286,7 +286,7 @@ fn a_log_told_again_is_the_same_study() {
 fn weights_and_multiply_adds_of_networks_are_known_beforehand() {
     let written: Vec<String> = ["val_acc", "weights:min", "flops:min"].map(str::to_owned).into();
     let request = StudyRequest {
-        space: Some(Space::Metaqnn(Default::default())),
+        space: Some(foretell_paper::LayerSpace::default().into()),
         objective: Some(written),
         limit: Some(vec!["flops<=1e9".to_owned()]),
         ..StudyRequest::default()
@@ -460,7 +460,7 @@ fn a_study_that_goes_on_proposes_the_same() {
 #[test]
 fn q_learning_learns_from_its_reward() {
     let request = |reward: &str| StudyRequest {
-        space: Some(Space::Metaqnn(Default::default())),
+        space: Some(foretell_paper::LayerSpace::default().into()),
         sampler: Some("q-learning".into()),
         metric: Some("val_acc".to_owned()),
         trials: Some(3),
@@ -468,15 +468,16 @@ fn q_learning_learns_from_its_reward() {
         reward: Some(reward.to_owned()),
         ..StudyRequest::default()
     };
-    let mut session = Session::new(request("val_acc - 1e-9*weights").resolve(None).unwrap()).unwrap();
+    let resolved = |request: StudyRequest| request.resolve_with(None, &foretell_paper::catalogue());
+    let mut session = Session::new(resolved(request("val_acc - 1e-9*weights")).unwrap()).unwrap();
     let start = session.ask().unwrap().unwrap();
     session.report(start.trial, 1, 0.4, BTreeMap::new()).unwrap();
     session.report(start.trial, 2, 0.5, BTreeMap::new()).unwrap();
     session.tell(start.trial, Ending::Finished).unwrap();
     let weights = number(&start.configuration, "weights");
-    let told = serde_json::to_string(session.study().learner().unwrap()).unwrap();
+    let told = session.study().learnt().unwrap().to_string();
     assert!(told.contains(&format!("{}", 0.5 - 1e-9 * weights)), "{told}");
-    let refused = |request: StudyRequest| request.resolve(None).unwrap_err().to_string();
+    let refused = |request: StudyRequest| resolved(request).unwrap_err().to_string();
     assert_eq!(
         refused(request("val_acc - weight")),
         "reward: val_acc - weight: unknown name weight. A formula can use net, weights, layers, flops, val_acc"

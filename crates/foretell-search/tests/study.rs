@@ -1,10 +1,10 @@
 //! The study step, driven by a synthetic trainer: what is decided, what is recorded, and what a restart restores.
 
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
-use foretell_paper::catalogue;
+use foretell_paper::{LayerSpace, QLearner, QLearning, catalogue};
 use foretell_search::{
-    Decision, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record, Reference,
-    SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
+    Decision, Input, Kappa, ParameterSpace, Policy, Reason, Record, Reference, SamplerSpec, Schedule, Space,
+    Study, StudyError, StudySpec, Summary, TrialState, plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -340,7 +340,7 @@ fn cut_everywhere(spec: &StudySpec, habit: Habit) -> usize {
     let mut undisturbed = vec![Record::Created { study: Box::new(spec.clone()) }];
     let mut calm = Study::new(spec.clone()).unwrap();
     drive_as(habit, &mut calm, 1, &mut undisturbed);
-    let table = |study: &Study| study.learner().map(|learner| serde_json::to_string(learner).unwrap());
+    let table = |study: &Study| study.learnt().map(|learnt| learnt.to_string());
     for cut in 1..undisturbed.len() {
         let mut log = undisturbed[..cut].to_vec();
         let mut study = Study::resume(spec.clone(), &log).unwrap();
@@ -518,8 +518,8 @@ fn in_brackets() -> StudySpec {
     StudySpec { schedule, trials, max_resource: 9, burn_in: 10, ..spec() }
 }
 
-fn networks() -> StudySpec {
-    let space = LayerSpace {
+fn layers() -> LayerSpace {
+    LayerSpace {
         height: 8,
         width: 8,
         filters: vec![4, 8],
@@ -528,13 +528,21 @@ fn networks() -> StudySpec {
         fully_connected: vec![16],
         max_fully_connected: 1,
         ..LayerSpace::default()
-    };
-    StudySpec { space: Space::Metaqnn(space), ..spec() }
+    }
+}
+
+fn networks() -> StudySpec {
+    StudySpec { space: layers().into(), ..spec() }
+}
+
+/// What a study by Q-learning has learnt.
+fn learner(study: &Study) -> QLearner {
+    serde_json::from_value(study.learnt().expect("it learns")).expect("a learner")
 }
 
 fn q_learning(models: u64) -> SamplerSpec {
     let default = QLearning::default();
-    SamplerSpec::QLearning(QLearning { schedule: default.schedule.scaled(models), ..default })
+    QLearning { schedule: default.schedule.scaled(models), ..default }.into()
 }
 
 #[test]
@@ -587,7 +595,7 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
     let (full, _) = whole(StudySpec { policy: Policy::None, ..spec }, 1);
     let greedy = |study: &Study| {
         let mut rng = foretell_search::trial_stream(0, 0);
-        study.learner().unwrap().greedy(&mut rng).to_string()
+        learner(study).greedy(&mut rng).to_string()
     };
     for study in [&stopped, &full] {
         let mean = |trials: &[foretell_search::Trial]| {
@@ -595,8 +603,7 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
         };
         let trials = study.trials();
         assert!(mean(&trials[40..]) > mean(&trials[..20]) + 0.05, "it does not learn");
-        let learner = study.learner().unwrap();
-        assert_eq!(learner.models(), 60);
+        assert_eq!(learner(study).models(), 60);
     }
     assert!(Summary::of(&stopped).trials.stopped > 5);
     let depth = |net: &str| net.matches("C(").count();
@@ -607,11 +614,9 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
 
 #[test]
 fn a_search_ends_when_its_space_is_spent() {
-    let Space::Metaqnn(space) = networks().space else { unreachable!() };
-    let space = LayerSpace { max_depth: 1, ..space };
+    let space = LayerSpace { max_depth: 1, ..layers() };
     let sampler = q_learning(500);
-    let spec =
-        StudySpec { space: Space::Metaqnn(space), sampler, trials: 500, max_resource: 2, ..networks() };
+    let spec = StudySpec { space: space.into(), sampler, trials: 500, max_resource: 2, ..networks() };
     let (study, log) = whole(spec.clone(), 1);
     assert!(study.is_space_spent() && study.trials().len() < 100);
     let mut resumed = Study::resume(spec, &log).unwrap();

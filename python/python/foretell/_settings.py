@@ -47,7 +47,7 @@ class StudySettings(TypedDict, total=False):
     #: Seed for all random choices.
     seed: int | None
     #: Method that chooses the next configuration (default: tpe-gp)
-    sampler: Literal["random", "grid", "tpe", "gp", "tpe-gp", "q-learning"] | None
+    sampler: Literal["random", "grid", "tpe", "gp", "tpe-gp"] | None
     #: Method that decides which trial to train, and how long (default: full)
     scheduler: Literal["full", "successive-halving", "hyperband", "f-hyperband", "asha"] | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.

@@ -142,7 +142,7 @@ class _Hyperparameter(Protocol):
 
 #: How a parameter may be written.
 ParameterLike = Union[Parameter, str, Mapping[str, Any], Sequence[Any], _Distribution, _Hyperparameter]
-#: How a space may be written: parameters by name, also a ConfigSpace's `ConfigurationSpace`, or `'metaqnn'`.
+#: How a space may be written: parameters by name, also a ConfigSpace's `ConfigurationSpace`.
 SpaceLike = Union[Mapping[str, ParameterLike], str]
 
 

@@ -14,13 +14,13 @@ mod table;
 
 use super::search::again::{self, Again, no_trial};
 use super::search::{FigureKind, report, study_picture};
-use crate::catalogue::catalogue;
+use crate::catalogue::{catalogue, epsilon_stages};
 use crate::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, print, print_json, table};
 use crate::plot::{self, Size};
 use foretell_run::{Stored, Usage};
-use foretell_search::{Decision, Record, Reports, SamplerSpec, Trial, TrialState};
+use foretell_search::{Decision, Record, Reports, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -270,9 +270,9 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
     }
     plot::check_place(&path, None).map_err(Failure::input)?;
     let name = study_picture::name(&stored.directory);
-    let kind = match &stored.study.spec().sampler {
-        SamplerSpec::QLearning(_) => FigureKind::QLearning,
-        _ => FigureKind::Curves,
+    let kind = match epsilon_stages(&stored.study.spec().sampler).is_empty() {
+        true => FigureKind::Curves,
+        false => FigureKind::QLearning,
     };
     let watched = study_picture::watched(&stored.directory, watch)?;
     plot::save(&path, &study_picture::of(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;

@@ -19,8 +19,6 @@ pub use resolve::MOST_TRIALS;
 #[cfg(feature = "schema")]
 use crate::defaults::*;
 use crate::part::Named;
-#[cfg(feature = "schema")]
-use crate::samplers::q_learning::QLearning;
 use crate::schedulers::f_hyperband::{KappaOf, Reference};
 use crate::schedulers::rank::Rank;
 use crate::space::Space;
@@ -169,16 +167,16 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Q-learning", "x-rare" = true, "x-value" = "NETWORKS")))]
     pub epsilon_trials: Option<u64>,
     /// α, the learning rate of Q-learning.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().learning_rate, "x-heading" = "Q-learning", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.01, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub alpha: Option<f64>,
     /// γ, the discount: weight of the next state's value.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().discount, "x-heading" = "Q-learning", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 1.0, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub gamma: Option<f64>,
     /// Q₀: value of actions that were never updated.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().initial_value, "x-heading" = "Q-learning", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.5, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub initial_value: Option<f64>,
     /// Number of networks to replay after each result (paper: 100; its code: 128).
-    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().replay_number, "x-heading" = "Q-learning", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 128, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub replay: Option<usize>,
     /// Reward of Q-learning, such as `val_acc - 1e-8*weights`. It is a formula of the metric and of a network's weights, layers and flops
     /// (default: the metric)

@@ -4,12 +4,10 @@ use super::names::{Refit, Rungs, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_PATIENCE, DEFAULT_TRIALS};
-use crate::layer_space::NETWORK;
 use crate::lessons::Lessons;
 use crate::parameter_space::ParameterSpace;
 use crate::part::Named;
 use crate::samplers::SamplerSpec;
-use crate::samplers::q_learning::{EpsilonSchedule, QLearning};
 use crate::schedulers::brackets::plan;
 use crate::schedulers::f_hyperband::{Kappa, Reference};
 use crate::schedulers::rank::Rank;
@@ -18,7 +16,7 @@ use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
 use crate::study::{Queue, StudySpec};
-use foretell::{Configuration, Direction, Run, RunScore, StopCriterion, Value};
+use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 
 /// The maximum number of trials of a search with a time budget.
 pub const MOST_TRIALS: u64 = 1_000_000;
@@ -84,9 +82,12 @@ impl StudyRequest {
     fn spec(&self, there: Option<&StudySpec>, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
         self.check_shadow()?;
         let space = self.space.clone().or_else(|| there.map(|there| there.space.clone()));
-        let space = space.ok_or_else(|| {
+        let mut space = space.ok_or_else(|| {
             Refusal::new("space", "a new study needs a search space, for example {\"lr\": \"log:1e-4:1\"}")
         })?;
+        // objectives and the queue ask for its names
+        catalogue.make_space(&mut space)?;
+        let is_rewarded = self.sampler.as_ref().is_some_and(|named| catalogue.is_rewarded(named));
         let metric = self.metric_or(there.map(|there| &there.metric));
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
         if self.runs.is_some()
@@ -98,7 +99,7 @@ impl StudyRequest {
             ));
         }
         let schedule = self.schedule(there);
-        let trials = self.all_trials(&space, &schedule, max_resource, there)?;
+        let trials = self.all_trials(&space, &schedule, max_resource, is_rewarded, there)?;
         let named = self.policy.as_ref().map(|policy| self.policy_called(policy, catalogue)).transpose()?;
         let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
         let spec = StudySpec {
@@ -120,7 +121,7 @@ impl StudyRequest {
             repeats: self.repeats.or(there.and_then(|there| there.repeats)).filter(|repeats| *repeats != 1),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
-            policy: self.policy(named, there),
+            policy: self.policy(named, is_rewarded, there),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
             criterion: StopCriterion {
@@ -299,12 +300,13 @@ impl StudyRequest {
         space: &Space,
         schedule: &Schedule,
         max_resource: u64,
+        is_rewarded: bool,
         there: Option<&StudySpec>,
     ) -> Result<u64, Refusal> {
         let Schedule::Hyperband { eta, runs, .. } = *schedule else {
             // one that is stopped or fails costs less than its first job, but an epoch at least: the budget ends the search, not the
             // number of trials, unless a plan is made for that
-            let planned = schedule.is_planned_for_trials() || self.sampler == Some("q-learning".into());
+            let planned = schedule.is_planned_for_trials() || is_rewarded;
             let levels = schedule.levels(max_resource).ok().filter(|_| planned);
             let first = levels.and_then(|levels| levels.first().copied());
             let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
@@ -342,36 +344,15 @@ impl StudyRequest {
         Ok(match (&self.sampler, there) {
             (_, Some(there)) if !asked => there.sampler.clone(),
             (None, _) => SamplerSpec::usual(space),
-            (Some(named), _) if named.name == "q-learning" => {
-                SamplerSpec::QLearning(self.q_learning(trials, there))
-            }
             (Some(named), _) => {
                 catalogue.sampler(named, &self.fields(), trials, there.map(|there| &there.sampler))?
             }
         })
     }
 
-    fn q_learning(&self, trials: u64, there: Option<&StudySpec>) -> QLearning {
-        let usual = QLearning::default();
-        // the ε schedule stays as it was made, also where there are more trials now
-        let made = there.and_then(|there| match &there.sampler {
-            SamplerSpec::QLearning(settings) => Some(settings.schedule.clone()),
-            _ => None,
-        });
-        let scaled = || EpsilonSchedule::default().scaled(self.epsilon_trials.unwrap_or(trials));
-        QLearning {
-            learning_rate: self.alpha.unwrap_or(usual.learning_rate),
-            discount: self.gamma.unwrap_or(usual.discount),
-            initial_value: self.initial_value.unwrap_or(usual.initial_value),
-            replay_number: self.replay.unwrap_or(usual.replay_number),
-            schedule: made.filter(|_| self.epsilon_trials.is_none()).unwrap_or_else(scaled),
-            ..usual
-        }
-    }
-
     /// The policy that stops trials, with its caution.
-    fn policy(&self, named: Option<Policy>, there: Option<&StudySpec>) -> Policy {
-        let policy = self.policy_or(named, there);
+    fn policy(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
+        let policy = self.policy_or(named, is_rewarded, there);
         // a study that began with another caution
         let is_cautious = matches!(policy, Policy::RungsFirst(_))
             || (self.policy.is_none() && policy == Policy::cautious(Caution::Fast, false));
@@ -386,7 +367,7 @@ impl StudyRequest {
         Ok(catalogue.policy(named, eta, patience)?)
     }
 
-    fn policy_or(&self, named: Option<Policy>, there: Option<&StudySpec>) -> Policy {
+    fn policy_or(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
         let scheduler = self.scheduler.unwrap_or_default();
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match (named, there) {
@@ -394,18 +375,16 @@ impl StudyRequest {
             (Some(named), _) => named,
             (None, Some(there)) if self.stopping.is_none() => there.policy.clone(),
             (None, _) if !by_default && self.shadow != Some(true) => Policy::None,
-            (None, _) if self.needs_forecasts() => Policy::Forecast,
+            (None, _) if is_rewarded || self.needs_forecasts() => Policy::Forecast,
             (None, _) => Policy::RungsFirst(Caution::default()),
         }
     }
 
-    /// Whether only forecasts may stop trials. The trials of a burn-in that somebody asks for are trained to their end; Q-learning needs
-    /// a forecast of every trial that is not; several objectives or limits are not compared by the metric alone.
+    /// Whether only forecasts may stop trials. The trials of a burn-in that somebody asks for are trained to their end; several objectives or limits are not compared by the metric alone.
     fn needs_forecasts(&self) -> bool {
         self.scheduler.unwrap_or_default() != SchedulerName::Full
             || self.paper == Some(true)
             || self.burn_in.is_some()
-            || self.sampler == Some("q-learning".into())
             || self.limit.is_some()
             || self.has_front()
     }
@@ -417,18 +396,18 @@ impl Queued {
     /// # Errors
     /// The [`Refusal`] of a text that is no `NAME=VALUE,…`.
     pub fn read(&self, space: &Space) -> Result<Configuration, Refusal> {
+        let refused =
+            |text: &str, error: &dyn std::fmt::Display| Refusal::new("enqueue", format!("{text}: {error}"));
         match (self, space) {
             (Self::Values(values), Space::Parameters(space)) => Ok(space.typed(values)),
-            (Self::Values(values), Space::Metaqnn(_) | Space::Own(_)) => Ok(values.clone()),
-            (Self::Text(text), Space::Own(_)) => ParameterSpace::any()
-                .parts(text)
-                .map_err(|error| Refusal::new("enqueue", format!("{text}: {error}"))),
+            (Self::Values(values), Space::Own(_)) => Ok(values.clone()),
             (Self::Text(text), Space::Parameters(space)) => {
-                space.parts(text).map_err(|error| Refusal::new("enqueue", format!("{text}: {error}")))
+                space.parts(text).map_err(|error| refused(text, &error))
             }
-            (Self::Text(text), Space::Metaqnn(_)) => {
-                Ok(Configuration::from([(NETWORK.to_owned(), Value::Text(text.clone()))]))
-            }
+            (Self::Text(text), Space::Own(part)) => match part.made() {
+                Some(space) => space.read(text).map_err(|error| refused(text, &error)),
+                None => ParameterSpace::any().parts(text).map_err(|error| refused(text, &error)),
+            },
         }
     }
 }

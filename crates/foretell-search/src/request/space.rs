@@ -1,6 +1,5 @@
 //! How the space of a request is written.
 
-use crate::layer_space::LayerSpace;
 use crate::parameter::Parameter;
 use crate::parameter_space::ParameterSpace;
 use crate::space::Space;
@@ -8,11 +7,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The name of MetaQNN's space.
-const METAQNN: &str = "metaqnn";
-
-/// Reads a space: an object with a text or a typed kind for each parameter, a list of texts such as `lr=log:1e-4:1`, the name
-/// `metaqnn`, or a [`Space`] as it is stored.
+/// Reads a space: an object with a text or a typed kind for each parameter, a list of texts such as `lr=log:1e-4:1`, a
+/// name of a catalogue, or a [`Space`] as it is stored.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Space>, D::Error> {
     let written = Value::deserialize(deserializer)?;
     space(written).map(Some).map_err(D::Error::custom)
@@ -20,7 +16,6 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 
 fn space(written: Value) -> Result<Space, String> {
     let parameters = match written {
-        Value::String(name) if name == METAQNN => return Ok(Space::Metaqnn(LayerSpace::default())),
         // a catalogue knows, or refuses it
         name @ Value::String(_) => return serde_json::from_value(name).map_err(|error| error.to_string()),
         Value::Object(fields) if is_stored(&fields) => {

@@ -29,7 +29,10 @@ impl StudySpec {
             epochs: Some(self.max_resource),
             score: Some(self.run_score),
             seed: Some(self.seed),
-            sampler: Some(self.sampler.name().into()),
+            sampler: Some(match &self.sampler {
+                SamplerSpec::Own(part) if self.sampler.fields().is_empty() => part.named().clone(),
+                known => known.name().into(),
+            }),
             scheduler: Some(name_of(self)),
             rank: Some(self.rank),
             reward: self.reward.as_ref().map(ToString::to_string),
@@ -64,12 +67,8 @@ impl StudySpec {
         }
     }
 
-    /// The numbers of its rungs and of Q-learning.
+    /// The numbers of its rungs and of its sampler.
     fn numbers(&self) -> StudyRequest {
-        let learning = match &self.sampler {
-            SamplerSpec::QLearning(settings) => Some(settings),
-            _ => None,
-        };
         let (brackets, rungs) = match self.schedule {
             Schedule::Hyperband { runs, kappa, reference, .. } => (Some((runs, kappa, reference)), None),
             Schedule::Asha { rungs, .. } => (None, rungs),
@@ -85,12 +84,8 @@ impl StudySpec {
             kappa: brackets.map(|(_, kappa, _)| kappa.kappa),
             kappa_of: brackets.map(|(_, kappa, _)| kappa.of),
             reference: brackets.map(|(.., reference)| reference),
-            epsilon_trials: learning.map(|settings| settings.schedule.total()),
-            alpha: learning.map(|settings| settings.learning_rate),
-            gamma: learning.map(|settings| settings.discount),
-            initial_value: learning.map(|settings| settings.initial_value),
-            replay: learning.map(|settings| settings.replay_number),
-            ..StudyRequest::default()
+            // a family names fields of a request: anything else is none of them
+            ..StudyRequest::from_fields(&self.sampler.fields()).unwrap_or_default()
         }
     }
 

@@ -1,23 +1,20 @@
 //! Samplers: which configuration is tried next.
 
 pub(crate) mod grid;
-pub(crate) mod q_learning;
 pub(crate) mod random;
 pub(crate) mod surrogate;
 pub(crate) mod worth;
 
-use crate::layer_space::{NETWORK, Trajectory};
 use crate::parameter_space::ParameterSpace;
 use crate::part::{Part, PartError};
 use crate::samplers::grid::Grid;
-use crate::samplers::q_learning::{QLearner, QLearning, Reward};
-use crate::samplers::random::{RandomSampler, replay_stream, trial_stream};
+use crate::samplers::random::{RandomSampler, trial_stream};
 use crate::samplers::surrogate::{
     Cube, Evidence, FrontSearch, GpSearch, KnownCosts, first_draw, parzen_draws,
 };
 use crate::samplers::worth::Worth;
-use crate::space::{Space, network_configuration};
-use foretell::{Configuration, Value};
+use crate::space::Space;
+use foretell::Configuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +34,6 @@ pub enum SamplerSpec {
     Gp,
     /// Both in turn: the Gaussian process for every other trial; parameters only.
     TpeGp,
-    /// MetaQNN's Q-learning; networks only.
-    QLearning(QLearning),
     /// One of a [`Catalogue`](crate::Catalogue).
     #[serde(untagged)]
     Own(Part<dyn SamplerFamily>),
@@ -54,7 +49,6 @@ pub(crate) const SAMPLERS: &[(&str, &str)] = &[
     ),
     ("gp", "Expected improvement under a Gaussian process (parameters only)."),
     ("tpe-gp", "tpe and gp in turn (parameters only)."),
-    ("q-learning", "Q-learning of MetaQNN: build networks layer by layer, from the scores of earlier ones."),
 ];
 
 /// Proposes configurations. Proposals depend only on the seed and on the results received, so a study is restored by replaying
@@ -73,8 +67,8 @@ pub trait Sampler: Send + Sync {
     /// Trial `trial` failed: it has no score.
     fn failed(&mut self, trial: u64, configuration: &Configuration);
 
-    /// The Q-table and replay list, if it learns by them.
-    fn learner(&self) -> Option<&QLearner> {
+    /// What it has learnt, to be looked at; `None` where there is nothing to show. A study continues from its log.
+    fn learnt(&self) -> Option<Json> {
         None
     }
 }
@@ -86,6 +80,24 @@ pub trait SamplerFamily: Send + Sync {
     fn settings(&self, asked: &Map<String, Json>, trials: u64, there: Option<&Json>) -> Json {
         let _ = (asked, trials, there);
         Json::Null
+    }
+
+    /// The fields of a request that stand for `settings`: none where the request's own field contains them.
+    fn fields(&self, settings: &Json) -> Map<String, Json> {
+        let _ = settings;
+        Map::new()
+    }
+
+    /// Whether its samplers learn from a reward for each of their own proposals. Every trial then needs a final value or a forecast of it:
+    /// there are no rungs, no repeats and no queued configurations, the number of trials is planned, and a formula can be the reward.
+    fn is_rewarded(&self) -> bool {
+        false
+    }
+
+    /// What a plan tells of a sampler with these `settings`.
+    fn in_words(&self, settings: &Json) -> Option<String> {
+        let _ = settings;
+        None
     }
 
     /// The sampler of `space` with the study's `seed`.
@@ -109,11 +121,11 @@ impl SamplerSpec {
     pub fn usual(space: &Space) -> Self {
         match space {
             Space::Parameters(_) => Self::TpeGp,
-            Space::Metaqnn(_) | Space::Own(_) => Self::Random,
+            Space::Own(_) => Self::Random,
         }
     }
 
-    /// The sampler of this crate that is called `name`, but for Q-learning, which has settings.
+    /// The sampler of this crate that is called `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::Random, Self::Grid, Self::Tpe, Self::Gp, Self::TpeGp]
             .into_iter()
@@ -128,7 +140,6 @@ impl SamplerSpec {
             Self::Tpe => "tpe",
             Self::Gp => "gp",
             Self::TpeGp => "tpe-gp",
-            Self::QLearning(_) => "q-learning",
             Self::Own(part) => part.name(),
         }
     }
@@ -138,18 +149,35 @@ impl SamplerSpec {
         matches!(self, Self::Tpe | Self::Gp | Self::TpeGp)
     }
 
+    /// The family of another crate, where a catalogue has made it, and its settings.
+    fn family(&self) -> Option<(&dyn SamplerFamily, &Json)> {
+        match self {
+            Self::Own(part) => Some((&**part.made()?, part.settings())),
+            Self::Random | Self::Grid | Self::Tpe | Self::Gp | Self::TpeGp => None,
+        }
+    }
+
+    /// Whether it learns from rewards: see [`SamplerFamily::is_rewarded`].
+    pub(crate) fn is_rewarded(&self) -> bool {
+        self.family().is_some_and(|(family, _)| family.is_rewarded())
+    }
+
+    /// The fields of a request that stand for its settings: see [`SamplerFamily::fields`].
+    pub(crate) fn fields(&self) -> Map<String, Json> {
+        self.family().map_or_else(Map::new, |(family, settings)| family.fields(settings))
+    }
+
+    /// What a plan tells of it: see [`SamplerFamily::in_words`].
+    pub fn in_words(&self) -> Option<String> {
+        self.family().and_then(|(family, settings)| family.in_words(settings))
+    }
+
     /// The sampler of `space` with the study's `seed`.
     ///
     /// # Errors
     /// [`PartError`] for settings out of range.
     pub fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, PartError> {
         Ok(match (self, space) {
-            (Self::QLearning(settings), Space::Metaqnn(space)) => Box::new(QLearningSampler {
-                learner: QLearner::new(space.clone(), settings.clone())
-                    .map_err(|error| PartError::new("sampler", error))?,
-                seed,
-                proposed: None,
-            }),
             (Self::Grid, Space::Parameters(space)) => {
                 Box::new(GridSearch { grid: Grid::new(space), tried: BTreeSet::new() })
             }
@@ -180,26 +208,18 @@ pub(crate) fn front_sampler(
     Box::new(Surrogate::new(space, seed, Method::Front(FrontSearch::new(others, known))))
 }
 
-/// The network that a configuration names.
-fn network(configuration: &Configuration) -> Option<Trajectory> {
-    let text = configuration.get(NETWORK).and_then(Value::text)?;
-    Trajectory::of(&text.parse().ok()?).ok()
-}
-
 /// Random search in any [`Space`].
 #[derive(Clone, Debug)]
 struct RandomSearch {
     space: Space,
     sampler: RandomSampler,
-    proposed: BTreeSet<Trajectory>,
-    /// The configurations proposed, as JSON.
-    configurations: BTreeSet<String>,
+    /// The configurations proposed, each as a text.
+    proposed: BTreeSet<String>,
 }
 
 impl RandomSearch {
     fn new(space: Space, seed: u64) -> Self {
-        let sampler = RandomSampler { seed, ..RandomSampler::default() };
-        Self { space, sampler, proposed: BTreeSet::new(), configurations: BTreeSet::new() }
+        Self { space, sampler: RandomSampler { seed }, proposed: BTreeSet::new() }
     }
 }
 
@@ -207,21 +227,15 @@ impl Sampler for RandomSearch {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
         match &self.space {
             Space::Parameters(space) => {
-                let text = |configuration: &Configuration| serde_json::to_string(configuration).ok();
-                let is_new = |drawn: &Configuration| {
-                    text(drawn).is_none_or(|text| !self.configurations.contains(&text))
-                };
+                let is_new =
+                    |drawn: &Configuration| text(drawn).is_none_or(|text| !self.proposed.contains(&text));
                 let drawn = self.sampler.configuration(space, trial, is_new);
                 if is_new(&drawn) { Some(drawn) } else { untried(space, is_new, drawn) }
-            }
-            Space::Metaqnn(space) => {
-                let network = self.sampler.network(space, trial, &self.proposed).trajectory;
-                network_configuration(space, &network).ok()
             }
             Space::Own(part) => {
                 let space = part.made()?;
                 let is_new = |drawn: &Configuration| {
-                    text(drawn).is_none_or(|text| !self.configurations.contains(&text))
+                    space.identity(drawn).is_none_or(|text| !self.proposed.contains(&text))
                 };
                 let mut rng = trial_stream(self.sampler.seed, trial);
                 Some(self.sampler.draw(|| space.sample(&mut rng), is_new))
@@ -230,10 +244,10 @@ impl Sampler for RandomSearch {
     }
 
     fn started(&mut self, _trial: u64, configuration: &Configuration) {
-        match &self.space {
-            Space::Parameters(_) | Space::Own(_) => self.configurations.extend(text(configuration)),
-            Space::Metaqnn(_) => self.proposed.extend(network(configuration)),
-        }
+        self.proposed.extend(match &self.space {
+            Space::Parameters(_) => text(configuration),
+            Space::Own(part) => part.made().and_then(|space| space.identity(configuration)),
+        });
     }
 
     fn told(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
@@ -353,47 +367,5 @@ impl Surrogate {
         if let Method::Gp(search) | Method::InTurn(search) = &mut self.method {
             search.learn(&self.evidence);
         }
-    }
-}
-
-/// Q-learning, driven by a study.
-struct QLearningSampler {
-    learner: QLearner,
-    seed: u64,
-    /// The trial that was last proposed for.
-    proposed: Option<u64>,
-}
-
-impl Sampler for QLearningSampler {
-    fn propose(&mut self, trial: u64) -> Option<Configuration> {
-        self.proposed = Some(trial);
-        let network = self.learner.propose(&mut trial_stream(self.seed, trial)).ok()?;
-        network_configuration(self.learner.space(), &network).ok()
-    }
-
-    fn started(&mut self, trial: u64, _configuration: &Configuration) {
-        // a trial of a log: the learner draws what it drew then
-        if self.proposed != Some(trial) {
-            self.propose(trial);
-        }
-    }
-
-    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
-        let Some(network) = network(configuration) else { return };
-        let reward =
-            if worth.measured { Reward::measured(worth.score) } else { Reward::forecast(worth.score) };
-        // a network from outside the space can only be in a log that was edited: there is nothing to learn from it
-        let _ = self.learner.tell(&network, reward, &mut replay_stream(self.seed, trial));
-    }
-
-    fn failed(&mut self, _trial: u64, configuration: &Configuration) {
-        if let Some(network) = network(configuration) {
-            // not waiting for a result: then it has one, which stands
-            let _ = self.learner.discard(&network);
-        }
-    }
-
-    fn learner(&self) -> Option<&QLearner> {
-        Some(&self.learner)
     }
 }

@@ -46,7 +46,6 @@ pub(crate) use knowledge::{Checks, Level, NoForecast, Recording};
 
 use crate::catalogue::Catalogue;
 use crate::samplers::Sampler;
-use crate::samplers::q_learning::QLearner;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::rank::Ranks;
 use crate::schedulers::{Job, Scheduler};
@@ -236,9 +235,9 @@ impl Study {
         &self.warm_start
     }
 
-    /// The Q-table and replay list, if the sampler learns by them.
-    pub fn learner(&self) -> Option<&QLearner> {
-        self.sampler.learner()
+    /// What its sampler has learnt: see [`Sampler::learnt`](crate::Sampler::learnt).
+    pub fn learnt(&self) -> Option<serde_json::Value> {
+        self.sampler.learnt()
     }
 
     /// Where the study stands: trials by state, epochs spent, the leader. O(1).

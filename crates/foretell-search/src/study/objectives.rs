@@ -2,7 +2,6 @@
 
 use super::{Study, StudySpec, Trial, TrialState};
 use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings, reported};
-use crate::samplers::SamplerSpec;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
@@ -38,7 +37,7 @@ impl StudySpec {
             let mut known = self.space.known_names();
             known.push(&self.metric);
             reward.check(&known)?;
-            if !matches!(self.sampler, SamplerSpec::QLearning(_)) {
+            if !self.sampler.is_rewarded() {
                 return Err(ObjectiveError::Reward);
             }
         }

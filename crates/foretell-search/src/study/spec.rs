@@ -4,12 +4,10 @@ use super::{Parts, Settings};
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::difference::{Difference, differences};
-use crate::layer_space::NETWORK;
 use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::part::PartError;
 use crate::range::{RangeError, at_least_one, countable, growth, share};
-use crate::samplers::q_learning::QLearningError;
 use crate::samplers::random::trial_seed;
 use crate::samplers::{SamplerSpec, grid};
 use crate::schedulers::brackets::levels;
@@ -19,8 +17,8 @@ use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
 use foretell::{
-    Columns, Configuration, Direction, HistoryOptions, ImageShape, LayerSequence, Metric, PredictorOptions,
-    Run, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value,
+    Columns, Configuration, Direction, HistoryOptions, Metric, PredictorOptions, Run, RunScore,
+    StopCriterion, StopCriterionError, UnknownPredictor,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -120,11 +118,6 @@ pub enum StudyError {
     /// A number is out of range.
     #[error(transparent)]
     Range(#[from] RangeError),
-    /// Q-learning builds networks layer by layer.
-    #[error(
-        "q-learning searches networks layer by layer, not parameters of a command. Choose another sampler, or the space metaqnn"
-    )]
-    NoLayers,
     /// The other samplers that learn know parameters only.
     #[error(
         "the samplers tpe, gp, tpe-gp and grid search parameters, not layers. With the space metaqnn, choose random or q-learning"
@@ -146,17 +139,12 @@ pub enum StudyError {
     /// A queued configuration is not in the space.
     #[error("a queued trial: {0}")]
     Queue(#[from] ParameterSpaceError),
-    /// A queued network cannot be read, or does not fit the images.
-    #[error("a queued network, {network}: {reason}")]
-    QueuedNetwork {
-        /// The network as given.
-        network: String,
-        /// The problem with it.
-        reason: String,
+    /// A sampler that learns from rewards draws every configuration itself.
+    #[error("{sampler} chooses every configuration itself. Queue none, or choose the sampler random")]
+    NoQueue {
+        /// The sampler.
+        sampler: String,
     },
-    /// Q-learning draws its networks itself.
-    #[error("q-learning chooses every network itself. Queue none, or choose the sampler random")]
-    NoQueue,
     /// The plan has no place for a further trial.
     #[error(
         "all {trials} trials of the plan are started or queued, and its rungs depend on their number. Raise `runs` with Hyperband, or start another study with --learn-from"
@@ -165,19 +153,19 @@ pub enum StudyError {
         /// The trials.
         trials: u64,
     },
-    /// Q-learning needs a reward for each network.
+    /// A sampler that learns from rewards needs one for each trial.
     #[error(
-        "q-learning needs one result per network, completed or forecast, so it cannot use rungs. Choose the scheduler full"
+        "{sampler} needs one result per trial, completed or forecast, so it cannot use rungs. Choose the scheduler full"
     )]
-    NoRewards,
+    NoRewards {
+        /// The sampler.
+        sampler: String,
+    },
     /// Forecasts of the end at rungs where other forecasts stop trials, or without rungs.
     #[error(
         "ranking by forecasts needs rungs without other forecasts. Choose the scheduler asha, successive-halving or hyperband with the policy none, or the scheduler full with the policy asha"
     )]
     Rank,
-    /// The sampler's settings.
-    #[error(transparent)]
-    Sampler(#[from] QLearningError),
     /// The schedule.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
@@ -208,7 +196,7 @@ pub enum StudyError {
     },
     /// Repeats where trials are compared otherwise.
     #[error(
-        "repeats need the scheduler full, one objective, and a sampler other than q-learning. Change these settings, or leave the repeats out"
+        "repeats need the scheduler full, one objective, and a sampler that does not learn from rewards, as q-learning does. Change these settings, or leave the repeats out"
     )]
     Repeats,
     /// A part that no catalogue has.
@@ -397,9 +385,7 @@ impl StudySpec {
 
     fn validate_repeats(&self) -> Result<(), StudyError> {
         at_least_one(&[("repeats", self.repeats())])?;
-        let alone = self.schedule.is_full()
-            && !self.has_front()
-            && !matches!(self.sampler, SamplerSpec::QLearning(_));
+        let alone = self.schedule.is_full() && !self.has_front() && !self.sampler.is_rewarded();
         if alone || self.repeats() == 1 { Ok(()) } else { Err(StudyError::Repeats) }
     }
 
@@ -409,11 +395,12 @@ impl StudySpec {
 
     /// Checks that `configuration` can be enqueued.
     pub(super) fn check_queued(&self, configuration: &Configuration) -> Result<(), StudyError> {
-        match (&self.space, &self.sampler) {
-            (_, SamplerSpec::QLearning(_)) => Err(StudyError::NoQueue),
-            (Space::Parameters(space), _) => Ok(space.check_part(configuration)?),
-            (Space::Metaqnn(space), _) => check_network(configuration, space.image()),
-            (Space::Own(part), _) => match part.made() {
+        if self.sampler.is_rewarded() {
+            return Err(StudyError::NoQueue { sampler: self.sampler.name().to_owned() });
+        }
+        match &self.space {
+            Space::Parameters(space) => Ok(space.check_part(configuration)?),
+            Space::Own(part) => match part.made() {
                 Some(space) => {
                     space.check(configuration).map_err(|why| PartError::new("enqueue", why).into())
                 }
@@ -436,14 +423,16 @@ impl StudySpec {
                 }
             }
             (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Parameters(_)) => Ok(()),
-            (
-                SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp | SamplerSpec::Grid,
-                Space::Metaqnn(_) | Space::Own(_),
-            ) => Err(StudyError::NoParameters),
-            (SamplerSpec::QLearning(_), Space::Parameters(_) | Space::Own(_)) => Err(StudyError::NoLayers),
-            (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
-            (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),
-            (SamplerSpec::Own(_), space) => Ok(self.sampler.sampler(space, self.seed).map(drop)?),
+            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp | SamplerSpec::Grid, Space::Own(_)) => {
+                Err(StudyError::NoParameters)
+            }
+            (SamplerSpec::Own(_), space) => {
+                self.sampler.sampler(space, self.seed)?;
+                match self.sampler.is_rewarded() && !self.schedule.is_full() {
+                    true => Err(StudyError::NoRewards { sampler: self.sampler.name().to_owned() }),
+                    false => Ok(()),
+                }
+            }
         }
     }
 
@@ -508,7 +497,7 @@ impl StudySpec {
                 network => network.clone(),
             }),
             sampler: Some(match &self.sampler {
-                SamplerSpec::QLearning(_) | SamplerSpec::Own(_) => self.sampler.clone(),
+                SamplerSpec::Own(_) => self.sampler.clone(),
                 _ => SamplerSpec::Random,
             }),
             max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
@@ -584,11 +573,4 @@ fn without_epochs(command: &str, epochs: u64) -> String {
         _ => word.to_owned(),
     };
     command.split(' ').map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether `configuration` is a network that fits `images`.
-fn check_network(configuration: &Configuration, images: ImageShape) -> Result<(), StudyError> {
-    let network = configuration.get(NETWORK).and_then(Value::text).unwrap_or_default();
-    let fits = network.parse::<LayerSequence>().and_then(|layers| layers.counts(images).map(drop));
-    fits.map_err(|error| StudyError::QueuedNetwork { network: network.to_owned(), reason: error.to_string() })
 }

@@ -1,10 +1,12 @@
 //! The built-in networks of a search: what is searched, and the flags of `foretell train` that train one of them.
 
 use super::flags::Arguments;
+use crate::catalogue::named_space;
 use crate::failure::Failure;
-use foretell::Direction;
+use foretell::{Direction, ImageShape};
 use foretell_nn::{DataOptions, DataSpec, Material, Plan, RateSchedule, Searched, Size};
-use foretell_search::{LayerSpace, ParameterSpace, Space};
+use foretell_search::{ParameterSpace, Space};
+use serde_json::Value;
 
 /// The epochs of a whole training on drawn data.
 const SMALL_EPOCHS: u64 = 10;
@@ -23,12 +25,15 @@ pub(super) struct BuiltIn {
     pub(super) epochs: u64,
 }
 
+/// The shape of images, and how many classes they have.
+type Shape = (ImageShape, usize);
+
 /// The data, read once here: what is wrong with them is said before the first trial.
 struct Loaded {
     train: usize,
     validation: usize,
     /// Shape of the images, if these are images.
-    images: Option<LayerSpace>,
+    images: Option<Shape>,
     about: String,
 }
 
@@ -46,14 +51,14 @@ impl BuiltIn {
         check_sizes(&size, batch_size)?;
         let loaded = load(arguments, &data, family.name(), &plan)?;
         let space = match family.searched(&size) {
-            Searched::Layers => Space::Metaqnn(layers(loaded.images.unwrap_or_default(), &size)?),
+            Searched::Layers => layers(family.name(), loaded.images, &size)?,
             Searched::Parameters(texts) => {
                 Space::Parameters(ParameterSpace::parse(&texts).map_err(Failure::input)?)
             }
         };
         let most = match &space {
-            Space::Metaqnn(layers) => format!(" of at most {} layers", layers.max_depth),
-            Space::Parameters(_) | Space::Own(_) => String::new(),
+            Space::Own(part) => format!(" of at most {} layers", part.settings()["max_depth"]),
+            Space::Parameters(_) => String::new(),
         };
         let (about, width) = (family.about(), size.width);
         let about = format!(
@@ -155,21 +160,23 @@ fn load(arguments: &Arguments, data: &DataSpec, space: &str, plan: &Plan) -> Res
                 "{train} + {validation} images of {data} ({}×{}×{}, {classes} classes)",
                 shape.channels, shape.height, shape.width
             );
-            let images = LayerSpace {
-                channels: shape.channels,
-                height: shape.height,
-                width: shape.width,
-                classes,
-                ..LayerSpace::default()
-            };
-            Ok(Loaded { train, validation, images: Some(images), about })
+            Ok(Loaded { train, validation, images: Some((shape, classes)), about })
         }
     }
 }
 
-/// MetaQNN's networks of this size.
-fn layers(images: LayerSpace, size: &Size) -> Result<LayerSpace, Failure> {
-    let max_depth = size.max_layers.unwrap_or(images.max_depth);
-    let wrong = |error| Failure::input(format!("--width {}: {error}", size.width));
-    LayerSpace { max_depth, ..images }.scaled(size.width).map_err(wrong)
+/// The space of networks called `family` for such images, in this size.
+fn layers(family: &str, images: Option<Shape>, size: &Size) -> Result<Space, Failure> {
+    let shape = |value: fn(&Shape) -> usize| images.as_ref().map(|images| Value::from(value(images)));
+    named_space(
+        family,
+        [
+            ("channels", shape(|(shape, _)| shape.channels)),
+            ("height", shape(|(shape, _)| shape.height)),
+            ("width", shape(|(shape, _)| shape.width)),
+            ("classes", shape(|(_, classes)| *classes)),
+            ("max_depth", size.max_layers.map(Value::from)),
+            ("scale", Some(Value::from(size.width))),
+        ],
+    )
 }

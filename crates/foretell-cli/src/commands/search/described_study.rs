@@ -2,9 +2,10 @@
 
 use super::flags::Arguments;
 use super::workload::Workload;
+use crate::catalogue::catalogue;
 use crate::curves::DEFAULT_PREDICTOR;
 use foretell::{Direction, StopCriterion};
-use foretell_search::{EpsilonSchedule, QLearning, Refit, SamplerSpec, Space, StudyRequest, StudySpec};
+use foretell_search::{Refit, SamplerSpec, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The folder that studies are kept in, unless told otherwise.
@@ -53,7 +54,6 @@ impl Arguments {
         self.out.clone().or(named).unwrap_or_else(|| {
             let kind = match &spec.space {
                 _ if !self.command.is_empty() => "command",
-                Space::Metaqnn(_) => "metaqnn",
                 Space::Parameters(_) => self.space.as_deref().unwrap_or("parameters"),
                 Space::Own(part) => part.name(),
             };
@@ -71,8 +71,11 @@ impl Arguments {
     fn identity(&self, spec: &StudySpec) -> StudySpec {
         let asked = &self.asked.request;
         let mut identity = StudySpec { burn_in: asked.burn_in.unwrap_or(0), ..spec.regardless_of_length() };
-        if let (SamplerSpec::QLearning(settings), None) = (&mut identity.sampler, asked.epsilon_trials) {
-            *settings = QLearning { schedule: EpsilonSchedule::default().scaled(0), ..settings.clone() };
+        // what a sampler makes of the number of trials, which may be raised later
+        if let (SamplerSpec::Own(_), Some(named)) = (&spec.sampler, &asked.sampler)
+            && let Ok(sampler) = catalogue().sampler(named, &asked.fields(), 0, None)
+        {
+            identity.sampler = sampler;
         }
         if asked.sampler.is_none() && spec.sampler == SamplerSpec::usual(&spec.space) {
             identity.sampler = SamplerSpec::Random;

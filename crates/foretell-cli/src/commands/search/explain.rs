@@ -2,7 +2,6 @@
 
 use super::report::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
-use crate::output::table;
 use foretell::Value;
 use foretell_search::{
     MOST_TRIALS, Parameter, ParameterKind, ParameterSpace, Plan, Policy, SamplerSpec, Schedule,
@@ -91,7 +90,7 @@ pub(super) fn text(
     budget: Option<String>,
 ) -> String {
     let mut lines = vec![format!("would search: {}", workload.described(spec)), schedule(spec, plan)];
-    if workload.is_built_in() && matches!(workload.space, Space::Metaqnn(_)) {
+    if workload.is_built_in() && matches!(workload.space, Space::Own(_)) {
         let attempts = "first epochs without learning are added: up to five per network, each at a smaller learning rate";
         lines.push(attempts.to_owned());
     }
@@ -179,28 +178,13 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
 }
 
 fn sampler(spec: &StudySpec) -> Option<String> {
-    let settings = match &spec.sampler {
-        SamplerSpec::QLearning(settings) => settings,
-        SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp => {
-            return Some(
-                "the first five trials are spread evenly over the space; later ones are based on the results of earlier trials"
-                    .to_owned(),
-            );
-        }
-        SamplerSpec::Random | SamplerSpec::Grid | SamplerSpec::Own(_) => return None,
-    };
-    let stages = settings.schedule.stages.iter().filter(|stage| stage.models > 0);
-    let rows: Vec<Vec<String>> =
-        stages.map(|stage| vec![stage.epsilon.to_string(), stage.models.to_string()]).collect();
-    let whole = settings.schedule.total();
-    Some(format!(
-        "Q-learning: α = {}, γ = {}, Q₀ = {}, {} networks replayed after each result; the paper's ε schedule of 2700 networks, scaled to {whole}:\n{}",
-        settings.learning_rate,
-        settings.discount,
-        settings.initial_value,
-        settings.replay_number,
-        table(&["ε", "networks"], &rows)
-    ))
+    match &spec.sampler {
+        SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp => Some(
+            "the first five trials are spread evenly over the space; later ones are based on the results of earlier trials"
+                .to_owned(),
+        ),
+        other => other.in_words(),
+    }
 }
 
 fn stopping(spec: &StudySpec) -> String {

@@ -9,9 +9,9 @@ use super::study_run::StudyRun;
 use crate::output::{human_duration, metric_difference, metric_value, short_number, table, with_deviation};
 use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
-use foretell::{Configuration, RunScore, Value};
+use foretell::{Configuration, LayerSequence, RunScore, Value};
 use foretell_search::{
-    Best, Front, LastMetrics, NETWORK, Named, Parameter, Policy, Rank, Reason, RecordedForecast, Schedule,
+    Best, Front, LastMetrics, Named, Parameter, Policy, Rank, Reason, RecordedForecast, Schedule,
     SchedulerName, Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
@@ -350,9 +350,9 @@ fn ranked_with(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader>
 pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Option<String> {
     let leaders = ranked_with(study, metrics, most);
     let first = &leaders.first()?.configuration;
-    let is_network = |name: &str| name == NETWORK && matches!(study.spec().space, Space::Metaqnn(_));
     let differs = |name: &&String| {
-        !is_network(name) && leaders.iter().any(|leader| leader.configuration.get(*name) != first.get(*name))
+        !first.get(*name).is_some_and(is_network)
+            && leaders.iter().any(|leader| leader.configuration.get(*name) != first.get(*name))
     };
     let names: Vec<&String> = first.keys().filter(differs).collect();
     if leaders.len() < 2 {
@@ -450,11 +450,10 @@ fn best(study: &Study, summary: &Summary) -> String {
         let kept = if study.spec().limits.is_empty() { "" } else { " that keeps the limits" };
         return format!("no trial{kept} was completed, so there is no best one");
     };
-    let is_network = |name: &str| name == NETWORK && matches!(study.spec().space, Space::Metaqnn(_));
-    let settings = applying(&best.configuration).filter(|(name, _)| !is_network(name));
+    let settings = applying(&best.configuration).filter(|(_, value)| !is_network(value));
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
-    let network = best.configuration.get(NETWORK).filter(|_| is_network(NETWORK));
-    let network = network.map(|net| format!("\n  {net}")).unwrap_or_default();
+    let networks = best.configuration.values().filter(|value| is_network(value));
+    let network: String = networks.map(|network| format!("\n  {network}")).collect();
     format!(
         "best: trial {}, {} {}{}{network}\n  {}",
         best.trial,
@@ -463,6 +462,11 @@ fn best(study: &Study, summary: &Summary) -> String {
         seeds(&study.repeated(best.trial)),
         settings.join(", ")
     )
+}
+
+/// Whether it is a network in layer notation, which has a line of its own.
+fn is_network(value: &Value) -> bool {
+    value.text().is_some_and(|text| text.parse::<LayerSequence>().is_ok())
 }
 
 /// The parameters that apply, with their values.
@@ -529,9 +533,6 @@ fn why_ended(study: &Study) -> String {
             }
             Space::Own(part) => {
                 format!("\nthe search ended: the sampler finds no further configuration of {}", part.name())
-            }
-            Space::Metaqnn(_) => {
-                "\nthe search ended early: the sampler found no new network to propose".to_owned()
             }
         };
     }

@@ -1,16 +1,13 @@
 //! The picture of a study: all curves, stopped ones cut with their forecasts.
 
 use super::flags::FigureKind;
-use crate::catalogue::catalogue;
+use crate::catalogue::{catalogue, epsilon_stages};
 use crate::failure::Failure;
 use crate::plot;
 use foretell::Direction;
 use foretell_logs::direction_of;
 use foretell_run::Stored;
-use foretell_search::{
-    EpsilonStage, Front, FrontStopped, FrontTrial, QLearning, Record, SamplerSpec, Study, Summary, Trial,
-    TrialState,
-};
+use foretell_search::{Front, FrontStopped, FrontTrial, Record, Study, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,9 +19,10 @@ pub(crate) fn name(directory: &Path) -> String {
 
 /// The picture of `study`, called `name`, with the other metrics that are `watched` below.
 pub(crate) fn of(study: &Study, name: &str, kind: FigureKind, watched: Vec<plot::Watched>) -> plot::Figure {
-    match (kind, &study.spec().sampler) {
-        (FigureKind::QLearning, SamplerSpec::QLearning(settings)) => q_learning(study, settings, name).draw(),
-        _ => plot::Search { watched, ..curves(study, name) }.draw(),
+    let stages = epsilon_stages(&study.spec().sampler);
+    match kind {
+        FigureKind::QLearning if !stages.is_empty() => q_learning(study, &stages, name).draw(),
+        FigureKind::QLearning | FigureKind::Curves => plot::Search { watched, ..curves(study, name) }.draw(),
     }
 }
 
@@ -94,12 +92,12 @@ pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
 }
 
 /// The result of each network, a stopped one's forecast, by the ε it was drawn with.
-fn q_learning(study: &Study, settings: &QLearning, name: &str) -> plot::QLearning {
+fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearning {
     let spec = study.spec();
     let Summary { epochs, trials, .. } = Summary::of(study);
-    let stage = |stage: &EpsilonStage| plot::EpsilonStage {
-        epsilon: stage.epsilon,
-        models: usize::try_from(stage.models).unwrap_or(usize::MAX),
+    let stage = |&(epsilon, models): &(f64, u64)| plot::EpsilonStage {
+        epsilon,
+        models: usize::try_from(models).unwrap_or(usize::MAX),
     };
     plot::QLearning {
         title: format!("Q-learning: {name}"),
@@ -109,7 +107,7 @@ fn q_learning(study: &Study, settings: &QLearning, name: &str) -> plot::QLearnin
         ),
         metric: spec.metric.clone(),
         maximize: spec.direction == Direction::Maximize,
-        stages: settings.schedule.stages.iter().map(stage).collect(),
+        stages: stages.iter().map(stage).collect(),
         scores: study.trials().iter().map(|trial| trial.result().unwrap_or(f64::NAN)).collect(),
     }
 }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use foretell::{Direction, Run};
 use foretell_run::{Stored, log_in, studies_in};
-use foretell_search::{NETWORK, ParameterKind, Space, StudyRequest, StudySpec};
+use foretell_search::{ParameterKind, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The runs of all `paths`, for the study of `spec`.
@@ -131,10 +131,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
             runs.len()
         ));
     }
-    let names: Vec<&str> = match &spec.space {
-        Space::Metaqnn(_) => vec![NETWORK],
-        other => other.names(),
-    };
+    let names = spec.space.searched();
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
     if let Some(missing) = names.iter().find(|name| !known(name)) {
         return wrong(format!(

@@ -3,13 +3,13 @@
 #[cfg(feature = "nn")]
 use super::built_in::BuiltIn;
 use super::flags::Arguments;
-use crate::catalogue::catalogue;
+use crate::catalogue::named_space;
 use crate::failure::Failure;
 use foretell_logs::direction_of;
 use foretell_run::{
     CONFIG, ConfigFile, EPOCHS, MetricSource, PARAMS_FILE, PARAMS_JSON, SEED, TRIAL_DIR, fill_in,
 };
-use foretell_search::{LayerSpace, ParameterSpace, Space, StudySpec};
+use foretell_search::{ParameterSpace, Space, StudySpec};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -222,16 +222,11 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
             "--space and --param: a study searches networks or parameters, not both. Remove one of them",
         )),
         (Some(_), true) => {
-            if let Some(other) = arguments.space.as_deref().filter(|&name| name != "metaqnn") {
-                return catalogue()
-                    .space(other.into())
-                    .map_err(|error| Failure::input(format!("{} for a command of your own", error.reason)));
-            }
-            let whole = LayerSpace::default();
-            let whole = LayerSpace { max_depth: arguments.max_layers.unwrap_or(whole.max_depth), ..whole };
-            let width = arguments.width.unwrap_or(1.0);
-            let space = whole.scaled(width);
-            space.map(Space::Metaqnn).map_err(|error| Failure::input(format!("--width {width}: {error}")))
+            let size = [
+                ("max_depth", arguments.max_layers.map(Value::from)),
+                ("scale", arguments.width.map(Value::from)),
+            ];
+            named_space(arguments.space.as_deref().unwrap_or_default(), size)
         }
     }
 }

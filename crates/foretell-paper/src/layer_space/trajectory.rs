@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The name under which a network stands in a [`Configuration`], as in the paper's released data.
-pub const NETWORK: &str = "net";
+pub(super) const NETWORK: &str = "net";
 
 /// A network as the layers chosen for it: without dropout, ending in the softmax.
 ///
@@ -23,7 +23,7 @@ impl Trajectory {
     ///
     /// # Errors
     /// [`LayerSpaceError::Architecture`] if it is no network.
-    pub fn of(network: &LayerSequence) -> Result<Self, LayerSpaceError> {
+    pub fn without_dropout(network: &LayerSequence) -> Result<Self, LayerSpaceError> {
         let chosen = network.0.iter().filter(|layer| !matches!(layer, Layer::Dropout { .. }));
         chosen_layers(&LayerSequence(chosen.copied().collect()).to_string())
     }
@@ -53,14 +53,14 @@ impl Trajectory {
     /// Source: MetaQNN's released `state_string_utils.py` and `string_to_model.py`.
     ///
     /// ```
-    /// # use foretell_search::Trajectory;
+    /// # use foretell_paper::Trajectory;
     /// let chosen: Trajectory = "[C(64,3,1), FC(128), SM(10)]".parse()?;
     /// assert_eq!(chosen.network().to_string(), "[C(64,3,1), FC(128), D(1,2), SM(10)]");
-    /// # Ok::<(), foretell_search::LayerSpaceError>(())
+    /// # Ok::<(), foretell_paper::LayerSpaceError>(())
     /// ```
     pub fn network(&self) -> LayerSequence {
-        let of = self.dropout_count();
-        let mut network = Vec::with_capacity(self.layers.len() + of);
+        let count = self.dropout_count();
+        let mut network = Vec::with_capacity(self.layers.len() + count);
         let mut index = 0;
         for (i, &layer) in self.layers.iter().enumerate() {
             network.push(layer);
@@ -68,7 +68,7 @@ impl Trajectory {
             let second = i % 2 == 1 || matches!(layer, Layer::FullyConnected { .. });
             if second && !ends {
                 index += 1;
-                network.push(Layer::Dropout { index, of });
+                network.push(Layer::Dropout { index, of: count });
             }
         }
         LayerSequence(network)
@@ -102,7 +102,7 @@ impl FromStr for Trajectory {
 
     /// Reads layer notation; dropout layers are left out.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::of(&text.parse()?)
+        Self::without_dropout(&text.parse()?)
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
         for (chosen, expected) in rows {
             let trajectory: Trajectory = chosen.parse().unwrap();
             assert_eq!(trajectory.network().to_string(), expected);
-            assert_eq!(Trajectory::of(&trajectory.network()).unwrap(), trajectory);
+            assert_eq!(Trajectory::without_dropout(&trajectory.network()).unwrap(), trajectory);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! MetaQNN's space of networks: its description, the states and actions of its walk, and the networks drawn from it.
 
 mod error;
+mod searched;
 mod space;
 mod state;
 #[cfg(test)]
@@ -8,7 +9,8 @@ mod tests;
 mod trajectory;
 
 pub use error::LayerSpaceError;
+pub(crate) use searched::{METAQNN, network};
 pub use space::{LayerSpace, Pool};
 pub(crate) use state::read_layer;
 pub use state::{Action, State, StateKey};
-pub use trajectory::{NETWORK, Trajectory};
+pub use trajectory::Trajectory;

@@ -18,7 +18,7 @@ pub struct EpsilonStage {
 /// all. After the last stage its ε stays.
 ///
 /// ```
-/// # use foretell_search::EpsilonSchedule;
+/// # use foretell_paper::EpsilonSchedule;
 /// let paper = EpsilonSchedule::default();
 /// assert_eq!((paper.total(), paper.epsilon(1499), paper.epsilon(1500)), (2700, 1.0, 0.9));
 /// let short = paper.scaled(27);

@@ -6,10 +6,13 @@ mod epsilon;
 mod error;
 mod learner;
 mod reward;
+mod sampler;
 mod settings;
 
 pub use epsilon::{EpsilonSchedule, EpsilonStage};
 pub use error::QLearningError;
 pub use learner::QLearner;
 pub use reward::{Replay, Reward, RewardKind};
+pub(crate) use sampler::QLearningFamily;
+pub use sampler::replay_stream;
 pub use settings::QLearning;

@@ -40,7 +40,7 @@ type Table = BTreeMap<StateKey, BTreeMap<Action, f64>>;
 /// is an average over the networks that share it.
 ///
 /// The learner is all there is: serialised and read back, it makes the same proposals from the same random streams
-/// ([`trial_stream`](crate::trial_stream) for `propose`, [`replay_stream`](crate::replay_stream) for `tell`). ε counts
+/// ([`trial_stream`](foretell_search::trial_stream) for `propose`, [`replay_stream`](crate::replay_stream) for `tell`). ε counts
 /// networks when they are proposed, so that its schedule does not depend on how many train at a time.
 ///
 /// Cost of a result: `replay_number` × layers × actions, a few thousand table look-ups each; memory grows by one
@@ -49,12 +49,13 @@ type Table = BTreeMap<StateKey, BTreeMap<Action, f64>>;
 /// Source: Baker, Gupta, Naik & Raskar, ICLR 2017, algorithms 1 to 3, and its released `q_learner.py`.
 ///
 /// ```
-/// # use foretell_search::{LayerSpace, QLearner, QLearning, Reward, replay_stream, trial_stream};
+/// # use foretell_paper::{LayerSpace, QLearner, QLearning, Reward, replay_stream};
+/// # use foretell_search::trial_stream;
 /// let mut learner = QLearner::new(LayerSpace::default(), QLearning::default())?;
 /// let chosen = learner.propose(&mut trial_stream(1, 0))?;
 /// learner.tell(&chosen, Reward::measured(0.71), &mut replay_stream(1, 0))?;
 /// assert_eq!((learner.models(), learner.replay().len()), (1, 1));
-/// # Ok::<(), foretell_search::QLearningError>(())
+/// # Ok::<(), foretell_paper::QLearningError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
@@ -251,9 +252,9 @@ impl TryFrom<Stored> for QLearner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::q_learning::{EpsilonSchedule, EpsilonStage};
-    use crate::samplers::random::{replay_stream, trial_stream};
+    use crate::q_learning::{EpsilonSchedule, EpsilonStage, replay_stream};
     use foretell::Layer;
+    use foretell_search::trial_stream;
 
     fn trajectory(text: &str) -> Trajectory {
         text.parse().unwrap()

@@ -293,11 +293,12 @@ impl LayerSpace {
     /// image too early still ends below the minimum: it is a bound as far as the space allows.
     ///
     /// ```
-    /// # use foretell_search::{LayerSpace, trial_stream};
+    /// # use foretell_paper::LayerSpace;
+    /// # use foretell_search::trial_stream;
     /// let space = LayerSpace::default().scaled(0.125)?;
     /// let network = space.sample(2, &mut trial_stream(1, 0)).network();
     /// assert!(network.counts(space.image()).is_ok());
-    /// # Ok::<(), foretell_search::LayerSpaceError>(())
+    /// # Ok::<(), foretell_paper::LayerSpaceError>(())
     /// ```
     pub fn sample(&self, minimum_depth: usize, rng: &mut impl Rng) -> Trajectory {
         self.walk(|state, actions| {

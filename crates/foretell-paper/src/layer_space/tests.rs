@@ -5,8 +5,8 @@ mod needed;
 
 use super::state::read_layer;
 use super::{LayerSpace, Pool, State, StateKey, Trajectory};
-use crate::samplers::random::trial_stream;
 use foretell::Layer;
+use foretell_search::trial_stream;
 use proptest::prelude::*;
 
 fn state(last: &str, depth: usize, fully_connected: usize, size: usize) -> State {

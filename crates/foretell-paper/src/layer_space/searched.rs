@@ -1,0 +1,149 @@
+//! MetaQNN's space as a study searches it: networks as configurations.
+
+use super::space::LayerSpace;
+use super::trajectory::{NETWORK, Trajectory};
+use foretell::{Configuration, LayerSequence, Value};
+use foretell_search::{Named, Part, SearchSpace, Space};
+use rand::Rng;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// The name by which requests ask for it.
+pub(crate) const METAQNN: &str = "metaqnn";
+
+/// The configuration value with a network's number of weights.
+const WEIGHTS: &str = "weights";
+/// The configuration value with its number of layers.
+const LAYERS: &str = "layers";
+/// The value with its multiply-adds per image, which is counted where a formula asks for it.
+const FLOPS: &str = "flops";
+
+/// The layers before the softmax that a network drawn at random has where the space allows: a small search is spared networks of one
+/// layer. MetaQNN's own exploration has no such bound.
+const MINIMUM_DEPTH: usize = 2;
+
+impl LayerSpace {
+    /// The space that the `settings` of a request describe: fields of a [`LayerSpace`], and `scale`, the factor of [`LayerSpace::scaled`].
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
+    pub(crate) fn asked(settings: &Json) -> Result<Self, String> {
+        let mut fields = settings.as_object().cloned().unwrap_or_default();
+        let scale = fields.shift_remove("scale");
+        let space: Self = serde_json::from_value(fields.into()).map_err(|error| error.to_string())?;
+        let checked = match scale.as_ref().and_then(Json::as_f64) {
+            Some(factor) => space.scaled(factor),
+            None => space.validate().map(|()| space),
+        };
+        checked.map_err(|error| error.to_string())
+    }
+
+    /// The configuration of a network: its layers, and its weights and layers counted.
+    pub(crate) fn configuration(&self, trajectory: &Trajectory) -> Configuration {
+        let mut configuration = trajectory.configuration();
+        // every network of the space can be built on its images
+        if let Ok(counts) = trajectory.network().counts(self.image()) {
+            configuration.insert(WEIGHTS.to_owned(), Value::Number(counts.weights as f64));
+            configuration.insert(LAYERS.to_owned(), Value::Number(counts.layers as f64));
+        }
+        configuration
+    }
+}
+
+/// The network that a configuration names.
+pub(crate) fn network(configuration: &Configuration) -> Option<Trajectory> {
+    let text = configuration.get(NETWORK).and_then(Value::text)?;
+    Trajectory::without_dropout(&text.parse().ok()?).ok()
+}
+
+impl SearchSpace for LayerSpace {
+    fn settings(&self) -> Json {
+        json!(self)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![NETWORK, WEIGHTS, LAYERS]
+    }
+
+    fn searched(&self) -> Vec<&str> {
+        vec![NETWORK]
+    }
+
+    fn known_names(&self) -> Vec<&str> {
+        vec![NETWORK, WEIGHTS, LAYERS, FLOPS]
+    }
+
+    /// O(layers).
+    fn known_value(&self, configuration: &Configuration, name: &str) -> Option<f64> {
+        if name != FLOPS {
+            return None;
+        }
+        let network = configuration.get(NETWORK).and_then(Value::text)?;
+        let counts = network.parse::<LayerSequence>().ok()?.counts(self.image()).ok()?;
+        Some(counts.multiply_adds as f64)
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> Configuration {
+        let mut rng = rng;
+        self.configuration(&LayerSpace::sample(self, MINIMUM_DEPTH, &mut rng))
+    }
+
+    fn read(&self, text: &str) -> Result<Configuration, String> {
+        Ok(Configuration::from([(NETWORK.to_owned(), Value::Text(text.to_owned()))]))
+    }
+
+    fn check(&self, configuration: &Configuration) -> Result<(), String> {
+        let network = configuration.get(NETWORK).and_then(Value::text).unwrap_or_default();
+        let fits = network.parse::<LayerSequence>().and_then(|layers| layers.counts(self.image()).map(drop));
+        fits.map_err(|error| format!("a queued network, {network}: {error}"))
+    }
+
+    /// Networks that differ in their dropout alone are the same choice of layers.
+    fn identity(&self, configuration: &Configuration) -> Option<String> {
+        network(configuration).map(|network| network.to_string())
+    }
+}
+
+impl From<LayerSpace> for Space {
+    fn from(space: LayerSpace) -> Self {
+        let named = Named { name: METAQNN.to_owned(), settings: json!(space) };
+        Self::Own(Part::new(named, Arc::new(space)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_search::{SamplerSpec, trial_stream};
+
+    #[test]
+    fn every_name_of_a_configuration_is_told_beforehand() {
+        let layers = LayerSpace::default();
+        let configuration = SearchSpace::sample(&layers, &mut trial_stream(0, 0));
+        let mut names: Vec<String> = layers.names().into_iter().map(str::to_owned).collect();
+        names.sort();
+        assert_eq!(names, configuration.into_keys().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn networks_do_not_repeat_until_the_space_is_spent() {
+        // two networks of the minimum depth, as far as the space allows: a fully connected layer and the softmax
+        let space = LayerSpace {
+            height: 4,
+            width: 4,
+            filters: vec![],
+            fully_connected: vec![8, 4],
+            max_fully_connected: 1,
+            ..LayerSpace::default()
+        };
+        let mut sampler = SamplerSpec::Random.sampler(&space.clone().into(), 0).unwrap();
+        let mut proposed = std::collections::BTreeSet::new();
+        for trial in 0..2 {
+            let configuration = sampler.propose(trial).unwrap();
+            sampler.started(trial, &configuration);
+            assert!(proposed.insert(space.identity(&configuration)), "trial {trial}: {configuration:?}");
+        }
+        let repeated = sampler.propose(2).unwrap();
+        assert!(proposed.contains(&space.identity(&repeated)));
+    }
+}

@@ -1,0 +1,147 @@
+//! Q-learning as a sampler of studies.
+
+use super::{EpsilonSchedule, QLearner, QLearning, Reward};
+use crate::layer_space::{LayerSpace, METAQNN, network};
+use foretell::Configuration;
+use foretell_search::{Named, Part, Sampler, SamplerFamily, SamplerSpec, Space, Worth, trial_stream};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+
+/// The name by which requests ask for it.
+const NAME: &str = "q-learning";
+
+/// The random stream from which the replay after the result of trial number `trial` is drawn (see [`QLearner::tell`]): the trial's stream
+/// number with the second highest bit flipped, which no other stream of a study has.
+pub fn replay_stream(study_seed: u64, trial: u64) -> ChaCha8Rng {
+    trial_stream(study_seed, trial ^ (1 << 62))
+}
+
+impl QLearning {
+    /// The settings of `sampler`, if it is Q-learning.
+    pub fn settings_of(sampler: &SamplerSpec) -> Option<Self> {
+        match sampler {
+            SamplerSpec::Own(part) if part.name() == NAME => {
+                serde_json::from_value(part.settings().clone()).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl From<QLearning> for SamplerSpec {
+    fn from(settings: QLearning) -> Self {
+        let named = Named { name: NAME.to_owned(), settings: json!(settings) };
+        Self::Own(Part::new(named, Arc::new(QLearningFamily)))
+    }
+}
+
+/// The samplers by Q-learning.
+pub(crate) struct QLearningFamily;
+
+impl SamplerFamily for QLearningFamily {
+    fn settings(&self, asked: &Map<String, Json>, trials: u64, there: Option<&Json>) -> Json {
+        let usual = QLearning::default();
+        let number = |name: &str, usual: f64| asked.get(name).and_then(Json::as_f64).unwrap_or(usual);
+        let count = |name: &str| asked.get(name).and_then(Json::as_u64);
+        // the ε schedule stays as it was made, also where there are more trials now
+        let made = there.and_then(|there| serde_json::from_value::<QLearning>(there.clone()).ok());
+        let made = made.map(|made| made.schedule).filter(|_| count("epsilon_trials").is_none());
+        let scaled = || EpsilonSchedule::default().scaled(count("epsilon_trials").unwrap_or(trials));
+        json!(QLearning {
+            learning_rate: number("alpha", usual.learning_rate),
+            discount: number("gamma", usual.discount),
+            initial_value: number("initial_value", usual.initial_value),
+            replay_number: count("replay").map_or(usual.replay_number, |count| count as usize),
+            schedule: made.unwrap_or_else(scaled),
+            ..usual
+        })
+    }
+
+    fn fields(&self, settings: &Json) -> Map<String, Json> {
+        let settings: QLearning = serde_json::from_value(settings.clone()).unwrap_or_default();
+        let fields = json!({
+            "epsilon_trials": settings.schedule.total(),
+            "alpha": settings.learning_rate,
+            "gamma": settings.discount,
+            "initial_value": settings.initial_value,
+            "replay": settings.replay_number,
+        });
+        fields.as_object().cloned().unwrap_or_default()
+    }
+
+    fn is_rewarded(&self) -> bool {
+        true
+    }
+
+    fn in_words(&self, settings: &Json) -> Option<String> {
+        let settings: QLearning = serde_json::from_value(settings.clone()).ok()?;
+        let stages = settings.schedule.stages.iter().filter(|stage| stage.models > 0);
+        let rows: String = stages.map(|stage| format!("\n {:<5}{}", stage.epsilon, stage.models)).collect();
+        Some(format!(
+            "Q-learning: α = {}, γ = {}, Q₀ = {}, {} networks replayed after each result; the paper's ε schedule of 2700 networks, scaled to {}:\n ε    networks{rows}",
+            settings.learning_rate,
+            settings.discount,
+            settings.initial_value,
+            settings.replay_number,
+            settings.schedule.total(),
+        ))
+    }
+
+    fn sampler(&self, settings: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+        let layers = match space {
+            Space::Own(part) if part.name() == METAQNN => LayerSpace::asked(part.settings())?,
+            _ => {
+                return Err(format!(
+                    "it searches networks layer by layer, not parameters of a command. Choose another sampler, or the space {METAQNN}"
+                ));
+            }
+        };
+        let settings: QLearning =
+            serde_json::from_value(settings.clone()).map_err(|error| error.to_string())?;
+        let learner = QLearner::new(layers, settings).map_err(|error| error.to_string())?;
+        Ok(Box::new(QLearningSampler { learner, seed, proposed: None }))
+    }
+}
+
+/// Q-learning, driven by a study.
+struct QLearningSampler {
+    learner: QLearner,
+    seed: u64,
+    /// The trial that was last proposed for.
+    proposed: Option<u64>,
+}
+
+impl Sampler for QLearningSampler {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        self.proposed = Some(trial);
+        let network = self.learner.propose(&mut trial_stream(self.seed, trial)).ok()?;
+        Some(self.learner.space().configuration(&network))
+    }
+
+    fn started(&mut self, trial: u64, _configuration: &Configuration) {
+        // a trial of a log: the learner draws what it drew then
+        if self.proposed != Some(trial) {
+            self.propose(trial);
+        }
+    }
+
+    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        let Some(network) = network(configuration) else { return };
+        let reward =
+            if worth.measured { Reward::measured(worth.score) } else { Reward::forecast(worth.score) };
+        // a network from outside the space can only be in a log that was edited: there is nothing to learn from it
+        let _ = self.learner.tell(&network, reward, &mut replay_stream(self.seed, trial));
+    }
+
+    fn failed(&mut self, _trial: u64, configuration: &Configuration) {
+        if let Some(network) = network(configuration) {
+            // not waiting for a result: then it has one, which stands
+            let _ = self.learner.discard(&network);
+        }
+    }
+
+    fn learnt(&self) -> Option<Json> {
+        Some(json!(self.learner))
+    }
+}
