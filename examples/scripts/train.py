@@ -1,7 +1,7 @@
 """Trains a small network on two interleaved spirals, in plain Python, and prints its accuracy after each epoch.
 
     foretell init -- python3 train.py
-    foretell search study.toml
+    foretell search study.toml --caution fast
 
 With `--checkpoints` it goes on where it was interrupted, or paused by a scheduler with rungs:
 
@@ -33,8 +33,8 @@ args = parser.parse_args()
 def spirals(count, noise):
     """(x, y, class) of points on two arms."""
     for i in range(count):
-        angle, label = 0.5 + 4 * noise.random(), i % 2
-        radius = angle / 4.5 * (1 if label else -1)
+        angle, label = 0.5 + 8 * noise.random(), i % 2
+        radius = angle / 8.5 * (1 if label else -1)
         yield radius * math.cos(angle) + noise.gauss(0, 0.05), radius * math.sin(angle) + noise.gauss(0, 0.05), label
 
 
