@@ -1,4 +1,4 @@
-//! Twelve kinds of training scripts, each from `foretell init` to a finished search without an edit of the script.
+//! Kinds of training scripts, each from `foretell init` to a finished search without an edit of the script.
 
 mod common;
 
@@ -65,36 +65,6 @@ fn a_nested_configuration_file_in_yaml_or_toml() {
 }
 
 #[test]
-fn a_bar_of_tqdm_on_standard_error() {
-    from_init_to_a_result(&["python3", "tqdm_bar.py"], "metric = \"acc\"", 6);
-}
-
-#[test]
-fn the_module_logging() {
-    from_init_to_a_result(&["python3", "logging_script.py"], "metric = \"Validation accuracy\"", 6);
-}
-
-#[test]
-fn lines_of_lightning() {
-    from_init_to_a_result(&["python3", "lightning.py"], "metric = \"val_acc\"", 6);
-}
-
-#[test]
-fn lines_of_keras() {
-    from_init_to_a_result(&["python3", "keras.py"], "metric = \"val_accuracy\"", 6);
-}
-
-#[test]
-fn dictionaries_of_hugging_face() {
-    from_init_to_a_result(&["python3", "hugging_face.py"], "metric = \"eval_loss\"", 6);
-}
-
-#[test]
-fn json_lines() {
-    from_init_to_a_result(&["python3", "json_lines.py"], "metric = \"val_acc\"", 6);
-}
-
-#[test]
 fn rows_appended_to_a_file() {
     from_init_to_a_result(&["python3", "csv_appended.py"], "follow = \"history.csv\"", 6);
 }
@@ -102,11 +72,6 @@ fn rows_appended_to_a_file() {
 #[test]
 fn a_shell_script() {
     from_init_to_a_result(&["sh", "plain.sh"], "metric = \"acc\"", 6);
-}
-
-#[test]
-fn colours() {
-    from_init_to_a_result(&["python3", "colours.py"], "metric = \"val_f1\"", 6);
 }
 
 #[test]
