@@ -235,8 +235,12 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         refused.set_cause(py, Some(error));
         refused
     })?;
-    serde_json::from_str(&text.extract::<String>()?)
-        .map_err(|error| invalid(format!("{name}: {}: {error}", shown())))
+    serde_json::from_str(&text.extract::<String>()?).map_err(|_| {
+        invalid(format!(
+            "{name}: {} is not valid text: it contains half of a character (a surrogate)",
+            shown()
+        ))
+    })
 }
 
 /// What is wrong with the request for the study in `folder`.

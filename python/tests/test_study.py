@@ -106,6 +106,7 @@ def test_bad_input(tmp_path):
         (lambda: Study(SPACE, metric="acc", epochs=2, trials=-1), ValueError, "trials: "),
         (lambda: Study(SPACE, metric="acc", epochs=2, burn_in=99), ValueError, "burn-in of 99"),
         (lambda: Study(SPACE, metric="acc", epochs=2, colour=1), TypeError, 'unknown setting "colour"'),
+        (lambda: Study(SPACE, metric="acc", epochs=2, out="\udc80"), ValueError, r"out: '\udc80' is not valid text"),
         (lambda: Study(SPACE, folder=tmp_path / "s", epochs=20, metric="acc"), OSError, ""),
         (lambda: pickle.dumps(study), TypeError, "cannot be pickled"),
         (lambda: study.report(7, 1, 0.5), KeyError, "no ask has returned it"),

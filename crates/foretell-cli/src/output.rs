@@ -1,8 +1,8 @@
 //! What commands print: tables for people, JSON for scripts, both on standard output alone.
 
 use crate::failure::Failure;
-use crate::terminal::harmless;
 pub(crate) use crate::terminal::note;
+use crate::terminal::{harmless, visible};
 use clap::ValueEnum;
 use serde::Serialize;
 use std::io::Write;
@@ -101,13 +101,15 @@ pub(crate) fn human_duration(seconds: f64) -> String {
 /// An aligned table without borders, its first row the headings.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(headings.to_vec());
+    table
+        .load_style(comfy_table::presets::NOTHING)
+        .set_header(headings.iter().map(|heading| visible(heading)));
     // no wider than a terminal; in a file or a pipe each row is one line
     if let Some((_, width)) = console::Term::stdout().size_checked() {
         table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(width);
     }
     for row in rows {
-        table.add_row(row.clone());
+        table.add_row(row.iter().map(|cell| visible(cell)));
     }
     let text = table.to_string();
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")

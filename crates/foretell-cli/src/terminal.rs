@@ -29,7 +29,7 @@ pub(crate) const NOTICES: &str = "notices.log";
 /// Says something about the work to standard error; on a terminal, in lines that fit it.
 pub(crate) fn note(text: &str) {
     let text = harmless(text);
-    let text = fitted(&text);
+    let text = fitted(&text, &console::Term::stderr());
     let bars = BARS.lock().unwrap_or_else(PoisonError::into_inner);
     match bars.as_ref().map(|bars| bars.println(&text)) {
         None => say(&format!("{text}\n")),
@@ -38,16 +38,16 @@ pub(crate) fn note(text: &str) {
     }
 }
 
-/// Wraps `text` to the width of the terminal on standard error; returns it unchanged if standard error is no terminal.
-fn fitted(text: &str) -> Cow<'_, str> {
-    match console::Term::stderr().size_checked() {
+/// Wraps `text` to the width of `terminal`; returns it unchanged if there is no terminal.
+pub(crate) fn fitted<'a>(text: &'a str, terminal: &console::Term) -> Cow<'a, str> {
+    match terminal.size_checked() {
         Some((_, width)) => Cow::Owned(wrapped(text, usize::from(width))),
         None => Cow::Borrowed(text),
     }
 }
 
 /// `text` with lines of at most `width` columns: broken between words, each further line indented by two more columns than the first.
-fn wrapped(text: &str, width: usize) -> String {
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| match console::measure_text_width(line) > width {
         true => broken(line, width),
         false => line.to_owned(),
@@ -111,9 +111,27 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.replace("\r\n", "\n").replace(is_harmful, "\u{fffd}"))
 }
 
+/// `text` on one line of a table, each control character as it is written in a program: a line break as `\n`.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(shown).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{harmless, wrapped};
+    use super::{harmless, visible, wrapped};
+
+    #[test]
+    fn a_text_in_a_table_keeps_to_its_line() {
+        let cases =
+            [("größe ±1", "größe ±1"), ("a\nb\tc", r"a\nb\tc"), ("\u{1b}[31mred\r", r"\u{1b}[31mred\r")];
+        for (text, expected) in cases {
+            assert_eq!(visible(text), expected);
+        }
+    }
 
     #[test]
     fn long_lines_are_broken_between_words() {

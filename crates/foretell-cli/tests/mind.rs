@@ -155,6 +155,7 @@ fn studies_are_named_noted_listed_and_compared() {
     output(&mut foretell(folder, &["study", "note", "foretell-out/small", "too", "narrow"]), 0);
     let notes = foretell(folder, &["study", "note", "foretell-out/small"]).output().expect("it runs");
     assert_eq!(text(&notes.stdout).trim(), "a first try\ntoo narrow");
+    assert!(ls(&[]).lines().any(|row| row.contains(r"a first try\ntoo narrow")), "one row: {}", ls(&[]));
     let compare = ["study", "compare", "foretell-out/small", "foretell-out/large"];
     let (compared, _) = output(&mut foretell(folder, &compare), 0);
     let said = text(&compared.stdout);

@@ -449,6 +449,17 @@ fn epochs_trained_again_for_want_of_a_checkpoint_count_and_no_trial_is_paused_an
 }
 
 #[test]
+fn a_trial_that_the_budget_left_paused_is_described_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let asha = ["--scheduler", "asha", "--rungs", "2", "--budget-epochs", "40", "--epochs", "9"];
+    search(folder.path(), &[&LEARNING_RATE[..], &asha].concat()).output().unwrap();
+    let paused = records_of(folder.path(), &["paused"]);
+    let trial = paused.last().expect("one is paused")["trial"].to_string();
+    let shown = foretell(folder.path(), &["study", "show", "study", &trial]).output().unwrap();
+    assert!(text(&shown.stdout).contains(": paused, budget spent, after"), "{}", text(&shown.stdout));
+}
+
+#[test]
 fn a_promoted_trial_keeps_the_epochs_that_it_trained_after_it_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
     search(folder.path(), &[&LEARNING_RATE[..], &F_HYPERBAND].concat()).output().unwrap();

@@ -238,6 +238,10 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
         (&["search", "--no-stopping", "--shadow"], &["--shadow"]),
         (&["search", "--policy", "none", "--shadow"], &["--shadow", "the policy none"]),
         (&["search", "--workers", "0"], &["workers"]),
+        (
+            &["train", "--space", "cuda-convnet", "--set", "a=1"],
+            &["learning_rate", "must be a number above 0"],
+        ),
     ];
     for (arguments, expected) in cases {
         let output = foretell(here, arguments).output().unwrap();
@@ -246,7 +250,7 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
         for part in *expected {
             assert!(said.contains(part), "{arguments:?}: `{part}` is not in: {said}");
         }
-        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(output.stdout.is_empty() && !said.contains("0000000000"), "{arguments:?}: {said}");
     }
     for (parameter, expected) in [("lr=log:0:1", "lr"), ("lr", "lr"), ("lr=cubic:1:2", "cubic")] {
         let mut arguments = vec!["search", "--param", parameter];

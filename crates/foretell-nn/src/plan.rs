@@ -125,7 +125,11 @@ impl TrainSpec {
         match value.and_then(Value::number).filter(|number| range.contains(number)) {
             Some(number) => Ok(number),
             None => {
-                let expected = format!("a number from {} to {}", range.start(), range.end());
+                let expected = match (*range.start(), *range.end()) {
+                    (f64::MIN_POSITIVE, f64::MAX) => "a number above 0".to_owned(),
+                    (low, f64::MAX) => format!("a number of at least {low}"),
+                    (low, high) => format!("a number from {low} to {high}"),
+                };
                 Err(self.parameter_error(name, &expected))
             }
         }

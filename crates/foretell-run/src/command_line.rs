@@ -58,7 +58,17 @@ pub fn command_of(
     let places: Vec<_> =
         places.into_iter().filter(|(name, _)| is_named(name) && !values.contains_key(name)).collect();
     values.extend(places);
-    fill_in(&command, &values).ok()
+    let filled = fill_in(&command, &values).ok()?;
+    if filled != command {
+        return Some(filled);
+    }
+    // a command that names no parameter reads them from its environment
+    let variables = [
+        format!("FORETELL_PARAMS={}", own.join("params.json").display()),
+        format!("FORETELL_MAX_RESOURCE={}", spec.max_resource),
+        format!("FORETELL_SEED={}", spec.trial_seed(trial)),
+    ];
+    Some(["env".to_owned()].into_iter().chain(variables).chain(filled).collect())
 }
 
 /// Quotes `words` for a shell.
@@ -75,7 +85,24 @@ pub fn shell_line(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shell_line;
+    use super::{command_of, shell_line};
+    use foretell_search::{ParameterSpace, Space, StudySpec};
+
+    #[test]
+    fn a_command_without_placeholders_finds_its_parameters_in_the_environment() {
+        let space = Space::Parameters(ParameterSpace::parse(&["lr=log:0.01:1"]).expect("a space"));
+        let spec = StudySpec::new(space, "loss", foretell::Direction::Minimize);
+        let configuration = [("lr".to_owned(), foretell::Value::Number(0.5))].into();
+        let command = |words: &str| {
+            let workload = [("command".to_owned(), words.to_owned())].into();
+            let spec = StudySpec { workload, ..spec.clone() };
+            command_of("/studies/a".as_ref(), &spec, 3, &configuration).expect("a command").join(" ")
+        };
+        assert_eq!(command("train --lr {lr}"), "train --lr 0.5");
+        let filled = command("train");
+        assert!(filled.starts_with("env FORETELL_PARAMS=/studies/a/trials/0003/params.json "), "{filled}");
+        assert!(filled.contains(" FORETELL_SEED=") && filled.ends_with(" train"), "{filled}");
+    }
 
     #[test]
     fn a_shell_reads_each_word_as_it_was() {

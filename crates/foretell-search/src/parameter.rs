@@ -47,7 +47,7 @@ pub enum ParameterError {
         expected: &'static str,
     },
     /// The lower bound is above the upper one.
-    #[error("parameter {name}: lower bound {lo} is above upper bound {hi}. Swap them")]
+    #[error("parameter {name}: lower bound {} is above upper bound {}. Swap them", short(*lo), short(*hi))]
     Reversed {
         /// The parameter.
         name: String,
@@ -653,8 +653,16 @@ impl fmt::Display for ParameterKind {
             }
         };
         let Some(bounds) = self.bounds() else { return Ok(()) };
-        write!(f, "{kind}:{}:{}", bounds.lo, bounds.hi)?;
+        write!(f, "{kind}:{}:{}", short(bounds.lo), short(bounds.hi))?;
         step.map_or(Ok(()), |step| write!(f, ":{step}"))
+    }
+}
+
+/// A bound without hundreds of zeros.
+fn short(bound: f64) -> String {
+    match bound.abs() {
+        1e-9..1e16 | 0.0 => bound.to_string(),
+        _ => format!("{bound:e}"),
     }
 }
 

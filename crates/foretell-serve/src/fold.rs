@@ -228,6 +228,7 @@ impl Fold {
         while let Some(record) = reader.next() {
             self.take(&record.map_err(wrong)?, reader.position(), reader.stamp())?;
         }
+        self.study.iter_mut().for_each(Study::look_ahead);
         Ok(())
     }
 

@@ -48,10 +48,12 @@ class RemoteStudy(Search):
     def __init__(
         self, server: _Server, name: str, space: SpaceLike | None, settings: Mapping[str, Any], folder: Path | None = None
     ) -> None:
+        if name in (".", "..") or "/" in name or not name.isprintable():
+            raise ValueError(f"the study {ascii(name)} cannot be joined: this is not the name of a folder")
         self.name, self.folder = name, folder
         self._begin_search(settings.get("checkpoints"))
         self._server, self._space = server, Space(space)
-        self._address = f"/api/studies/{quote(name)}"
+        self._address = f"/api/studies/{quote(name, safe='')}"
         given = {key: value for key, value in settings.items() if value is not None}
         if given.get("enqueue") is not None:
             given["enqueue"] = [self._space.queued(one) for one in listed(given["enqueue"])]

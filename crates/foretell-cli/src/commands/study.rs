@@ -354,6 +354,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
 
 fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
     let state = match &trial.state {
+        TrialState::Paused { .. } if stored.study.is_budget_spent() => "paused, budget spent".to_owned(),
         TrialState::Paused { .. } => "paused at its rung".to_owned(),
         TrialState::Completed { .. } => "completed".to_owned(),
         TrialState::Stopped { reason, .. } => format!("stopped: {}", reason),

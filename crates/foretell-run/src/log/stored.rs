@@ -109,11 +109,12 @@ impl Stored {
         }
         let spec = spec.ok_or_else(|| no_study(StudyError::NoHeader))?.covering(trials);
         let records = reader.position().records;
-        let study =
+        let mut study =
             Study::restore(spec, catalogue.into(), first(&log, records)?).map_err(|error| match error {
                 RestoreError::Study(error) => no_study(error),
                 RestoreError::Read(error) => error.into(),
             })?;
+        study.look_ahead();
         let dropped = reader.into_dropped();
         Ok(Self { directory: directory.to_owned(), study, records, times, dropped })
     }

@@ -286,6 +286,19 @@ impl Study {
         nothing_left && self.progress.trials.running == 0
     }
 
+    /// Asks for the next job of a study whose log was read, so that [`is_done`](Self::is_done) knows whether the budget pays for it. While
+    /// trials run, their ends decide on that job.
+    pub fn look_ahead(&mut self) {
+        if self.progress.trials.running == 0 {
+            self.next_job();
+        }
+    }
+
+    /// Whether the search ended because the rest of its budget does not pay for the next training.
+    pub fn is_budget_spent(&self) -> bool {
+        self.is_done() && self.pending.as_ref().is_some_and(|(job, _)| !self.can_pay(*job))
+    }
+
     /// Whether the sampler found no configuration that it has not proposed before.
     pub fn is_space_spent(&self) -> bool {
         matches!(self.pending, Some((_, Proposal::Spent)))

@@ -29,7 +29,7 @@ function totals(leader) {
   const { trials, epochs, planned, training_seconds: trained, saved_seconds: saved, left_seconds: left, done } = state.totals || { trials: { total: 0, running: 0 }, epochs: {}, planned: 0 };
   const spared = epochs.without_stopping - epochs.spent;
   const entries = [
-    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`], ["running", whole(trials.running)],
+    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", state.totals && state.totals.budget_spent ? whole(trials.total) : `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`], ...(done ? [] : [["running", whole(trials.running)]]),
     ["completed", whole(trials.completed)], ["stopped", whole(trials.stopped)], ...(trials.paused ? [["paused", whole(trials.paused)]] : []), ["failed", whole(trials.failed)],
     ["epochs spent", whole(epochs.spent)], ["saved", epochs.spent && trials.completed ? `${Math.round(100 * spared / epochs.without_stopping)} %` : "–"],
     ...(trained ? [["time trained", duration(trained)], ["time saved", duration(saved)]] : []), ...(left && !done ? [["time left", "about " + duration(left)]] : []),
@@ -89,7 +89,7 @@ function follow() {
   const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records, decisions: "none" }));
   source = own;
   const say = (text) => { if (own === source) $("live").textContent = text; };
-  const going = () => state.totals && state.totals.done ? "the search has ended" : "live";
+  const going = () => !state.totals || !state.totals.done ? "live" : state.totals.budget_spent ? "the search has ended: its budget is spent" : "the search has ended";
   own.onopen = () => say(going());
   own.onerror = () => {
     if (own !== source) return;

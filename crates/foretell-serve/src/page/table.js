@@ -9,7 +9,7 @@ import { $ } from "./main.js";
 export const ROW = 30; // a row's height
 export let sort = { key: "score", down: true }, kept = [], columns = [], focused = null;
 
-export const named = (trial) => trial.state === "stopped" && trial.byHand ? "stopped manually" : trial.state === "completed" ? "completed" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
+export const named = (trial) => trial.state === "stopped" && trial.byHand ? "stopped manually" : trial.state === "completed" ? "completed" : trial.state === "running" && trial.kept ? "running, kept" : trial.state === "paused" && state.totals.budget_spent ? "paused, budget spent" : trial.state;
 
 const cells = {
   trial: (t) => t.id, state: named, epochs: (t) => t.epochs, score: worth,

@@ -106,7 +106,7 @@ fn seed_of(arguments: &Arguments) -> u64 {
 fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
     if !(size.width.is_finite() && size.width > 0.0) {
         let expected = "must be a finite number above 0; 1 is the paper's width";
-        return Err(Failure::input(format!("--width {}: {expected}", size.width)));
+        return Err(Failure::input(format!("--width {:?}: {expected}", size.width)));
     }
     if batch_size == 0 {
         return Err(Failure::input("--batch-size 0: must be at least 1"));

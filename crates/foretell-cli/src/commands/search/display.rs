@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+/// With more running trials, each one's row is a single line.
+const MOST_WRAPPED: u64 = 4;
+
 /// The view of a running study.
 pub(crate) struct Display {
     live: Option<Bars>,
@@ -206,12 +209,17 @@ impl Bars {
             }
             self.say(&text);
         } else {
+            // with many rows, each takes one line: indicatif leaves out those that do not fit the screen
+            let text = match study.progress().trials.running {
+                0..=MOST_WRAPPED => text,
+                _ => text.lines().next().unwrap_or_default().to_owned(),
+            };
             let before = &self.total;
             let all = &self.all;
             let bar = self.trials.entry(trial).or_insert_with(|| {
                 let bar = all.insert_before(before, ProgressBar::new_spinner());
                 bar.set_style(
-                    ProgressStyle::with_template("{wide_msg}")
+                    ProgressStyle::with_template("{msg}")
                         .unwrap_or_else(|_| ProgressStyle::default_spinner()),
                 );
                 bar

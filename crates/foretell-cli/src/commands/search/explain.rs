@@ -190,7 +190,7 @@ fn sampler(spec: &StudySpec) -> Option<String> {
 fn stopping(spec: &StudySpec) -> String {
     let rule = match (&spec.policy, spec.policy.in_words()) {
         (Policy::None, _) => return "no trial is stopped early".to_owned(),
-        (Policy::Asha(_), Some(words)) => return format!("stopping: trials are stopped {words}"),
+        (Policy::Asha(_), Some(words)) => return format!("stopping: a trial is stopped {words}"),
         (_, Some(words)) => words,
         (policy, None) => format!(
             "once {} is {} % sure (consecutive checks: {}) that they will not win{}",
@@ -201,7 +201,7 @@ fn stopping(spec: &StudySpec) -> String {
         ),
     };
     let first = spec.policy.before_forecasts(spec.max_resource);
-    let first = first.map_or(String::new(), |words| format!("; before that, trials are stopped {words}"));
+    let first = first.map_or(String::new(), |words| format!("; before that, a trial is stopped {words}"));
     let from = if spec.schedule.is_full() {
         match spec.burn_in {
             1 if spec.policy.is_by_curve_alone() => "after one completed trial".to_owned(),

@@ -38,6 +38,7 @@ use crate::catalogue::catalogue;
 use crate::commands::study::note_file;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
+use crate::terminal::fitted;
 use crate::{interrupt, plot};
 use asked::Asked;
 pub(crate) use control::{duration, no_gpu_twice};
@@ -130,7 +131,8 @@ fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, direc
     match arguments.format {
         Format::Json => print_json(&explain::Document::new(directory, plan)),
         Format::Table => {
-            print(&explain::text(spec, workload, &plan, directory, arguments.budget_line()))?;
+            let text = explain::text(spec, workload, &plan, directory, arguments.budget_line());
+            print(&fitted(&text, &console::Term::stdout()))?;
             Fleet::explained(arguments, directory)?.map_or(Ok(()), |text| print(&format!("\n{text}")))
         }
     }

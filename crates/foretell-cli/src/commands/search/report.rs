@@ -8,6 +8,7 @@ use super::rows::in_one_line;
 use super::study_run::StudyRun;
 use crate::output::{human_duration, metric_difference, metric_value, short_number, table, with_deviation};
 use crate::scheduling::measure_name;
+use crate::terminal::{fitted, visible};
 use foretell::statistics::spearman;
 use foretell::{Configuration, LayerSequence, RunScore, Value};
 use foretell_search::{
@@ -220,7 +221,11 @@ fn whole_earlier_runs(study: &Study) -> u64 {
 /// The report for people, the best last: with the newest of the stopped and the failed trials, as many as fit on the screen, or `all` of
 /// them, and with what the best trials reported besides the study's metric.
 pub(crate) fn text(study: &Study, document: &Document, metrics: &LastMetrics, all: bool) -> String {
-    let with = |most| listing(study, document, metrics, most);
+    // a command keeps to one line, so that it can be copied
+    let commands = commands(study, document);
+    let with = |most| {
+        fitted(&listing(study, document, metrics, most), &console::Term::stdout()).into_owned() + &commands
+    };
     match console::Term::stdout().size_checked() {
         _ if all => with(usize::MAX),
         None => with(NEWEST),
@@ -377,20 +382,26 @@ pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Opti
     Some(format!("the {} best\n{}", leaders.len(), table(&headings, &rows)))
 }
 
-/// What the best gains over the configuration that was given first, and what to run now.
+/// What the best gains over the configuration that was given first, and whether it lies at an end of a range.
 fn next(study: &Study, document: &Document) -> String {
-    let spec = study.spec();
     let Some(best) = &document.summary.best else { return String::new() };
     let mut lines = Vec::new();
-    let first = study.trial(0).filter(|_| !spec.queue.is_empty());
+    let first = study.trial(0).filter(|_| !study.spec().queue.is_empty());
     if best.trial == 0 && first.is_some() {
         lines.push("no configuration was better than yours, which was tried first (trial 0)".to_owned());
     } else if let Some(yours) = first {
         lines.extend(gain(study, yours, best));
     }
     lines.extend(edges(study, &best.configuration));
+    lines.iter().map(|line| format!("\n  {line}")).collect()
+}
+
+/// The commands to run now.
+fn commands(study: &Study, document: &Document) -> String {
+    let Some(best) = &document.summary.best else { return String::new() };
+    let mut lines = Vec::new();
     let directory = Path::new(&document.study);
-    if let Some(command) = asked::command_of(directory, spec, best.trial, &best.configuration) {
+    if let Some(command) = asked::command_of(directory, study.spec(), best.trial, &best.configuration) {
         lines.push(format!("run it: {}", asked::shell_line(&command)));
     }
     if asked::Asked::of(directory).is_some() {
@@ -451,7 +462,8 @@ fn best(study: &Study, summary: &Summary) -> String {
         return format!("no trial{kept} was completed, so there is no best one");
     };
     let settings = applying(&best.configuration).filter(|(_, value)| !is_network(value));
-    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
+    let settings: Vec<String> =
+        settings.map(|(name, value)| visible(&format!("{name} {value}")).into_owned()).collect();
     let networks = best.configuration.values().filter(|value| is_network(value));
     let network: String = networks.map(|network| format!("\n  {network}")).collect();
     format!(
@@ -535,6 +547,11 @@ fn why_ended(study: &Study) -> String {
                 format!("\nthe search ended: the sampler finds no further configuration of {}", part.name())
             }
         };
+    }
+    if let Some(budget) = study.spec().budget_epochs.filter(|_| study.is_budget_spent()) {
+        text += &format!(
+            "\nthe search ended: the rest of the budget of {budget} epochs is too small for the next training"
+        );
     }
     if let Some(most) = study.spec().until_no_improvement.filter(|_| study.is_without_improvement()) {
         text += &format!(

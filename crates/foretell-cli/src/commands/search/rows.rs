@@ -1,7 +1,7 @@
 //! A trial in one line: its curve so far, what it is worth, its forecast, its state, its parameters.
 
 use crate::output::{metric_value, short_number, with_deviation};
-use crate::terminal::harmless;
+use crate::terminal::{harmless, visible, wrapped};
 use console::style;
 use foretell::{Configuration, Value};
 use foretell_search::{Reason, Space, Study, Trial, TrialState};
@@ -30,7 +30,8 @@ pub(crate) fn settings(configuration: &Configuration, names: &[String]) -> Strin
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// One line about trial `number`, with what is `watched` of it and the values of `names`; no wider than `width` columns of a terminal.
+/// One line about trial `number`, with what is `watched` of it and the values of `names`; on a terminal of so many columns, continued below
+/// where it is wider.
 pub(super) fn line(
     study: &Study,
     number: u64,
@@ -58,15 +59,12 @@ pub(super) fn line(
         sparkline(trial, study, curve),
         trial.trained(),
         trial.until,
-        harmless(watched),
+        visible(watched),
         if watched.is_empty() { "" } else { "  " },
-        harmless(&settings(&trial.configuration, names)),
+        visible(&settings(&trial.configuration, names)),
     );
     let line = line.trim_end();
-    match width {
-        Some(width) => console::truncate_str(line, width.saturating_sub(1), "…").into_owned(),
-        None => line.to_owned(),
-    }
+    width.map_or_else(|| line.to_owned(), |width| wrapped(line, width.saturating_sub(1)))
 }
 
 /// Why a trial failed, in one line: what went wrong, and the last that it said.
@@ -172,9 +170,10 @@ mod tests {
         assert_eq!(names, ["learning_rate", "optimizer"]);
         for width in [40, 80, 120, 200] {
             for number in 0..study.trials().len() as u64 {
-                let line = line(&study, number, "", &names, Some(width));
-                assert!(console::measure_text_width(&line) < width, "{width}: {line}");
-                assert!(!line.contains('\n'), "{line}");
+                let row = line(&study, number, "", &names, Some(width));
+                assert!(row.lines().all(|line| console::measure_text_width(line) < width), "{width}: {row}");
+                assert!(names.iter().all(|name| row.contains(name)), "{width}: {row}");
+                assert!(width < 200 || !row.contains('\n'), "{row}");
             }
         }
         let wide = line(&study, 0, "loss 0.5000", &names, Some(200));

@@ -4,7 +4,7 @@ use crate::catalogue::catalogue;
 use crate::commands::search::asked::{Asked, shell_line};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, note, print, print_json, table};
-use crate::terminal::harmless;
+use crate::terminal::visible;
 use clap::ValueEnum;
 use foretell_run::{LogReader, Position, Stored, log_in, studies_in};
 use foretell_search::{Best, Record, Spent, Summary, Tally, date};
@@ -139,14 +139,11 @@ fn text(listing: &Listing) -> String {
     if listing.studies.is_empty() {
         return "no studies here".to_owned();
     }
-    let cut = |text: &str| {
-        let line = text.lines().next().unwrap_or_default();
-        console::truncate_str(line, WIDEST, "…").into_owned()
-    };
+    let cut = |text: &str| console::truncate_str(&visible(text), WIDEST, "…").into_owned();
     let row = |listed: &Listed| {
         let best = listed.best.as_ref();
         vec![
-            harmless(&listed.study).into_owned(),
+            listed.study.clone(),
             listed.begun.clone().unwrap_or_else(|| "–".to_owned()),
             if listed.done { "done" } else { "unfinished" }.to_owned(),
             format!(

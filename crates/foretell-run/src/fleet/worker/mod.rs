@@ -153,6 +153,7 @@ impl Worker {
                 several => return Err(Joining::Failed(WorkerError::Studies(several.join(", ")))),
             },
         };
+        check_name(&study).map_err(Joining::Failed)?;
         let mut link = HttpLink::new(settings.access.clone(), study.clone(), settings.name.clone());
         let work = link.work(&settings.version)?;
         Ok((study, work))
@@ -170,13 +171,8 @@ impl Worker {
             return Err(WorkerError::Workdir(folder));
         }
         work.folder = folder;
-        let is_plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
         let name = format!("{study}-{}", work.mark);
-        if Path::new(&name).components().count() != 1 || !Path::new(&name).components().all(is_plain) {
-            return Err(WorkerError::Refused(format!(
-                "the server names a study {study:?}, which is not a valid name of a folder"
-            )));
-        }
+        check_name(&name)?;
         let is_shared = work.is_shared();
         let own = || settings.folder.join(&name);
         let directory = if is_shared { work.study.clone() } else { own() };
@@ -279,6 +275,18 @@ impl Worker {
     }
 }
 
+/// Refuses a name that leads out of the worker's folder: names come from the server.
+fn check_name(name: &str) -> Result<(), WorkerError> {
+    let mut parts = Path::new(name).components();
+    let is_plain = matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None));
+    if is_plain && !name.contains(char::is_control) && !name.ends_with('/') {
+        return Ok(());
+    }
+    Err(WorkerError::Refused(format!(
+        "the study {name:?} cannot be joined: this is not the name of a folder"
+    )))
+}
+
 /// Why a worker has not joined a study.
 enum Joining {
     Away(String),
@@ -357,5 +365,21 @@ impl Trainings<'_> {
     fn tell(&self, slot: usize, heard: Heard) {
         // a slot that has ended needs to hear nothing
         let _ = self.slots[slot].send(heard);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_name;
+
+    #[test]
+    fn a_study_whose_name_leads_elsewhere_is_refused() {
+        for name in ["../x", "..", ".", "", "/etc", "a/b", "a/", "./a", "a\nb", "a\u{1b}[2J", "a\0"] {
+            let error = check_name(name).expect_err(name).to_string();
+            assert!(error.contains(&format!("{name:?}")) && !error.contains(['\n', '\u{1b}']), "{error}");
+        }
+        for name in ["digits", "a.b-c_1", "two words", "größe"] {
+            check_name(name).expect(name);
+        }
     }
 }
