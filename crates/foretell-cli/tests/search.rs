@@ -48,17 +48,6 @@ fn search(folder: &Path, more: &[&str]) -> Command {
     sized_search(folder, "16", "8", more)
 }
 
-/// (trial, step, action) of every decision.
-fn decisions(records: &[Value]) -> Vec<(u64, u64, String)> {
-    let decided = records.iter().filter(|r| r["event"] == "decided");
-    decided
-        .map(|r| {
-            let number = |field: &str| r[field].as_u64().unwrap();
-            (number("trial"), number("step"), r["action"].as_str().unwrap().to_owned())
-        })
-        .collect()
-}
-
 #[test]
 fn a_search_over_ones_own_command_stops_trials_and_answers_by_the_contract() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,56 +88,6 @@ fn the_same_command_again_repeats_nothing_and_more_trials_go_on() {
     let more = json(&sized_search(folder.path(), "18", "8", &[]).output().unwrap());
     assert_eq!(more["trials"]["total"], 18);
     assert_eq!(before, records(folder.path())[..before.len()]);
-}
-
-/// Proposals that do not depend on what is learnt when.
-const RANDOM: [&str; 2] = ["--sampler", "random"];
-
-#[test]
-fn killed_ten_times_a_study_ends_like_an_undisturbed_one() {
-    let (calm, wild) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    json(&search(calm.path(), &RANDOM).output().unwrap());
-    let mut kills = 0;
-    for attempt in 0_u64..10 {
-        let mut child =
-            search(wild.path(), &RANDOM).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // an irregular, but repeatable, moment
-        std::thread::sleep(Duration::from_millis(30 + attempt * attempt * 7919 % 90));
-        kills += u64::from(child.try_wait().unwrap().is_none());
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    assert_eq!(kills, 10, "the study was over before the tenth kill");
-    json(&search(wild.path(), &RANDOM).output().unwrap());
-    let (undisturbed, killed) = (records(calm.path()), records(wild.path()));
-    let of = |records: &[Value], event: &str| -> Vec<Value> {
-        records.iter().filter(|r| r["event"] == event).cloned().collect()
-    };
-    // what a process reports while it is being stopped differs from time to time
-    let before_stops = |records: &[Value]| -> Vec<Value> {
-        let mut stopped = std::collections::BTreeSet::new();
-        let mut kept = Vec::new();
-        for record in records {
-            let trial = record["trial"].as_u64();
-            if record["event"] == "decided" && record["action"] == "stop" {
-                stopped.insert(trial);
-            }
-            if record["event"] != "reported" || !stopped.contains(&trial) {
-                kept.push(record.clone());
-            }
-        }
-        kept
-    };
-    let (undisturbed, killed) = (before_stops(&undisturbed), before_stops(&killed));
-    for event in ["reported", "decided", "completed", "failed"] {
-        assert_eq!(of(&undisturbed, event), of(&killed, event), "{event}");
-    }
-    let steps: Vec<(u64, u64)> = of(&killed, "reported")
-        .iter()
-        .map(|r| (r["trial"].as_u64().unwrap(), r["step"].as_u64().unwrap()))
-        .collect();
-    assert_eq!(steps.iter().collect::<BTreeSet<_>>().len(), steps.len(), "an epoch is recorded twice");
-    assert_eq!(decisions(&undisturbed), decisions(&killed));
 }
 
 #[test]

@@ -142,18 +142,6 @@ fn what_is_written_at_the_end_is_trained_and_not_saved() {
 }
 
 #[test]
-fn a_script_of_bash() {
-    let folder = tempfile::tempdir().unwrap();
-    search(folder.path(), "acc", &["bash", "train.bash", "{lr}"]).is_true_and_stopped();
-}
-
-#[test]
-fn steps_from_zero() {
-    let folder = tempfile::tempdir().unwrap();
-    search(folder.path(), "val_acc", &["python3", "from_zero.py", "{lr}"]).is_true_and_stopped();
-}
-
-#[test]
 fn a_script_that_fails() {
     let folder = tempfile::tempdir().unwrap();
     let searched = search(folder.path(), "val_acc", &["python3", "failing.py", "{lr}"]);
