@@ -70,11 +70,6 @@ fn rows_appended_to_a_file() {
 }
 
 #[test]
-fn a_shell_script() {
-    from_init_to_a_result(&["sh", "plain.sh"], "metric = \"acc\"", 6);
-}
-
-#[test]
 fn silent_until_the_end() {
     from_init_to_a_result(&["python3", "silent.py"], "epochs = 1", 1);
 }
