@@ -358,7 +358,8 @@ fn without_value(runs: &[Run], history: &History) -> Option<String> {
     for (at, curve) in runs.iter().map(|run| &run.curve).enumerate().filter(|(_, curve)| !curve.is_empty()) {
         let finished = history.final_score(at).is_some();
         short += usize::from(!finished);
-        between += usize::from(finished && curve.at(target).is_none() && curve.interpolate(target).is_some());
+        between +=
+            usize::from(finished && curve.value_at(target).is_none() && curve.interpolate(target).is_some());
         late += usize::from(curve.steps()[0] > target);
     }
     let parts = [

@@ -196,7 +196,7 @@ impl Cell {
         };
         let running = read(running, &whole)?;
         let history = History::new(&finished.runs, &laid(&finished, self.target()))?;
-        let forecaster = Forecaster::of(history, Arc::clone(predictor));
+        let forecaster = Forecaster::with_history(history, Arc::clone(predictor));
         let mut forecasts = Vec::new();
         for run in &running.runs {
             if forecaster.history().standing(&run.curve) == Standing::Running {

@@ -7,7 +7,6 @@ use thiserror::Error;
 
 /// Errors of reading or writing recorded runs. Lines count from 1, the header included.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The file or folder cannot be opened, read or written.
     #[error("{}: {source}", file.display())]

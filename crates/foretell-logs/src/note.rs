@@ -6,7 +6,6 @@ use std::fmt;
 /// The topic of a [`Note`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Topic {
     /// What was found in the logs of a tool, and what of it is left out.
     Found,

@@ -148,7 +148,7 @@ fn the_direction_comes_from_the_option_then_the_name_then_the_data() {
         let options = ReadOptions { direction, ..ReadOptions::default() };
         let recorded = read_text("a.csv", &format!("{header}\n{falling}"), &options);
         assert_eq!(recorded.metric.direction, expected, "{header}");
-        let first = recorded.runs[0].curve.at(1.0).unwrap();
+        let first = recorded.runs[0].curve.value_at(1.0).unwrap();
         assert!((first < 0.0) == (expected == Direction::Minimize), "{header}: scores are turned");
     }
 }

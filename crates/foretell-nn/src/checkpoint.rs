@@ -213,7 +213,7 @@ fn learner<N: Module>(
     let (steps, mut state) =
         state.split_first_chunk::<8>().ok_or("the number of steps of the optimizer is missing")?;
     let steps = u64::from_le_bytes(*steps);
-    let optimizer = optimizer.at(steps, &network, |count| next(&mut state, count))?;
+    let optimizer = optimizer.resumed(steps, &network, |count| next(&mut state, count))?;
     if weights.is_empty() && state.is_empty() {
         return Ok((network, optimizer));
     }

@@ -6,7 +6,6 @@ use thiserror::Error;
 
 /// Errors of reading data sets and training networks.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The name of the data set is not known.
     #[error("unknown data set `{name}`. Known data sets are {known}")]

@@ -29,26 +29,26 @@ pub(crate) struct Array {
 /// Reads the arrays of unsigned bytes of the file at `path`. Whole numbers up to 255 that are written as doubles are read, too.
 pub(crate) fn read(path: &Path) -> Result<Vec<Array>, Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
-    let wrong = |reason: String| Error::Mat { path: path.to_owned(), reason };
-    let little = bytes.get(126..HEADER).ok_or_else(|| wrong("it is shorter than a header".to_owned()))?;
+    let invalid = |reason: String| Error::Mat { path: path.to_owned(), reason };
+    let little = bytes.get(126..HEADER).ok_or_else(|| invalid("it is shorter than a header".to_owned()))?;
     if little != b"IM" {
-        return Err(wrong("its header does not end in `IM`".to_owned()));
+        return Err(invalid("its header does not end in `IM`".to_owned()));
     }
     let mut rest = &bytes[HEADER..];
     let mut arrays = Vec::new();
     while !rest.is_empty() {
         let element;
-        (element, rest) = next(rest).map_err(wrong)?;
+        (element, rest) = next(rest).map_err(invalid)?;
         let array = match element {
             (COMPRESSED, packed) => {
                 let mut unpacked = Vec::new();
                 ZlibDecoder::new(packed)
                     .read_to_end(&mut unpacked)
-                    .map_err(|error| wrong(error.to_string()))?;
-                let (inner, _) = next(&unpacked).map_err(wrong)?;
-                array(inner).map_err(wrong)?
+                    .map_err(|error| invalid(error.to_string()))?;
+                let (inner, _) = next(&unpacked).map_err(invalid)?;
+                array(inner).map_err(invalid)?
             }
-            other => array(other).map_err(wrong)?,
+            other => array(other).map_err(invalid)?,
         };
         arrays.extend(array);
     }

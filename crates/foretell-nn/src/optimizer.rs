@@ -88,7 +88,7 @@ impl Optimizer {
     ///
     /// # Errors
     /// Those of `memories`.
-    pub(crate) fn at<N: Module, E>(
+    pub(crate) fn resumed<N: Module, E>(
         mut self,
         steps: u64,
         network: &N,

@@ -165,24 +165,24 @@ impl TrainSpec {
     /// # Errors
     /// [`Error::Plan`] naming the first that is out of its range.
     pub(crate) fn validate(&self) -> Result<(), Error> {
-        let wrong = |field, found: &dyn ToString, expected: String| {
+        let invalid = |field, found: &dyn ToString, expected: String| {
             Err(Error::Plan { field, found: found.to_string(), expected })
         };
         if self.epochs == 0 {
-            return wrong("epochs", &self.epochs, "at least 1".to_owned());
+            return invalid("epochs", &self.epochs, "at least 1".to_owned());
         }
         if !(1..=self.epochs).contains(&self.until) {
-            return wrong("until", &self.until, format!("1 to the {} epochs of the plan", self.epochs));
+            return invalid("until", &self.until, format!("1 to the {} epochs of the plan", self.epochs));
         }
         if self.batch_size == 0 {
-            return wrong("batch_size", &self.batch_size, "at least 1".to_owned());
+            return invalid("batch_size", &self.batch_size, "at least 1".to_owned());
         }
         if !(self.width.is_finite() && self.width > 0.0) {
-            return wrong("width", &self.width, "a finite number above 0".to_owned());
+            return invalid("width", &self.width, "a finite number above 0".to_owned());
         }
         match self.learning_rate {
             Some(rate) if !(rate.is_finite() && rate > 0.0) => {
-                wrong("learning_rate", &rate, "positive and finite".to_owned())
+                invalid("learning_rate", &rate, "positive and finite".to_owned())
             }
             _ => Ok(()),
         }

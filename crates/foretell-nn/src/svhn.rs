@@ -41,29 +41,29 @@ pub(crate) fn load(
 }
 
 fn append(images: &mut Images, path: &Path) -> Result<(), Error> {
-    let wrong = |reason: String| Error::Mat { path: path.to_owned(), reason };
+    let invalid = |reason: String| Error::Mat { path: path.to_owned(), reason };
     let arrays = mat::read(path)?;
     let find = |name: &str| {
         arrays
             .iter()
             .find(|array| array.name == name)
-            .ok_or_else(|| wrong(format!("it contains no array {name}")))
+            .ok_or_else(|| invalid(format!("it contains no array {name}")))
     };
     let (pixels, labels) = (find("X")?, find("y")?);
     let count = labels.values.len();
     if pixels.sizes != [SIDE, SIDE, 3, count] {
-        return Err(wrong(format!("X has sizes {:?} where there are {count} labels", pixels.sizes)));
+        return Err(invalid(format!("X has sizes {:?} where there are {count} labels", pixels.sizes)));
     }
     for (image, &label) in labels.values.iter().enumerate() {
         if !(1..=CLASSES as u8).contains(&label) {
-            return Err(wrong(format!("image {image} has label {label}, but labels are 1 to {CLASSES}")));
+            return Err(invalid(format!("image {image} has label {label}, but labels are 1 to {CLASSES}")));
         }
         images.labels.push(label % CLASSES as u8);
         // rows are the fastest index of the file and columns that of an image
         let values = &pixels.values[image * 3 * SIDE * SIDE..][..3 * SIDE * SIDE];
-        let at = |channel, row, column| values[(channel * SIDE + column) * SIDE + row];
+        let pixel = |channel, row, column| values[(channel * SIDE + column) * SIDE + row];
         let all = (0..3).flat_map(|c| (0..SIDE).flat_map(move |y| (0..SIDE).map(move |x| (c, y, x))));
-        images.pixels.extend(all.map(|(channel, row, column)| at(channel, row, column)));
+        images.pixels.extend(all.map(|(channel, row, column)| pixel(channel, row, column)));
     }
     Ok(())
 }

@@ -55,8 +55,8 @@ impl<'a> Parts<'a> {
 
     /// The tokens from step `from`, step by step.
     fn window(&self, from: usize, steps: usize) -> Vec<usize> {
-        let at = |step: usize, part: usize| usize::from(self.tokens[part * self.length + step]);
-        (from..from + steps).flat_map(|step| (0..self.sequences).map(move |part| at(step, part))).collect()
+        let token = |step: usize, part: usize| usize::from(self.tokens[part * self.length + step]);
+        (from..from + steps).flat_map(|step| (0..self.sequences).map(move |part| token(step, part))).collect()
     }
 
     fn inputs(&self, (from, steps): (usize, usize)) -> Tokens {

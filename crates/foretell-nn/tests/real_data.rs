@@ -14,8 +14,8 @@ fn directory(name: &str) -> Option<PathBuf> {
 }
 
 fn count(data: &DataSet, class: u8) -> (usize, usize) {
-    let of = |labels: &[u8]| labels.iter().filter(|&&label| label == class).count();
-    (of(&data.train.labels), of(&data.validation.labels))
+    let count = |labels: &[u8]| labels.iter().filter(|&&label| label == class).count();
+    (count(&data.train.labels), count(&data.validation.labels))
 }
 
 #[test]

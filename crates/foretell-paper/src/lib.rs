@@ -10,9 +10,6 @@ pub mod reproduce;
 
 pub use bnn::Bnn;
 pub use catalogue::{catalogue, with_laboratory};
-pub use layer_space::{Action, LayerSpace, LayerSpaceError, Pool, State, StateKey, Trajectory};
+pub use layer_space::{LayerSpace, LayerSpaceError, Pool};
 pub use lce::{Lce, LceRule};
-pub use q_learning::{
-    EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
-    replay_stream,
-};
+pub use q_learning::{EpsilonSchedule, EpsilonStage, QLearning, QLearningError};

@@ -10,7 +10,7 @@
     reason = "a table is what this is for, and how long it took"
 )]
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
@@ -23,13 +23,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use foretell::Direction;
 use foretell_run::{
-    Begin, Driver, Event, EventLog, EventLogError, EventStore, Executor, ExecutorError, LocalProcesses,
-    LocalTrials, LogReader, Message, MessageKind, MetricSource, Report, ReportReader, Salvage, Status,
-    TrialSetup, TrialSpec, Watch, adopt_orphans, read_log,
+    Driver, Event, EventLog, EventLogError, EventStore, LocalProcesses, LocalTrials, LogReader, MessageKind,
+    MetricSource, ReportReader, Salvage, TrialSetup, TrialSpec, Watch, adopt_orphans, read_log,
 };
 use foretell_search::{
     Ending, Losses, ParameterSpace, Parts, Policy, Record, Session, Space, Start, Study, StudySpec,
 };
+
+#[path = "../tests/simulated/mod.rs"]
+mod simulated;
+use simulated::Simulated;
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
@@ -45,19 +48,19 @@ fn main() -> Done<()> {
     }
     adopt_orphans(true);
     let full = words.iter().any(|word| word == "full");
-    let of = |small: usize, large: usize| if full { large } else { small };
+    let pick = |small: usize, large: usize| if full { large } else { small };
     let tests: [(&str, &dyn Fn() -> Done<Row>); 11] = [
-        ("hammer", &|| hammer(of(8, 64), of(2, 20), 100)),
-        ("claim", &|| claim(of(500, 10_000), 64)),
-        ("kill", &|| kill(of(10, 1000), of(50, 500) as u64)),
-        ("cut", &|| cut(of(1 << 10, 1 << 16))),
-        ("flip", &|| flip(of(500, 10_000))),
-        ("repair", &|| repair(of(20, 300))),
-        ("replay", &|| replay(of(20, 60) as u64)),
+        ("hammer", &|| hammer(pick(8, 64), pick(2, 20), 100)),
+        ("claim", &|| claim(pick(500, 10_000), 64)),
+        ("kill", &|| kill(pick(10, 1000), pick(50, 500) as u64)),
+        ("cut", &|| cut(pick(1 << 10, 1 << 16))),
+        ("flip", &|| flip(pick(500, 10_000))),
+        ("repair", &|| repair(pick(20, 300))),
+        ("replay", &|| replay(pick(20, 60) as u64)),
         ("tree", &process_tree),
-        ("scale", &|| scale(of(500, 10_000) as u64, 100)),
-        ("latency", &|| latency(of(300, 10_000) as u64, 20)),
-        ("overhead", &|| overhead(of(30, 300))),
+        ("scale", &|| scale(pick(500, 10_000) as u64, 100)),
+        ("latency", &|| latency(pick(300, 10_000) as u64, 20)),
+        ("overhead", &|| overhead(pick(30, 300))),
     ];
     let chosen =
         |name: &str| words.iter().all(|word| word == "full") || words.iter().any(|word| word == name);
@@ -68,7 +71,7 @@ fn main() -> Done<()> {
         println!("| {what} | {found} | {promised} |");
         eprintln!("{what}: {:.0} s", begun.elapsed().as_secs_f64());
     }
-    let lines = of(20_000, 1_000_000);
+    let lines = pick(20_000, 1_000_000);
     if chosen("fuzz") {
         fuzz(lines);
         println!("| fuzz | {lines} damaged report lines, no panic | no panic |");
@@ -198,44 +201,8 @@ fn claim(trials: usize, workers: usize) -> Done<Row> {
     ))
 }
 
-/// Trainings that report in turn, without processes.
-#[derive(Default)]
-struct Simulated {
-    running: VecDeque<(Start, u64)>,
-}
-
-impl Executor for Simulated {
-    fn start(&mut self, start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
-        self.running.push_back((start.clone(), start.from));
-        Ok(Begin::Resumed)
-    }
-
-    fn stop(&mut self, _trial: u64) {}
-
-    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
-        let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
-        let trial = start.trial;
-        if step >= start.until {
-            let (tail, seen) = (Vec::new(), String::new());
-            let kind = MessageKind::Ended {
-                status: Status::Exited(0),
-                stopped_by_us: false,
-                tail,
-                seen,
-                fault: None,
-            };
-            return vec![Message { trial, kind }];
-        }
-        let step = step + 1;
-        let value = Some((trial as f64).sin() + step as f64 / 100.0);
-        self.running.push_back((start, step));
-        vec![Message {
-            trial,
-            kind: MessageKind::Report(Report { step, value, metrics: Default::default() }),
-        }]
-    }
-
-    fn discard(&mut self, _trial: u64) {}
+fn waves(start: &Start, step: u64) -> f64 {
+    (start.trial as f64).sin() + step as f64 / 100.0
 }
 
 const VICTIMS_EPOCHS: u64 = 20;
@@ -245,7 +212,7 @@ fn play_victim(folder: &Path) -> Done<()> {
     let trials: u64 = std::fs::read_to_string(folder.join("trials"))?.parse()?;
     let (store, _) = EventStore::open(folder.join("events.jsonl"))?;
     let session = Session::open(spec(trials, VICTIMS_EPOCHS), Parts::default(), store)?;
-    let mut driver = Driver::new(session, Simulated::default(), 4, "reports");
+    let mut driver = Driver::new(session, Simulated::new(waves), 4, "reports");
     let mut out = std::io::stdout().lock();
     driver.run(&AtomicBool::new(false), &mut |_, event| match event {
         Event::Recorded(Record::Reported { trial, step, .. }) => {
@@ -557,7 +524,7 @@ fn scale(trials: u64, steps: u64) -> Done<Row> {
     let spec = StudySpec { policy: Policy::None, shadow: false, ..spec(trials, steps) };
     let (store, _) = EventStore::open(&path)?;
     let session = Session::open(spec.clone(), Parts::default(), store)?;
-    Driver::new(session, Simulated::default(), 8, "reports")
+    Driver::new(session, Simulated::new(waves), 8, "reports")
         .run(&AtomicBool::new(false), &mut |_, _| Ok(()))?;
     let begun = Instant::now();
     let (store, _) = EventStore::open(&path)?;
@@ -581,7 +548,7 @@ fn latency(trials: u64, steps: u64) -> Done<Row> {
     let (times, since) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
     let reports = AtomicUsize::new(0);
     let last = (trials * steps) as usize * 9 / 10;
-    let mut driver = Driver::new(session, Simulated::default(), 8, "reports");
+    let mut driver = Driver::new(session, Simulated::new(waves), 8, "reports");
     driver.run(&AtomicBool::new(false), &mut |_, event| {
         match event {
             Event::Report { .. } => {

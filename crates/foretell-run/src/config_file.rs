@@ -19,7 +19,6 @@ pub const CONFIG: &str = "config";
 
 /// The reason why a configuration file cannot be used.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum ConfigFileError {
     /// It cannot be read.
     #[error("{path}: {source}", path = path.display())]

@@ -42,7 +42,7 @@ pub use checkpoints::{checkpoint_directory, trial_directory};
 pub use command_line::{COMMAND_FILE, command_of, shell_line};
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use door::{Calls, Door};
-pub use driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits, Observer, Patience};
+pub use driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits, Patience};
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;
 pub use fleet::executor::{Begin, Executor, ExecutorError};
@@ -56,12 +56,11 @@ pub use leases::{Leases, WorkerView};
 pub use local_trials::{LocalTrials, TrialSetup};
 pub use log::notes::{NOTES, notes, replace_notes};
 pub use log::{
-    Displacement, Dropped, EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened,
-    Position, Repair, Salvage, Salvaged, Stamp, UnsoundLine, read_log,
+    EventLog, EventLogError, Fate, LockError, LogReader, Opened, Position, Repair, Salvage, Stamp, read_log,
 };
 pub use message::{Message, MessageKind, Status};
-pub use orders::{Orders, ToEnqueue};
-pub use parent::{ParentGuard, parent_alive_guard};
+pub use orders::Orders;
+pub use parent::parent_alive_guard;
 pub use placeholder::{
     EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in, substitute,
 };
@@ -71,6 +70,6 @@ pub use start_error::StartError;
 pub use stored::{Stored, StoredError, log_in, studies_in};
 pub use trainer::Notice;
 pub use trial::{TrialSpec, Watch};
-pub use usage::{Usage, UsageSample};
+pub use usage::Usage;
 pub use work::{Work, WorkError};
 pub use worker::{Worker, WorkerError, WorkerSettings};

@@ -18,11 +18,11 @@ mod salvage;
 pub(crate) mod stored;
 
 pub use error::EventLogError;
-pub use file::Displacement;
-pub use line::{LineProblem, Stamp};
+pub use line::Stamp;
 pub use lock::LockError;
-pub use reader::{Dropped, LogReader, Position, read_log};
-pub use salvage::{Fate, Repair, Salvage, Salvaged, UnsoundLine};
+pub(crate) use reader::Dropped;
+pub use reader::{LogReader, Position, read_log};
+pub use salvage::{Fate, Repair, Salvage};
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};

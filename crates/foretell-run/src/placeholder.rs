@@ -18,7 +18,6 @@ pub const EPOCHS: &str = "epochs";
 
 /// The reason why a placeholder could not be replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum PlaceholderError {
     /// No parameter has this name.
     #[error(

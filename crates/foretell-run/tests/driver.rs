@@ -1,19 +1,21 @@
 //! The driver: studies over local processes and over simulated ones, several in one process, with models fitted aside.
 
-use std::collections::{BTreeMap, VecDeque};
+mod simulated;
+
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foretell::{Direction, FitError, Forecast, Model, Predictor, Query, TrainingSet};
 use foretell_run::{
-    Begin, Driver, DriverError, Event, EventStore, Executor, ExecutorError, Finish, LocalTrials, Message,
-    MessageKind, MetricSource, Report, Status, TrialSetup,
+    Driver, DriverError, Event, EventStore, Executor, Finish, LocalTrials, MetricSource, TrialSetup,
 };
 use foretell_search::{
-    Memory, ParameterSpace, Parts, Reason, Record, Session, Space, Start, Store, StudySpec, Summary,
+    Memory, ParameterSpace, Parts, Reason, Record, Session, Space, Store, StudySpec, Summary,
 };
+use simulated::Simulated;
 
 const EPOCHS: u64 = 6;
 
@@ -25,54 +27,9 @@ fn spec(seed: u64) -> StudySpec {
     StudySpec { max_resource: EPOCHS, trials: 12, burn_in: 4, predictor, criterion, seed, ..usual }
 }
 
-fn ended() -> MessageKind {
-    MessageKind::Ended {
-        status: Status::Exited(0),
-        stopped_by_us: false,
-        tail: Vec::new(),
-        seen: String::new(),
-        fault: None,
-    }
-}
-
-/// Trainings that report `x` plus a hundredth an epoch, all running ones in turn.
-#[derive(Default)]
-struct Simulated {
-    running: VecDeque<(Start, u64)>,
-    discarded: Arc<Mutex<Vec<u64>>>,
-    fails: bool,
-}
-
-impl Executor for Simulated {
-    fn start(&mut self, start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
-        if self.fails {
-            return Err("no such program".into());
-        }
-        self.running.push_back((start.clone(), start.from));
-        Ok(Begin::Resumed)
-    }
-
-    fn stop(&mut self, trial: u64) {
-        for (start, _) in self.running.iter_mut().filter(|(start, _)| start.trial == trial) {
-            start.until = 0;
-        }
-    }
-
-    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
-        let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
-        let trial = start.trial;
-        if step >= start.until {
-            return vec![Message { trial, kind: ended() }];
-        }
-        let value = start.configuration["x"].number().map(|x| x + 0.01 * (step + 1) as f64);
-        let report = Report { step: step + 1, value, metrics: serde_json::Map::new() };
-        self.running.push_back((start, step + 1));
-        vec![Message { trial, kind: MessageKind::Report(report) }]
-    }
-
-    fn discard(&mut self, trial: u64) {
-        self.discarded.lock().expect("nobody panics").push(trial);
-    }
+/// Trainings that report `x` plus a hundredth per epoch.
+fn rising() -> Simulated {
+    Simulated::new(|start, step| start.configuration["x"].number().unwrap_or(f64::NAN) + 0.01 * step as f64)
 }
 
 fn run<E: Executor, S: Store>(driver: &mut Driver<E, S>) -> Result<Finish, DriverError> {
@@ -81,8 +38,8 @@ fn run<E: Executor, S: Store>(driver: &mut Driver<E, S>) -> Result<Finish, Drive
 
 #[test]
 fn a_simulated_study_runs_to_its_end_and_only_the_best_keeps_its_checkpoints() {
-    let discarded = Arc::default();
-    let executor = Simulated { discarded: Arc::clone(&discarded), ..Simulated::default() };
+    let executor = rising();
+    let discarded = Arc::clone(&executor.discarded);
     let session = Session::new(spec(1)).expect("a study");
     let mut driver = Driver::new(session, executor, 3, "");
     assert_eq!(run(&mut driver).expect("it runs"), Finish::Done);
@@ -100,13 +57,13 @@ fn a_simulated_study_runs_to_its_end_and_only_the_best_keeps_its_checkpoints() {
 fn the_event_log_and_memory_keep_the_same_records_and_a_cancelled_study_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("events.jsonl");
-    let mut whole = Driver::new(Session::new(spec(2)).expect("a study"), Simulated::default(), 1, "");
+    let mut whole = Driver::new(Session::new(spec(2)).expect("a study"), rising(), 1, "");
     assert_eq!(run(&mut whole).expect("it runs"), Finish::Done);
     let open = || {
         let (store, survey) = EventStore::open(&log).expect("a log");
         assert!(survey.dropped.is_none());
         let session = Session::open(spec(2), Parts::default(), store).expect("a study");
-        Driver::new(session, Simulated::default(), 1, "")
+        Driver::new(session, rising(), 1, "")
     };
     let (cancel, mut seen) = (AtomicBool::new(false), 0);
     let cancelled = open().run(&cancel, &mut |_, event| {
@@ -158,7 +115,7 @@ fn two_studies_run_in_one_process_at_once() {
             scope.spawn(move || {
                 let mut driver = local(folder.path(), seed as u64);
                 assert_eq!(run(&mut driver).expect("it runs"), Finish::Done);
-                let summary = Summary::of(driver.session().study());
+                let summary = Summary::new(driver.session().study());
                 assert_eq!((summary.trials.total, summary.trials.failed), (12, 0));
                 assert!(summary.best.is_some());
             });
@@ -168,13 +125,13 @@ fn two_studies_run_in_one_process_at_once() {
 
 #[test]
 fn a_study_that_never_gets_going_says_why_and_marks_its_trial_as_failed() {
-    let executor = Simulated { fails: true, ..Simulated::default() };
+    let executor = Simulated { fails: true, ..rising() };
     let mut driver = Driver::new(Session::new(spec(3)).expect("a study"), executor, 1, "");
     let error = run(&mut driver).expect_err("nothing starts");
     assert_eq!(error.to_string(), "no such program");
     let last = driver.session().store().records().last();
     assert!(matches!(last, Some(Record::Failed { reason, .. }) if reason == "no such program"), "{last:?}");
-    let mut driver = Driver::new(Session::new(spec(3)).expect("a study"), Simulated::default(), 1, "");
+    let mut driver = Driver::new(Session::new(spec(3)).expect("a study"), rising(), 1, "");
     let refuse = |event: &Event<'_>| match event {
         Event::Report { .. } => Err("in another unit".to_owned()),
         _ => Ok(()),
@@ -220,7 +177,7 @@ fn reports_of_other_trials_are_recorded_while_a_model_is_fitted() {
     let parts = Parts { predictor: Some(Arc::new(Slow { go: Arc::clone(&go) })), ..Parts::default() };
     let spec = StudySpec { shadow: true, ..spec(4) };
     let session = Session::open(spec, parts, Memory::default()).expect("a study");
-    let mut driver = Driver::new(session, Simulated::default(), 4, "");
+    let mut driver = Driver::new(session, rising(), 4, "");
     let (mut awaited, mut meanwhile) = (None, 0);
     let ran = driver.run(&AtomicBool::new(false), &mut |study, event| {
         let Event::Recorded(Record::Reported { trial, .. }) = event else { return Ok(()) };

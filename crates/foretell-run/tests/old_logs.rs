@@ -146,7 +146,7 @@ fn recorded_studies_come_to_what_they_came_to() {
         let study = resume(&records);
         let printed = std::fs::read_to_string(path.with_extension("json")).expect("a document");
         let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
-        let now = serde_json::to_value(Summary::of(&study)).expect("JSON");
+        let now = serde_json::to_value(Summary::new(&study)).expect("JSON");
         for (field, now) in now.as_object().expect("an object") {
             assert_eq!(now, &printed[field], "{field} of {}", path.display());
         }

@@ -1,59 +1,17 @@
 //! What a person orders while a driver runs: recorded by the driver, carried out, and done once.
 
-use std::collections::VecDeque;
+mod simulated;
+
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use foretell::Direction;
-use foretell_run::{
-    Begin, Driver, Event, EventStore, Executor, ExecutorError, Finish, Message, MessageKind, Orders, Report,
-    Status,
-};
+use foretell_run::{Driver, Event, EventStore, Finish, Orders};
 use foretell_search::{
-    Order, ParameterSpace, Parts, Policy, Reason, Record, Session, Space, Start, StudySpec, TrialState,
+    Order, ParameterSpace, Parts, Policy, Reason, Record, Session, Space, StudySpec, TrialState,
 };
+use simulated::Simulated;
 
 const EPOCHS: u64 = 6;
-
-/// Trainings that report a constant, all running ones in turn.
-#[derive(Default)]
-struct Simulated {
-    running: VecDeque<(Start, u64)>,
-}
-
-impl Executor for Simulated {
-    fn start(&mut self, start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
-        self.running.push_back((start.clone(), start.from));
-        Ok(Begin::Resumed)
-    }
-
-    fn stop(&mut self, trial: u64) {
-        for (start, _) in self.running.iter_mut().filter(|(start, _)| start.trial == trial) {
-            start.until = 0;
-        }
-    }
-
-    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
-        let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
-        let trial = start.trial;
-        if step >= start.until {
-            let (tail, seen) = (Vec::new(), String::new());
-            let kind = MessageKind::Ended {
-                status: Status::Exited(0),
-                stopped_by_us: false,
-                tail,
-                seen,
-                fault: None,
-            };
-            return vec![Message { trial, kind }];
-        }
-        let report = Report { step: step + 1, value: Some(0.5), metrics: serde_json::Map::new() };
-        self.running.push_back((start, step + 1));
-        vec![Message { trial, kind: MessageKind::Report(report) }]
-    }
-
-    fn discard(&mut self, _trial: u64) {}
-}
 
 #[test]
 fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_away() {
@@ -65,7 +23,7 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     let open = || {
         let (store, _) = EventStore::open(folder.path().join("events.jsonl")).expect("a log");
         let session = Session::open(spec.clone(), Parts::default(), store).expect("a study");
-        Driver::new(session, Simulated::default(), 2, "").with_orders(orders.clone())
+        Driver::new(session, Simulated::new(|_, _| 0.5), 2, "").with_orders(orders.clone())
     };
     let cancel = AtomicBool::new(false);
     let ran = open().run(&cancel, &mut |_, event| {

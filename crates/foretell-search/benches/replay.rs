@@ -6,7 +6,6 @@
 use foretell::{
     Configuration, Curve, Direction, HistoryOptions, PredictorOptions, Run, StopCriterion, Value, predictor,
 };
-use foretell_paper::{LayerSpace, QLearner, QLearning, Reward, replay_stream};
 use foretell_search::{Kappa, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay, trial_stream};
 use rand::RngExt;
 use std::sync::Arc;
@@ -45,8 +44,7 @@ fn replayed(what: &str, table: &Arc<Table>, name: &str, spec: ReplaySpec) {
 
 fn main() {
     // `cargo test --benches` only asks whether it runs
-    let (runs, learnt) =
-        if std::env::args().any(|argument| argument == "--test") { (120, 20) } else { (1000, 2700) };
+    let runs = if std::env::args().any(|argument| argument == "--test") { 120 } else { 1000 };
     let table = table(runs, 60);
     let criterion = StopCriterion { stop_probability: 0.95, ..StopCriterion::default() };
     let full = ReplaySpec { policy: Policy::Forecast, criterion, ..ReplaySpec::default() };
@@ -64,13 +62,4 @@ fn main() {
         replayed("the same with refits", &table, name, refitting.clone());
         replayed("40 runs of f-Hyperband, R = 60", &table, name, hyperband.clone());
     }
-    timed(&format!("Q-learning over {learnt} networks, 128 replayed after each"), || {
-        let mut learner = QLearner::new(LayerSpace::default(), QLearning::default()).expect("the defaults");
-        for trial in 0..learnt {
-            let network = learner.propose(&mut trial_stream(0, trial)).expect("a large space");
-            let reward = Reward::measured(1.0 / (1.0 + network.layers().len() as f64));
-            learner.tell(&network, reward, &mut replay_stream(0, trial)).expect("a network of the space");
-        }
-        format!("{} models", learner.models())
-    });
 }

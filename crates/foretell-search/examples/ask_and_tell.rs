@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sampler.started(trial, &configuration);
         let Some(line) = scores.next() else { break };
         match serde_json::from_str(&line?)? {
-            Some(score) => sampler.told(trial, &configuration, Worth::measured(score)),
+            Some(score) => sampler.learn(trial, &configuration, Worth::measured(score)),
             None => sampler.failed(trial, &configuration),
         }
     }

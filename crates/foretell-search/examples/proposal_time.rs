@@ -17,7 +17,7 @@ fn main() {
         for trial in 0..1000 {
             let Some(configuration) = drawn.propose(trial) else { continue };
             sampler.started(trial, &configuration);
-            sampler.told(trial, &configuration, Worth::measured(score(&configuration)));
+            sampler.learn(trial, &configuration, Worth::measured(score(&configuration)));
         }
         let mut times = Vec::new();
         for trial in 1000..1040 {
@@ -25,7 +25,7 @@ fn main() {
             let Some(configuration) = sampler.propose(trial) else { continue };
             times.push(start.elapsed().as_secs_f64() * 1e3);
             sampler.started(trial, &configuration);
-            sampler.told(trial, &configuration, Worth::measured(score(&configuration)));
+            sampler.learn(trial, &configuration, Worth::measured(score(&configuration)));
         }
         let (first, rest) = (times[0], times[1..].iter().sum::<f64>() / (times.len() - 1) as f64);
         #[expect(clippy::print_stdout, reason = "what the program is for")]

@@ -74,7 +74,7 @@ pub struct Front {
 
 impl Front {
     /// The current front of `study`; `None` for one objective. O(trials · front).
-    pub fn of(study: &Study) -> Option<Self> {
+    pub fn new(study: &Study) -> Option<Self> {
         let spec = study.spec();
         if !spec.has_front() {
             return None;

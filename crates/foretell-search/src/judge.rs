@@ -402,7 +402,7 @@ impl Sampler for FromOutside {
 
     fn started(&mut self, _trial: u64, _configuration: &Configuration) {}
 
-    fn told(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
+    fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
 
     fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
 }

@@ -24,7 +24,7 @@
 //!         Some(Configuration::from([("lr".to_owned(), Value::Number(*rate))]))
 //!     }
 //!     fn started(&mut self, _: u64, _: &Configuration) {}
-//!     fn told(&mut self, _: u64, _: &Configuration, _: Worth) {} // a sampler that learns does so here
+//!     fn learn(&mut self, _: u64, _: &Configuration, _: Worth) {} // a sampler that learns does so here
 //!     fn failed(&mut self, _: u64, _: &Configuration) {}
 //! }
 //!
@@ -77,21 +77,20 @@ pub use defaults::{DEFAULT_ETA, DEFAULT_PATIENCE};
 pub use difference::{Difference, differences};
 pub use front::{Front, FrontObjective, FrontStep, FrontStopped, FrontTrial};
 pub use judge::Judge;
-pub use lessons::{Lessons, Sure};
+pub use lessons::Lessons;
 pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
-pub use parameter::{Condition, Parameter, ParameterError, ParameterKind, split_at_commas};
+pub use parameter::{Parameter, ParameterError, ParameterKind, split_at_commas};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use part::{Named, Part, PartError};
-pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
     BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec,
-    Setting, Table, Taken, Teacher, Trace, TrialTrace, moments, replay, replay_log, replay_watched,
+    Setting, Table, Taken, Teacher, TrialTrace, moments, replay, replay_log, replay_watched,
 };
 pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
 pub use returned::{Relation, Returned};
 pub use samplers::random::trial_stream;
-pub use samplers::surrogate::{Contour, Relevance, Relevances, Slice, Surface, relevances, relevances_of};
+pub use samplers::surrogate::{Contour, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
 pub use samplers::{Sampler, SamplerFamily, SamplerSpec};
 pub use saving::Saving;
@@ -109,16 +108,15 @@ pub use space::{SearchSpace, Space};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
-    ForecastRule, Foreseen, Needs, PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, Watched,
+    ForecastRule, Needs, PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
     Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, Queue, RestoreError, Settings, Study,
-    StudyError, StudySpec, Tally, Trial, TrialState, Turn,
+    StudyError, StudySpec, Tally, Trial, TrialState,
 };
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
 pub use times::{Moment, Times, Timing};
 pub use view::{
-    DecisionView, LastMetrics, Reports, StudyView, TRIAL_COLUMNS, TrialView, date, see_metrics, settings,
-    trial_rows,
+    DecisionView, LastMetrics, Reports, StudyView, TRIAL_COLUMNS, date, see_metrics, settings, trial_rows,
 };

@@ -12,7 +12,6 @@ const EXACT: i64 = 1 << 53;
 
 /// The reason why a parameter is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum ParameterError {
     /// The `=` between name and kind is missing.
     #[error("cannot read `{text}` as a parameter. Write NAME=KIND, for example lr=log:1e-4:1")]
@@ -232,7 +231,7 @@ impl Bounds {
     }
 
     /// The value at the share `u` of the scale, from 0 to 1.
-    pub(crate) fn at(self, u: f64) -> f64 {
+    pub(crate) fn value_at(self, u: f64) -> f64 {
         let between = |lo: f64, hi: f64| lo * (1.0 - u) + hi * u;
         match (self.step, self.values(), self.is_log) {
             // each value has the same share of the scale
@@ -363,7 +362,7 @@ impl ParameterKind {
             (Self::Int { .. }, Some(bounds)) => {
                 Value::Number(bounds.nth(rng.random_range(0..bounds.values().unwrap_or(1))))
             }
-            (_, Some(bounds)) => Value::Number(bounds.at(rng.random())),
+            (_, Some(bounds)) => Value::Number(bounds.value_at(rng.random())),
             (_, None) => Value::Text(FLAG[rng.random_range(0..FLAG.len())].to_owned()),
         }
     }
@@ -810,12 +809,15 @@ mod tests {
     fn real_numbers_are_short_and_written_with_a_point() {
         let kind = parameter("lr=log:1e-6:1e-2").kind;
         let bounds = kind.bounds().unwrap();
-        assert_eq!((bounds.at(0.0).to_string().as_str(), bounds.at(1.0)), ("0.000001", 0.01));
+        assert_eq!((bounds.value_at(0.0).to_string().as_str(), bounds.value_at(1.0)), ("0.000001", 0.01));
         assert_eq!(kind.written(&Value::Number(1.0)).to_string(), "1.0");
         assert_eq!(parameter("n=int:0:1").kind.written(&Value::Number(1.0)).to_string(), "1");
         assert_eq!(parameter("a=flag").kind.written(&Value::Text("true".into())), serde_json::json!(true));
         let narrow = parameter("x=float:1:1.0000001").kind.bounds().unwrap();
-        assert!(narrow.at(0.3) > 1.0 && narrow.at(0.3) < 1.0000001, "six digits would be too few");
+        assert!(
+            narrow.value_at(0.3) > 1.0 && narrow.value_at(0.3) < 1.0000001,
+            "six digits would be too few"
+        );
     }
 
     #[test]

@@ -11,7 +11,6 @@ use thiserror::Error;
 
 /// The reason why parameters do not form a space, or why a configuration is outside the space.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum ParameterSpaceError {
     /// One of the parameters is wrong in itself.
     #[error(transparent)]

@@ -4,7 +4,6 @@ use thiserror::Error;
 
 /// The reason why a number is out of range.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
-#[non_exhaustive]
 pub enum RangeError {
     /// A number that must be at least 1.
     #[error("{field} is 0, but must be at least 1")]

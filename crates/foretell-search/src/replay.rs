@@ -12,7 +12,8 @@ mod spec;
 mod table;
 
 pub use courses::{BestSoFarPoint, moments};
-pub use drive::{Trace, TrialTrace};
+pub(crate) use drive::Trace;
+pub use drive::TrialTrace;
 pub use error::ReplayError;
 pub use front::FrontKept;
 pub use nearest::{Nearest, Taken};
@@ -38,7 +39,6 @@ use oracle::Oracle;
 use rand::RngExt;
 use rayon::prelude::*;
 use recording::{Bank, Recorded, Replayer};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The recorded runs of one ordering: those behind the trials, in the order of a sampler that learns nothing, and those handed in for
@@ -135,36 +135,28 @@ impl Setting {
 /// The study that a replay is.
 fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
     let options = table.options();
+    let history = table.history();
+    // neither the space nor the sampler is asked: configurations are the recorded ones. Samplers that learn are told how trials may end
+    let space = Space::Parameters(ParameterSpace::any());
     StudySpec {
-        // neither is asked: configurations are the recorded ones. Samplers that learn are told how trials may end
-        space: Space::Parameters(ParameterSpace::any()),
         sampler: spec.sampler.into(),
         schedule: spec.schedule,
         rank: spec.rank,
-        metric: table.history().metric().name.clone(),
-        direction: table.history().direction(),
         run_score: options.run_score,
         objectives: table.objectives().to_vec(),
-        limits: Vec::new(),
-        reward: None,
         max_resource: spec.resource(table),
         trials,
-        budget_epochs: None,
-        until_no_improvement: None,
-        repeats: None,
-        queue: Vec::new(),
         burn_in: match spec.warm_start {
             0 => spec.burn_in,
             warm => warm.min(spec.burn_in),
         } as u64,
         policy: spec.policy.clone(),
-        shadow: false,
         predictor: String::new(),
         criterion: spec.criterion,
         refit: spec.refit,
         exempt: spec.exempt,
         seed: spec.seed,
-        workload: BTreeMap::new(),
+        ..StudySpec::new(space, &history.metric().name, history.direction())
     }
 }
 

@@ -42,8 +42,8 @@ impl Returned {
         if curve.diverged_at().is_some() || !value.is_finite() {
             return None;
         }
-        let last = RunScore::Last.of(curve)?;
-        Some(Self { last, best: RunScore::Best.of(curve)?, value: direction.score(value) })
+        let last = RunScore::Last.value_of(curve)?;
+        Some(Self { last, best: RunScore::Best.value_of(curve)?, value: direction.score(value) })
     }
 
     /// The report that `score` names; a mean of the last ones is compared by the last.

@@ -107,7 +107,7 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of `study` as it stands.
-    pub fn of(study: &Study) -> Self {
+    pub fn new(study: &Study) -> Self {
         let spec = study.spec();
         let trials = study.trials();
         let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;

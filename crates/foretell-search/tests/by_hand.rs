@@ -43,12 +43,12 @@ fn run(spec: StudySpec, order: impl Fn(u64) -> Option<Order>) -> Session {
     }
     let records = session.store().records();
     let folded = Study::resume(session.study().spec().clone(), records).expect("the log is sound");
-    assert_eq!(Summary::of(&folded), Summary::of(session.study()));
+    assert_eq!(Summary::new(&folded), Summary::new(session.study()));
     session
 }
 
 fn stopped_by_policy(session: &Session) -> Vec<u64> {
-    let summary = Summary::of(session.study());
+    let summary = Summary::new(session.study());
     summary
         .stopped
         .iter()
@@ -70,7 +70,7 @@ fn a_stopped_trial_is_recorded_as_such_and_is_no_saving() {
         trial.state
     );
     assert_eq!(trial.result(), Some(accuracy(&trial.configuration, 1)));
-    let epochs = Summary::of(study).epochs;
+    let epochs = Summary::new(study).epochs;
     assert_eq!((epochs.spent, epochs.without_stopping), (29 * EPOCHS + 1, 29 * EPOCHS + 1));
     let text = serde_json::to_string(session.store().records()).expect("records are JSON");
     assert!(text.contains(r#""action":"stop","reason":"by_hand""#), "{text}");

@@ -56,7 +56,7 @@ fn store(session: &Session) -> Memory {
 }
 
 fn remembered(study: &Study) -> String {
-    format!("{:?} {:?} {:?}", study.trials(), Summary::of(study), study.learning_from())
+    format!("{:?} {:?} {:?}", study.trials(), Summary::new(study), study.learning_from())
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn run(spec: StudySpec, records: &[Record]) -> Session {
 }
 
 fn remembered(study: &Study) -> String {
-    format!("{:?} {:?} {:?} {:?}", study.trials(), Summary::of(study), study.learning_from(), study.queue())
+    format!("{:?} {:?} {:?} {:?}", study.trials(), Summary::new(study), study.learning_from(), study.queue())
 }
 
 fn assert_folds(session: &Session, case: &str) {

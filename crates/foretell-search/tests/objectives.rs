@@ -132,7 +132,7 @@ fn the_front_is_kept_and_what_is_dominated_is_stopped() {
 fn the_hypervolume_grows_with_each_trial_that_joins_the_front() {
     for objectives in [&["width:min"][..], &["width:min", "lr:min"]] {
         let session = run_in(spec(objectives, &[]), nothing);
-        let front = Front::of(session.study()).unwrap();
+        let front = Front::new(session.study()).unwrap();
         let grows = |pair: &[FrontStep]| {
             pair[0].epochs < pair[1].epochs && pair[0].hypervolume <= pair[1].hypervolume
         };
@@ -143,7 +143,7 @@ fn the_hypervolume_grows_with_each_trial_that_joins_the_front() {
         let joined = |trial: u64| front.growth.iter().any(|step| step.trial == trial);
         assert!(front.trials.iter().all(|trial| joined(trial.trial)));
         let of_log = Study::resume(session.study().spec().clone(), &records(&session)).unwrap();
-        assert_eq!(Front::of(&of_log), Some(front));
+        assert_eq!(Front::new(&of_log), Some(front));
     }
 }
 

@@ -29,32 +29,18 @@ struct Case {
 }
 
 fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySpec {
+    let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "size=int:1:900"]).unwrap());
     StudySpec {
-        space: Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "size=int:1:900"]).unwrap()),
         sampler: SamplerSpec::Random,
-        schedule: Schedule::Full,
-        rank: Rank::Value,
-        metric: metric.into(),
-        direction,
-        run_score: RunScore::Last,
-        objectives: Vec::new(),
-        limits: Vec::new(),
-        reward: None,
         max_resource: epochs,
         trials,
-        budget_epochs: None,
-        until_no_improvement: None,
-        repeats: None,
-        queue: Vec::new(),
         burn_in: 8,
         policy: Policy::Forecast,
-        shadow: false,
         predictor: "ridge".into(),
         criterion: StopCriterion { stop_probability: 0.8, ..StopCriterion::default() },
         refit: None,
-        exempt: 0.0,
         seed: 5,
-        workload: BTreeMap::new(),
+        ..StudySpec::new(space, metric, direction)
     }
 }
 

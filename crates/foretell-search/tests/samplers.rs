@@ -222,7 +222,7 @@ impl Sampler for Listening {
 
     fn started(&mut self, _: u64, _: &Configuration) {}
 
-    fn told(&mut self, trial: u64, _: &Configuration, worth: Worth) {
+    fn learn(&mut self, trial: u64, _: &Configuration, worth: Worth) {
         self.told.lock().unwrap().insert(trial, worth);
     }
 

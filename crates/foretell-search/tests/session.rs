@@ -74,7 +74,7 @@ fn remembered(study: &Study) -> String {
     });
     let trials: Vec<_> = trials.collect();
     let (progress, levels) = (study.progress(), study.learning_from());
-    format!("{trials:?} {progress:?} {levels:?} {:?} {:?}", Summary::of(study), study.best())
+    format!("{trials:?} {progress:?} {levels:?} {:?} {:?}", Summary::new(study), study.best())
 }
 
 /// Calls `call` again after it failed, and checks the study against a fold of what its store holds.
@@ -399,7 +399,7 @@ impl Sampler for InARow {
         self.0 = trial + 1;
     }
 
-    fn told(&mut self, _: u64, _: &Configuration, _: Worth) {}
+    fn learn(&mut self, _: u64, _: &Configuration, _: Worth) {}
 
     fn failed(&mut self, _: u64, _: &Configuration) {}
 }
@@ -503,7 +503,7 @@ fn totals_kept_in_step_are_those_of_the_summary() {
                     if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
                         break;
                     }
-                    let (study, summary) = (session.study(), Summary::of(session.study()));
+                    let (study, summary) = (session.study(), Summary::new(session.study()));
                     assert_eq!((study.progress().trials, study.best()), (summary.trials, summary.best));
                     assert_eq!(study.progress().spent, summary.epochs.spent);
                 }
@@ -522,7 +522,7 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
             let value = accuracy(&start.configuration, step);
             let stops = session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops();
             if stops && stopped_at.is_none() {
-                stopped_at = Some((start.trial, step, Summary::of(session.study())));
+                stopped_at = Some((start.trial, step, Summary::new(session.study())));
             }
             // the first one that is stopped goes on for two epochs, the others end at once
             let goes_on = matches!(stopped_at, Some((trial, at, _)) if trial == start.trial && step < at + 2);
@@ -532,7 +532,7 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
         }
         session.tell(start.trial, Ending::Finished).unwrap();
         if let Some((trial, at, before)) = stopped_at.as_ref().filter(|_| after == 0) {
-            let summary = Summary::of(session.study());
+            let summary = Summary::new(session.study());
             after = 2.min(EPOCHS - at);
             assert_eq!(summary.epochs.spent, before.epochs.spent + after);
             assert_eq!(summary.epochs.without_stopping, before.epochs.without_stopping);
@@ -544,12 +544,12 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
             );
             // its process has ended: what comes now is nobody's
             assert!(session.report(*trial, EPOCHS, 0.5, BTreeMap::new()).unwrap().stops());
-            assert_eq!(Summary::of(session.study()).epochs, summary.epochs);
+            assert_eq!(Summary::new(session.study()).epochs, summary.epochs);
         }
     }
     assert!(after > 0, "a trial was stopped before its end");
     let read = Study::resume(spec(), session.store().records()).unwrap();
-    assert_eq!(Summary::of(&read), Summary::of(session.study()));
+    assert_eq!(Summary::new(&read), Summary::new(session.study()));
     let spent: u64 = read.trials().iter().map(foretell_search::Trial::cost).sum();
     assert_eq!(read.progress().spent, spent);
 }
@@ -564,7 +564,7 @@ fn nothing_is_decided_by_reports_that_come_with_the_end() {
         }
         session.tell(start.trial, Ending::Finished).unwrap();
     }
-    let summary = Summary::of(session.study());
+    let summary = Summary::new(session.study());
     assert_eq!((summary.trials.completed, summary.trials.stopped), (spec().trials, 0));
     assert_eq!(summary.epochs.spent, summary.epochs.without_stopping);
 }

@@ -6,7 +6,6 @@ use thiserror::Error;
 
 /// The reason why the server cannot run.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum ServeError {
     /// Anybody on the network could read the studies.
     #[error(

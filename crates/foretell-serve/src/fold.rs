@@ -156,7 +156,7 @@ impl Fold {
         match known.filter(|(ended, _)| *ended == self.ended) {
             Some((_, surface)) => surface,
             None => {
-                let surface = Arc::new(Surface::of(study));
+                let surface = Arc::new(Surface::new(study));
                 self.surface.replace(Some((self.ended, Arc::clone(&surface))));
                 surface
             }

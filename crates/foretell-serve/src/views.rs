@@ -96,7 +96,7 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
 
 /// The study and its totals.
 fn head(fold: &Fold, study: &Study) -> Value {
-    let (spec, summary) = (study.spec(), Summary::of(study));
+    let (spec, summary) = (study.spec(), Summary::new(study));
     let timing = fold.times().timing(study);
     let metrics: BTreeSet<&String> = fold.trials().iter().flat_map(|seen| seen.metrics.keys()).collect();
     json!({
@@ -117,7 +117,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
 
 /// The front, of a study that has one: its trials by their numbers, for their configurations are known.
 fn front(study: &Study) -> Option<Value> {
-    let mut front = json!(Front::of(study)?);
+    let mut front = json!(Front::new(study)?);
     for list in ["trials", "dominated"] {
         for trial in front[list].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
             trial.remove("configuration");
@@ -135,7 +135,7 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
     let value = |score: &f64| spec.direction.value(*score);
     let mut view = json!({
         "trial": number, "state": known.state.name(), "epochs": known.trained(), "until": known.until, "kept": known.kept,
-        "score": spec.run_score.of(&known.curve).map(|score| value(&score)),
+        "score": spec.run_score.value_of(&known.curve).map(|score| value(&score)),
         "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
         "gaps": known.curve.gaps().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
         "ended": seen.ended,
@@ -269,7 +269,7 @@ pub(crate) struct Progressed {
 
 /// Reads them.
 pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Progressed {
-    let (spec, summary) = (study.spec(), Summary::of(study));
+    let (spec, summary) = (study.spec(), Summary::new(study));
     Progressed {
         study: name.to_owned(),
         metric: spec.metric.clone(),

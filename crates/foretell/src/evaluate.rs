@@ -33,7 +33,6 @@ pub struct EvaluationOptions {
 
 /// Why an evaluation is impossible.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum EvaluationError {
     /// Fewer completed runs than are needed to fit and to test.
     #[error("fitting on {train} runs and testing on at least 2 needs {needed} completed runs, but there are {got}. {}", if *got < 3 { "Read more runs, or runs that are completed" } else { "Fit on fewer (`train`)" }, needed = train + 2)]
@@ -440,7 +439,7 @@ fn evaluate_fold(
     let asked: Vec<Asked<'_>> =
         fold.tested.iter().filter_map(|(number, run)| ask(history, *number, run, step, &mut apart)).collect();
     let running = asked.iter().map(|one| (&one.run.configuration, &one.seen));
-    let forecaster = Forecaster::of(history.clone(), Arc::clone(predictor)).among(running);
+    let forecaster = Forecaster::with_history(history.clone(), Arc::clone(predictor)).among(running);
     let started = Instant::now();
     let taus: BTreeSet<usize> = asked.iter().map(|one| history.prefix_of(&one.seen).len()).collect();
     let fits: Vec<Result<(), FitError>> =
@@ -505,7 +504,7 @@ fn end(history: &History, curve: &Curve) -> Option<End> {
     }
     let target = history.grid().last().copied()?;
     curve.diverged_at().filter(|&at| at <= target)?;
-    let reached = history.run_score().of(curve).filter(|_| history.run_score() == RunScore::Best);
+    let reached = history.run_score().value_of(curve).filter(|_| history.run_score() == RunScore::Best);
     Some(reached.map_or(End::Diverged, |score| End::Score(history.score(history.direction().value(score)))))
 }
 

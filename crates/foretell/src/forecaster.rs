@@ -17,7 +17,6 @@ use thiserror::Error;
 
 /// The reason why a run cannot be forecast.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum ForecastError {
     /// The run has no point on the history's grid yet.
     #[error("nothing is observed yet: the completed runs start at step {first}")]
@@ -94,11 +93,11 @@ impl Forecaster {
         options: &HistoryOptions,
         predictor: Box<dyn Predictor>,
     ) -> Result<Self, HistoryError> {
-        Ok(Self::of(History::new(runs, options)?, predictor.into()))
+        Ok(Self::with_history(History::new(runs, options)?, predictor.into()))
     }
 
     /// A forecaster that learns from the completed runs of `history`.
-    pub fn of(history: History, predictor: Arc<dyn Predictor>) -> Self {
+    pub fn with_history(history: History, predictor: Arc<dyn Predictor>) -> Self {
         let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
         let encoder = history.encoder(&finished);
         Self { history, finished, unfinished: Vec::new(), encoder, predictor, models: Mutex::default() }

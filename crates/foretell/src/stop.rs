@@ -6,7 +6,6 @@ use thiserror::Error;
 
 /// The reason why a stop criterion is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum StopCriterionError {
     /// Δ lies outside [0.5, 1).
     #[error("stop probability {0} is outside [0.5, 1). Use 0.95 or 0.99, as in the paper")]

@@ -49,7 +49,7 @@ impl Sampler for Ladder {
 
     fn started(&mut self, _: u64, _: &Configuration) {}
 
-    fn told(&mut self, _: u64, _: &Configuration, _: Worth) {}
+    fn learn(&mut self, _: u64, _: &Configuration, _: Worth) {}
 
     fn failed(&mut self, _: u64, _: &Configuration) {}
 }

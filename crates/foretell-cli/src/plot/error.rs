@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 /// Why a figure could not be saved.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub(crate) enum PlotError {
     /// The file name ends neither in `.svg` nor in `.png`.
     #[error("cannot write the plot {path}: its name must end in .svg or .png")]

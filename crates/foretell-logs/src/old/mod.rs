@@ -51,7 +51,6 @@ pub(crate) const PARTS: [&str; 8] =
 /// The tool that wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Format {
     /// Event files of TensorBoard: TensorFlow, Keras, PyTorch, tensorboardX, Lightning.
     TensorBoard,

@@ -12,7 +12,6 @@ use std::fmt;
 /// The end of a run, as far as its log records it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Ended {
     /// The log does not say.
     #[default]

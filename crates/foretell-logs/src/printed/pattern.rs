@@ -16,7 +16,6 @@ const NOT_FINITE: &str = r"[-+]?(?i:nan|inf(?:inity)?)\b";
 
 /// Why a pattern was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum PatternError {
     /// It is no regular expression.
     #[error("the metric pattern `{pattern}` is not a regular expression: {problem}")]

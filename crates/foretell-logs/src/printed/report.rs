@@ -17,7 +17,6 @@ pub struct Report {
 
 /// Why a line that should be a report cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum ReportProblem {
     /// The line is marked as a report, but is no JSON.
     #[error(

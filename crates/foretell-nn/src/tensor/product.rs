@@ -80,7 +80,7 @@ mod tests {
                 true => Matrix::new(values, [columns, rows]).transposed(),
                 false => Matrix::new(values, [rows, columns]),
             };
-            let at = |values: &[f32], [rows, columns]: [usize; 2], turned, row: usize, column: usize| {
+            let entry = |values: &[f32], [rows, columns]: [usize; 2], turned, row: usize, column: usize| {
                 values[if turned { column * rows + row } else { row * columns + column }]
             };
             let start = if kept > 0.0 { values(rows * columns, 0.3) } else { vec![f32::NAN; rows * columns] };
@@ -89,7 +89,7 @@ mod tests {
             for (place, &found) in found.iter().enumerate() {
                 let (row, column) = (place / columns, place % columns);
                 let sum: f32 = (0..inner)
-                    .map(|k| at(&a, [rows, inner], a_turned, row, k) * at(&b, [inner, columns], b_turned, k, column))
+                    .map(|k| entry(&a, [rows, inner], a_turned, row, k) * entry(&b, [inner, columns], b_turned, k, column))
                     .sum();
                 let expected = sum + if kept > 0.0 { start[place] } else { 0.0 };
                 prop_assert!((found - expected).abs() < 1e-4, "{} instead of {}", found, expected);

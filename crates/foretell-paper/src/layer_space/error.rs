@@ -5,7 +5,6 @@ use thiserror::Error;
 
 /// Why a description is no layer space, or a network not in one.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum LayerSpaceError {
     /// A field of the description cannot be used.
     #[error("layer space: {field} = {value} {reason}")]

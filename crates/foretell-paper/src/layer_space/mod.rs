@@ -11,6 +11,5 @@ mod trajectory;
 pub use error::LayerSpaceError;
 pub(crate) use searched::{METAQNN, network};
 pub use space::{LayerSpace, Pool};
-pub(crate) use state::read_layer;
-pub use state::{Action, State, StateKey};
-pub use trajectory::Trajectory;
+pub(crate) use state::{Action, State, StateKey};
+pub(crate) use trajectory::Trajectory;

@@ -100,7 +100,7 @@ impl Default for LayerSpace {
 
 impl LayerSpace {
     /// The shape of the images.
-    pub fn image(&self) -> ImageShape {
+    pub(crate) fn image(&self) -> ImageShape {
         ImageShape { channels: self.channels, height: self.height, width: self.width }
     }
 
@@ -165,17 +165,17 @@ impl LayerSpace {
     }
 
     /// The state before the first layer.
-    pub fn start(&self) -> State {
+    pub(crate) fn start(&self) -> State {
         State { last: None, depth: 0, fully_connected: 0, size: self.height.min(self.width) }
     }
 
     /// The largest bucket that is not above `size`.
-    pub fn bucket(&self, size: usize) -> usize {
+    pub(crate) fn bucket(&self, size: usize) -> usize {
         self.buckets.iter().copied().find(|&bucket| bucket <= size).unwrap_or(1)
     }
 
     /// What the Q-table knows of `state`.
-    pub fn key(&self, state: &State) -> StateKey {
+    pub(crate) fn key(&self, state: &State) -> StateKey {
         StateKey {
             depth: state.depth,
             last: state.last,
@@ -186,7 +186,7 @@ impl LayerSpace {
 
     /// The layers that may follow `state`, by the rules in [`LayerSpace`], in a fixed order with the softmax last;
     /// none at the end.
-    pub fn actions(&self, state: &State) -> Vec<Action> {
+    pub(crate) fn actions(&self, state: &State) -> Vec<Action> {
         let bucket = self.bucket(state.size);
         let mut actions = Vec::new();
         if state.depth < self.max_depth {
@@ -235,7 +235,7 @@ impl LayerSpace {
     ///
     /// # Errors
     /// [`LayerSpaceError::Unreachable`] if `action` may not follow.
-    pub fn apply(&self, state: &State, action: Action) -> Result<State, LayerSpaceError> {
+    pub(crate) fn apply(&self, state: &State, action: Action) -> Result<State, LayerSpaceError> {
         if !self.actions(state).contains(&action) {
             return Err(LayerSpaceError::Unreachable {
                 position: state.depth + 1,
@@ -250,7 +250,7 @@ impl LayerSpace {
     ///
     /// # Errors
     /// [`LayerSpaceError::Unreachable`] at the first layer that may not follow.
-    pub fn states(&self, trajectory: &Trajectory) -> Result<Vec<State>, LayerSpaceError> {
+    pub(crate) fn states(&self, trajectory: &Trajectory) -> Result<Vec<State>, LayerSpaceError> {
         let mut states = Vec::with_capacity(trajectory.layers().len());
         let mut state = self.start();
         for &layer in trajectory.layers() {
@@ -271,7 +271,7 @@ impl LayerSpace {
 
     /// Chooses layers by `choose(state, actions)` from the start to the softmax. `choose` returns an index into the
     /// actions, which are never empty; an index beyond them counts as the last, the softmax.
-    pub fn walk(&self, mut choose: impl FnMut(&State, &[Action]) -> usize) -> Trajectory {
+    pub(crate) fn walk(&self, mut choose: impl FnMut(&State, &[Action]) -> usize) -> Trajectory {
         let mut layers = Vec::new();
         let mut state = self.start();
         loop {
@@ -291,16 +291,7 @@ impl LayerSpace {
     /// pooling, after which nothing else may follow) is drawn only if there is nothing else. 0 is MetaQNN's own
     /// exploration, in which 1 of the default space's 14 first draws is the bare softmax. A walk that has shrunk its
     /// image too early still ends below the minimum: it is a bound as far as the space allows.
-    ///
-    /// ```
-    /// # use foretell_paper::LayerSpace;
-    /// # use foretell_search::trial_stream;
-    /// let space = LayerSpace::default().scaled(0.125)?;
-    /// let network = space.sample(2, &mut trial_stream(1, 0)).network();
-    /// assert!(network.counts(space.image()).is_ok());
-    /// # Ok::<(), foretell_paper::LayerSpaceError>(())
-    /// ```
-    pub fn sample(&self, minimum_depth: usize, rng: &mut impl Rng) -> Trajectory {
+    pub(crate) fn sample(&self, minimum_depth: usize, rng: &mut impl Rng) -> Trajectory {
         self.walk(|state, actions| {
             let deep_enough = |action: &Layer| match action {
                 Layer::Softmax { .. } => state.depth >= minimum_depth,

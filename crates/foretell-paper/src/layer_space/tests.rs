@@ -3,14 +3,18 @@
 #[path = "../../../../tests/needed.rs"]
 mod needed;
 
-use super::state::read_layer;
-use super::{LayerSpace, Pool, State, StateKey, Trajectory};
-use foretell::Layer;
+use super::{LayerSpace, Pool, State, Trajectory};
+use foretell::{Layer, LayerSequence};
 use foretell_search::trial_stream;
 use proptest::prelude::*;
 
+fn layer(text: &str) -> Layer {
+    let network = if text.starts_with("SM") { format!("[{text}]") } else { format!("[{text}, SM(1)]") };
+    network.parse::<LayerSequence>().unwrap().0[0]
+}
+
 fn state(last: &str, depth: usize, fully_connected: usize, size: usize) -> State {
-    let last = if last == "start" { None } else { Some(read_layer(last).unwrap()) };
+    let last = if last == "start" { None } else { Some(layer(last)) };
     State { last, depth, fully_connected, size }
 }
 
@@ -67,25 +71,26 @@ fn the_true_size_is_tracked_through_poolings() {
         [(32, "P(5,3)", 10), (32, "P(3,2)", 15), (32, "P(2,2)", 16), (7, "P(3,2)", 3), (5, "P(2,2)", 2)]
     {
         let before = state("C(64,1,1)", 1, 0, size);
-        assert_eq!(space.apply(&before, read_layer(pool).unwrap()).unwrap().size, expected, "{pool}");
+        assert_eq!(space.apply(&before, layer(pool)).unwrap().size, expected, "{pool}");
     }
     let before = state("C(64,1,1)", 1, 0, 7);
-    let error = space.apply(&before, read_layer("P(5,3)").unwrap()).unwrap_err().to_string();
+    let error = space.apply(&before, layer("P(5,3)")).unwrap_err().to_string();
     assert!(error.contains("layer 2, P(5,3), cannot follow state 1:C(64,1,1)@4"), "{error}");
 }
 
 #[test]
-fn keys_trajectories_and_spaces_round_trip_as_text() {
-    for key in ["0:start@8", "3:C(64,3,1)@4", "7:FC(128)#2@1", "4:GAP(10)@1", "5:SM(10)@1"] {
-        assert_eq!(key.parse::<StateKey>().unwrap().to_string(), key);
-    }
-    for wrong in ["", "0:start", "x:start@8", "0:C(1,2)@8", "0:C(1,1,1), P(2,2)@8"] {
-        assert!(wrong.parse::<StateKey>().is_err(), "{wrong}");
+fn keys_trajectories_and_spaces_are_written_as_text() {
+    let space = LayerSpace::default();
+    for (state, key) in [
+        (space.start(), "0:start@8"),
+        (state("C(64,3,1)", 3, 0, 7), "3:C(64,3,1)@4"),
+        (state("FC(128)", 7, 2, 1), "7:FC(128)#2@1"),
+    ] {
+        assert_eq!(space.key(&state).to_string(), key);
     }
     let trajectory: Trajectory = "[C(64,3,1), D(1,1), SM(10)]".parse().unwrap();
     let json = serde_json::to_string(&trajectory).unwrap();
     assert_eq!(json, r#""[C(64,3,1), SM(10)]""#);
-    assert_eq!(serde_json::from_str::<Trajectory>(&json).unwrap(), trajectory);
     let space: LayerSpace = serde_json::from_str(r#"{"max_depth":12}"#).unwrap();
     assert_eq!(space, LayerSpace { max_depth: 12, ..LayerSpace::default() });
 }
@@ -157,11 +162,7 @@ proptest! {
         prop_assert_eq!(counts.layers, trajectory.layers().len());
         prop_assert!(counts.layers <= depth + 1);
         prop_assert_eq!(network.to_string().parse::<Trajectory>().unwrap(), trajectory.clone());
-        let states = space.states(&trajectory).unwrap();
-        for state in states {
-            let key = space.key(&state);
-            prop_assert_eq!(key.to_string().parse::<StateKey>().unwrap(), key);
-        }
+        prop_assert!(space.states(&trajectory).is_ok());
     }
 }
 

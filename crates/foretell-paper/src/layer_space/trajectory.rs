@@ -2,7 +2,7 @@
 
 use super::error::LayerSpaceError;
 use foretell::{Configuration, Layer, LayerSequence, Value};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,9 +12,9 @@ pub(super) const NETWORK: &str = "net";
 /// A network as the layers chosen for it: without dropout, ending in the softmax.
 ///
 /// Written and serialised in layer notation, `[C(64,3,1), FC(128), SM(10)]`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Trajectory {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
+pub(crate) struct Trajectory {
     pub(super) layers: Vec<Layer>,
 }
 
@@ -23,13 +23,13 @@ impl Trajectory {
     ///
     /// # Errors
     /// [`LayerSpaceError::Architecture`] if it is no network.
-    pub fn without_dropout(network: &LayerSequence) -> Result<Self, LayerSpaceError> {
+    pub(crate) fn without_dropout(network: &LayerSequence) -> Result<Self, LayerSpaceError> {
         let chosen = network.0.iter().filter(|layer| !matches!(layer, Layer::Dropout { .. }));
         chosen_layers(&LayerSequence(chosen.copied().collect()).to_string())
     }
 
     /// The layers, the softmax last.
-    pub fn layers(&self) -> &[Layer] {
+    pub(crate) fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
@@ -51,14 +51,7 @@ impl Trajectory {
     /// dropout layer, of rate 0.25.
     ///
     /// Source: MetaQNN's released `state_string_utils.py` and `string_to_model.py`.
-    ///
-    /// ```
-    /// # use foretell_paper::Trajectory;
-    /// let chosen: Trajectory = "[C(64,3,1), FC(128), SM(10)]".parse()?;
-    /// assert_eq!(chosen.network().to_string(), "[C(64,3,1), FC(128), D(1,2), SM(10)]");
-    /// # Ok::<(), foretell_paper::LayerSpaceError>(())
-    /// ```
-    pub fn network(&self) -> LayerSequence {
+    pub(crate) fn network(&self) -> LayerSequence {
         let count = self.dropout_count();
         let mut network = Vec::with_capacity(self.layers.len() + count);
         let mut index = 0;
@@ -85,8 +78,8 @@ impl Trajectory {
         self.layers.len().saturating_sub(averaged + fully_connected) / 2 + fully_connected
     }
 
-    /// The network as a configuration, under the name [`NETWORK`].
-    pub fn configuration(&self) -> Configuration {
+    /// The network as a configuration, under the name `net`.
+    pub(crate) fn configuration(&self) -> Configuration {
         Configuration::from([(NETWORK.to_owned(), Value::Text(self.network().to_string()))])
     }
 }
@@ -103,14 +96,6 @@ impl FromStr for Trajectory {
     /// Reads layer notation; dropout layers are left out.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::without_dropout(&text.parse()?)
-    }
-}
-
-impl TryFrom<String> for Trajectory {
-    type Error = LayerSpaceError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
     }
 }
 

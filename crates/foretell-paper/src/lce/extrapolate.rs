@@ -15,7 +15,6 @@ use thiserror::Error;
 
 /// Why a curve has no extrapolation.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum NoExtrapolation {
     /// Too few points.
     #[error("extrapolation needs at least {needed} points of a curve, got {got}; wait for more")]

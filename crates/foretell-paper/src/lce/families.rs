@@ -97,7 +97,7 @@ impl Epochs {
     }
 
     /// Epoch number `i`.
-    pub(super) fn at(&self, i: usize) -> Epoch {
+    pub(super) fn epoch(&self, i: usize) -> Epoch {
         Epoch { x: self.x[i], ln_x: self.ln_x[i], inverse_log: self.inverse_log[i] }
     }
 }
@@ -192,12 +192,12 @@ impl Family {
     /// assert_eq!(Family::Pow3.value(&[0.9, 0.4, 1.0], 4.0), 0.8); // 0.9 − 0.4/4
     /// ```
     pub fn value(self, parameters: &[f64], epoch: f64) -> f64 {
-        self.at(parameters, Epoch::new(epoch))
+        self.value_at(parameters, Epoch::new(epoch))
     }
 
     /// [`Self::value`] at an epoch whose logarithms are known.
     #[inline(always)]
-    pub(super) fn at(self, p: &[f64], Epoch { x, ln_x, inverse_log }: Epoch) -> f64 {
+    pub(super) fn value_at(self, p: &[f64], Epoch { x, ln_x, inverse_log }: Epoch) -> f64 {
         match self {
             Self::VaporPressure => vapor_pressure(take(p), x, ln_x),
             Self::Pow3 => pow3(take(p), ln_x),
@@ -313,7 +313,7 @@ mod tests {
                         let moved = |by: f64| {
                             let mut q = p.clone();
                             q[k] += by;
-                            family.at(&q, epoch)
+                            family.value_at(&q, epoch)
                         };
                         let difference = (moved(step) - moved(-step)) / (2.0 * step);
                         let room = 1e-6 * gradient[k].abs().max(1e-3);
@@ -341,7 +341,7 @@ mod tests {
             for values in &versions {
                 assert_eq!(values, &versions[0], "{}", family.name());
                 for (i, value) in values.iter().enumerate() {
-                    let alone = family.at(family.start(), epochs.at(i));
+                    let alone = family.value_at(family.start(), epochs.epoch(i));
                     assert!((value - alone).abs() < 1e-15, "{}: {value} for {alone}", family.name());
                 }
             }

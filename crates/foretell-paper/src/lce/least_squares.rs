@@ -40,7 +40,7 @@ impl Observed {
     pub(super) fn squares(&self, family: Family, parameters: &[f64]) -> Option<f64> {
         let terms = self.scores.iter().zip(&self.weights).enumerate();
         let sum: f64 = terms
-            .map(|(t, (y, weight))| weight * (y - family.at(parameters, self.epochs.at(t))).powi(2))
+            .map(|(t, (y, weight))| weight * (y - family.value_at(parameters, self.epochs.epoch(t))).powi(2))
             .sum();
         sum.is_finite().then_some(sum)
     }
@@ -49,8 +49,8 @@ impl Observed {
     fn linearised(&self, family: Family, parameters: &[f64]) -> Option<Linearised> {
         let mut at = Linearised::default();
         for (t, (y, weight)) in self.scores.iter().zip(&self.weights).enumerate() {
-            let epoch = self.epochs.at(t);
-            let residual = y - family.at(parameters, epoch);
+            let epoch = self.epochs.epoch(t);
+            let residual = y - family.value_at(parameters, epoch);
             let gradient = family.gradient(parameters, epoch);
             at.squares += weight * residual * residual;
             for (i, gi) in gradient.iter().enumerate() {

@@ -52,7 +52,6 @@ impl Default for Termination {
 
 /// Why a run goes on or stops.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum TerminationReason {
     /// Nothing to beat yet.
     NoBest,

@@ -5,7 +5,6 @@ use thiserror::Error;
 
 /// Why a setting, a result or a stored state cannot be used, or nothing be proposed.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum QLearningError {
     /// A setting is out of its range.
     #[error("q-learning: {field} = {value} is not {expected}")]

@@ -3,13 +3,13 @@
 use super::error::QLearningError;
 use super::reward::{Replay, Reward};
 use super::settings::QLearning;
-use crate::layer_space::{Action, LayerSpace, LayerSpaceError, State, StateKey, Trajectory, read_layer};
+use crate::layer_space::{Action, LayerSpace, State, StateKey, Trajectory};
 use rand::{Rng, RngExt};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What became of a network that was proposed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Fate {
     /// It waits for a result.
@@ -39,27 +39,15 @@ type Table = BTreeMap<StateKey, BTreeMap<Action, f64>>;
 /// A state knows its depth, its last layer and the bucket of its image side, not the layers before: the value of a step
 /// is an average over the networks that share it.
 ///
-/// The learner is all there is: serialised and read back, it makes the same proposals from the same random streams
-/// ([`trial_stream`](foretell_search::trial_stream) for `propose`, [`replay_stream`](crate::replay_stream) for `tell`). ε counts
-/// networks when they are proposed, so that its schedule does not depend on how many train at a time.
+/// ε counts networks when they are proposed, so that its schedule does not depend on how many train at a time.
 ///
 /// Cost of a result: `replay_number` × layers × actions, a few thousand table look-ups each; memory grows by one
 /// trajectory a result.
 ///
 /// Source: Baker, Gupta, Naik & Raskar, ICLR 2017, algorithms 1 to 3, and its released `q_learner.py`.
-///
-/// ```
-/// # use foretell_paper::{LayerSpace, QLearner, QLearning, Reward, replay_stream};
-/// # use foretell_search::trial_stream;
-/// let mut learner = QLearner::new(LayerSpace::default(), QLearning::default())?;
-/// let chosen = learner.propose(&mut trial_stream(1, 0))?;
-/// learner.tell(&chosen, Reward::measured(0.71), &mut replay_stream(1, 0))?;
-/// assert_eq!((learner.models(), learner.replay().len()), (1, 1));
-/// # Ok::<(), foretell_paper::QLearningError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Stored", into = "Stored")]
-pub struct QLearner {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "Stored")]
+pub(crate) struct QLearner {
     space: LayerSpace,
     settings: QLearning,
     table: Table,
@@ -72,39 +60,29 @@ impl QLearner {
     ///
     /// # Errors
     /// [`QLearningError::Space`] and [`QLearningError::Setting`], from the two descriptions' `validate`.
-    pub fn new(space: LayerSpace, settings: QLearning) -> Result<Self, QLearningError> {
+    pub(crate) fn new(space: LayerSpace, settings: QLearning) -> Result<Self, QLearningError> {
         space.validate()?;
         settings.validate()?;
         Ok(Self { space, settings, table: Table::new(), replay: Vec::new(), fates: BTreeMap::new() })
     }
 
     /// The space of networks.
-    pub fn space(&self) -> &LayerSpace {
+    pub(crate) fn space(&self) -> &LayerSpace {
         &self.space
     }
 
-    /// The settings.
-    pub fn settings(&self) -> &QLearning {
-        &self.settings
-    }
-
-    /// The replay list: every result, and again each time its network was drawn again.
-    pub fn replay(&self) -> &[Replay] {
-        &self.replay
-    }
-
     /// How many unique networks were proposed or told of, discarded ones not counted.
-    pub fn models(&self) -> u64 {
+    pub(crate) fn models(&self) -> u64 {
         self.fates.values().filter(|&&fate| fate != Fate::Discarded).count() as u64
     }
 
     /// ε of the next proposal.
-    pub fn epsilon(&self) -> f64 {
+    pub(crate) fn epsilon(&self) -> f64 {
         self.settings.schedule.epsilon(self.models())
     }
 
     /// Q(state, action).
-    pub fn value(&self, state: &State, action: &Action) -> f64 {
+    pub(crate) fn value(&self, state: &State, action: &Action) -> f64 {
         let row = self.table.get(&self.space.key(state));
         row.and_then(|row| row.get(action)).copied().unwrap_or(self.settings.initial_value)
     }
@@ -113,7 +91,7 @@ impl QLearner {
     ///
     /// # Errors
     /// [`QLearningError::Exhausted`] after 1 + `redraws` networks that were proposed before.
-    pub fn propose(&mut self, rng: &mut impl Rng) -> Result<Trajectory, QLearningError> {
+    pub(crate) fn propose(&mut self, rng: &mut impl Rng) -> Result<Trajectory, QLearningError> {
         let epsilon = self.epsilon();
         for _ in 0..=self.settings.redraws {
             let trajectory = self.draw(epsilon, rng);
@@ -134,7 +112,7 @@ impl QLearner {
     ///
     /// # Errors
     /// [`QLearningError::Reward`] if it is not finite, [`QLearningError::Space`] if the network is not in the space.
-    pub fn tell(
+    pub(crate) fn tell(
         &mut self,
         trajectory: &Trajectory,
         reward: Reward,
@@ -154,17 +132,12 @@ impl QLearner {
     ///
     /// # Errors
     /// [`QLearningError::NotOpen`] if it is not waiting for a result.
-    pub fn discard(&mut self, trajectory: &Trajectory) -> Result<(), QLearningError> {
+    pub(crate) fn discard(&mut self, trajectory: &Trajectory) -> Result<(), QLearningError> {
         match self.fates.get_mut(trajectory) {
             Some(fate @ Fate::Open) => *fate = Fate::Discarded,
             _ => return Err(QLearningError::NotOpen { network: trajectory.to_string() }),
         }
         Ok(())
-    }
-
-    /// The network that the table takes for the best: a walk at ε = 0, ties broken at random.
-    pub fn greedy(&self, rng: &mut impl Rng) -> Trajectory {
-        self.draw(0.0, rng)
     }
 
     /// Draws a network ε-greedily.
@@ -213,8 +186,7 @@ impl QLearner {
 }
 
 /// A [`QLearner`] as it is written down: the table by texts.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Serialize)]
 struct Stored {
     space: LayerSpace,
     settings: QLearning,
@@ -232,27 +204,11 @@ impl From<QLearner> for Stored {
     }
 }
 
-impl TryFrom<Stored> for QLearner {
-    type Error = QLearningError;
-
-    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
-        let Stored { space, settings, table, replay, fates } = stored;
-        let mut learner = Self::new(space, settings)?;
-        for (key, row) in table {
-            let values = row.into_iter().map(|(action, value)| Ok((read_layer(&action)?, value)));
-            learner.table.insert(key.parse()?, values.collect::<Result<_, LayerSpaceError>>()?);
-        }
-        for trajectory in fates.keys().chain(replay.iter().map(|entry| &entry.trajectory)) {
-            learner.space.states(trajectory)?;
-        }
-        Ok(Self { replay, fates, ..learner })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::q_learning::{EpsilonSchedule, EpsilonStage, replay_stream};
+    use crate::q_learning::sampler::replay_stream;
+    use crate::q_learning::{EpsilonSchedule, EpsilonStage};
     use foretell::Layer;
     use foretell_search::trial_stream;
 
@@ -327,7 +283,7 @@ mod tests {
         assert_eq!((unique.len(), learner.models()), (3, 3));
         // all three wait for their results: nothing to replay
         assert_eq!(learner.propose(&mut trial_stream(1, 3)), Err(QLearningError::Exhausted { draws: 51 }));
-        assert!(learner.replay().is_empty());
+        assert!(learner.replay.is_empty());
         learner.tell(&proposed[0], Reward::measured(0.7), &mut replay_stream(1, 0)).unwrap();
         learner.tell(&proposed[1], Reward::forecast(0.6), &mut replay_stream(1, 1)).unwrap();
         learner.discard(&proposed[2]).unwrap();
@@ -335,8 +291,8 @@ mod tests {
         assert!(learner.discard(&proposed[0]).is_err());
         // now each draw of the first two appends its result once more, with its kind
         assert!(learner.propose(&mut trial_stream(1, 3)).is_err());
-        assert!(learner.replay().len() > 10, "{}", learner.replay().len());
-        for entry in learner.replay() {
+        assert!(learner.replay.len() > 10, "{}", learner.replay.len());
+        for entry in &learner.replay {
             let measured = entry.trajectory == proposed[0];
             let expected = if measured { Reward::measured(0.7) } else { Reward::forecast(0.6) };
             assert_eq!(entry.reward, expected);
@@ -376,7 +332,7 @@ mod tests {
                 trial += 1;
             }
             assert_eq!(trial, 40, "4·(4 C, GAP, 2 P, FC or nothing before SM) + SM, GAP, FC, FC FC");
-            let believed = learner.greedy(&mut trial_stream(seed, trial));
+            let believed = learner.draw(0.0, &mut trial_stream(seed, trial));
             assert!(close(last_worth(&believed), 0.8), "seed {seed}: {believed}");
             let start = learner.space.start();
             let value = learner.value(&start, &believed.layers()[0]);
@@ -409,31 +365,6 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_learner_makes_the_same_proposals() {
-        let settings = QLearning { schedule: EpsilonSchedule::default().scaled(40), ..QLearning::default() };
-        let mut learner = QLearner::new(LayerSpace::default(), settings).unwrap();
-        let run = |learner: &mut QLearner, trials: std::ops::Range<u64>| -> Vec<Trajectory> {
-            trials
-                .map(|trial| {
-                    let network = learner.propose(&mut trial_stream(9, trial)).unwrap();
-                    // every fifth result never comes
-                    if trial % 5 > 0 {
-                        let reward = Reward::forecast(1.0 / (1.0 + network.layers().len() as f64));
-                        learner.tell(&network, reward, &mut replay_stream(9, trial)).unwrap();
-                    }
-                    network
-                })
-                .collect()
-        };
-        run(&mut learner, 0..25);
-        let text = serde_json::to_string(&learner).unwrap();
-        let mut restored: QLearner = serde_json::from_str(&text).unwrap();
-        assert_eq!(restored, learner);
-        assert_eq!(run(&mut restored, 25..40), run(&mut learner, 25..40));
-        assert_eq!(restored, learner);
-    }
-
-    #[test]
     fn mistakes_are_refused_with_their_reason() {
         let with = |settings| QLearner::new(small_space(), settings).unwrap_err().to_string();
         let default = QLearning::default();
@@ -455,8 +386,5 @@ mod tests {
             assert!(error.to_string().contains(expected), "{error}");
         }
         assert_eq!(learner, untouched);
-        let text = serde_json::to_string(&learner).unwrap();
-        let foreign = text.replace(r#""fates":{}"#, r#""fates":{"[C(64,3,1), SM(10)]":"open"}"#);
-        assert!(foreign != text && serde_json::from_str::<QLearner>(&foreign).is_err());
     }
 }

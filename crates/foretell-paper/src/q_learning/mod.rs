@@ -11,8 +11,7 @@ mod settings;
 
 pub use epsilon::{EpsilonSchedule, EpsilonStage};
 pub use error::QLearningError;
-pub use learner::QLearner;
-pub use reward::{Replay, Reward, RewardKind};
+pub(crate) use learner::QLearner;
+pub(crate) use reward::Reward;
 pub(crate) use sampler::QLearningFamily;
-pub use sampler::replay_stream;
 pub use settings::QLearning;

@@ -1,12 +1,12 @@
 //! What a network was worth, measured or forecast.
 
 use crate::layer_space::Trajectory;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Where a reward comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RewardKind {
+pub(crate) enum RewardKind {
     /// The training ran to its end and this is its score.
     Measured,
     /// The training was stopped early and this is the score that was forecast for its end.
@@ -14,33 +14,31 @@ pub enum RewardKind {
 }
 
 /// What a network was worth: a score, larger is better.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reward {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Reward {
     /// The score.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Whether it was measured or forecast.
-    pub kind: RewardKind,
+    pub(crate) kind: RewardKind,
 }
 
 impl Reward {
     /// A score that was measured.
-    pub fn measured(value: f64) -> Self {
+    pub(crate) fn measured(value: f64) -> Self {
         Self { value, kind: RewardKind::Measured }
     }
 
     /// A score that was forecast when the training was stopped.
-    pub fn forecast(value: f64) -> Self {
+    pub(crate) fn forecast(value: f64) -> Self {
         Self { value, kind: RewardKind::Forecast }
     }
 }
 
 /// An entry of the replay list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Replay {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Replay {
     /// The network.
-    pub trajectory: Trajectory,
+    pub(crate) trajectory: Trajectory,
     /// What it was worth.
-    pub reward: Reward,
+    pub(crate) reward: Reward,
 }

@@ -13,7 +13,7 @@ const NAME: &str = "q-learning";
 
 /// The random stream from which the replay after the result of trial number `trial` is drawn (see [`QLearner::tell`]): the trial's stream
 /// number with the second highest bit flipped, which no other stream of a study has.
-pub fn replay_stream(study_seed: u64, trial: u64) -> ChaCha8Rng {
+pub(super) fn replay_stream(study_seed: u64, trial: u64) -> ChaCha8Rng {
     trial_stream(study_seed, trial ^ (1 << 62))
 }
 
@@ -126,7 +126,7 @@ impl Sampler for QLearningSampler {
         }
     }
 
-    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+    fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
         let Some(network) = network(configuration) else { return };
         let reward =
             if worth.measured { Reward::measured(worth.score) } else { Reward::forecast(worth.score) };

@@ -27,7 +27,6 @@ pub struct Access {
 
 /// The reason why an address is invalid.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum AccessError {
     /// It has a token in it.
     #[error(

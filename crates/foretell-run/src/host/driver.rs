@@ -69,7 +69,7 @@ pub enum Event<'a> {
 }
 
 /// Observes events. An error ends the run with [`DriverError::Refused`], and the report is not recorded.
-pub type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
+pub(crate) type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -101,7 +101,6 @@ pub enum Finish {
 
 /// The reason why a run failed. Earlier records are kept.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum DriverError {
     /// The store refused a record.
     #[error(transparent)]

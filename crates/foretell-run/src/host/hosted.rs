@@ -97,7 +97,6 @@ pub struct Reading {
 
 /// The reason why a host refuses a request.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum HostError {
     /// There is no such trial.
     #[error("trial {trial} does not exist: no ask has returned it")]

@@ -64,7 +64,6 @@ pub struct Work {
 
 /// The reason why the trials of a study cannot run.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum WorkError {
     /// Its metric's pattern.
     #[error("the study's --metric: {0}")]

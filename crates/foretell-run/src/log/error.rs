@@ -12,7 +12,6 @@ use crate::command_line::shell_line;
 
 /// The reason why an event log could not be opened, read or written.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum EventLogError {
     /// Another process writes this log.
     #[error(transparent)]

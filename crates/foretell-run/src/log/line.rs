@@ -35,7 +35,6 @@ pub struct Stamp {
 
 /// A problem with a line of the event log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum LineProblem {
     /// The line does not end with a newline: its writing was cut short.
     #[error("it is cut short")]

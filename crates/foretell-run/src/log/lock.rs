@@ -19,7 +19,6 @@ const WAIT: Duration = Duration::from_millis(10);
 
 /// The reason why the lock was not acquired.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum LockError {
     /// Another process, or another part of this one, holds it.
     #[error("{path} is held by {holder}: another foretell is writing this study. Wait for it, or end it", path = path.display())]

@@ -23,7 +23,6 @@ pub struct Stored {
 
 /// The reason why a stored study cannot be read, or learned from.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum StoredError {
     /// There is none.
     #[error(

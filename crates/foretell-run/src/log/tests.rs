@@ -7,6 +7,9 @@ use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use super::file::Displacement;
+use super::line::LineProblem;
+use super::salvage::Salvaged;
 use super::*;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

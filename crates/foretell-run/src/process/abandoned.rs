@@ -39,7 +39,6 @@ pub enum Abandoned {
 
 /// The reason why abandoned processes were not ended.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum AbandonedError {
     /// The record cannot be read or removed.
     #[error("cannot {what} {path}: {source}. Remove it once no process of this trial is running", path = path.display())]

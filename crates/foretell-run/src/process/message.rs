@@ -15,7 +15,6 @@ pub struct Message {
 
 /// The kinds of message, in a trial's order: reports as they were printed, then one `Ended`, then nothing.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum MessageKind {
     /// A report.
     Report(Report),

@@ -9,7 +9,6 @@ use crate::placeholder::PlaceholderError;
 
 /// The reason why a trial was not started.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum StartError {
     /// The command is empty.
     #[error("the command of trial {trial} is missing. Write one after `--`")]

@@ -10,7 +10,6 @@ const DEEPEST: usize = 64;
 
 /// The reason why a formula is invalid.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum FormulaError {
     /// It cannot be read.
     #[error(

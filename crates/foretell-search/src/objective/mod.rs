@@ -44,7 +44,6 @@ impl fmt::Display for Objective {
 
 /// The reason why an objective or a limit is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum ObjectiveError {
     /// It cannot be read.
     #[error(transparent)]

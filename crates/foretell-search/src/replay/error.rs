@@ -9,7 +9,6 @@ use thiserror::Error;
 
 /// The reason why a replay is impossible.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum ReplayError {
     /// Nothing to replay.
     #[error(

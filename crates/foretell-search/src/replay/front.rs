@@ -29,7 +29,7 @@ pub struct FrontKept {
 }
 
 impl FrontKept {
-    pub(super) fn of(spec: &ReplaySpec, table: &Table, trials: &[usize], trace: &Trace) -> Option<Self> {
+    pub(super) fn new(spec: &ReplaySpec, table: &Table, trials: &[usize], trace: &Trace) -> Option<Self> {
         if table.objectives().is_empty() {
             return None;
         }

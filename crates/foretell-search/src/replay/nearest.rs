@@ -74,8 +74,8 @@ impl Sampler for Nearest {
         self.inner.started(trial, configuration);
     }
 
-    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
-        self.inner.told(trial, configuration, worth);
+    fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        self.inner.learn(trial, configuration, worth);
     }
 
     fn failed(&mut self, trial: u64, configuration: &Configuration) {
@@ -168,7 +168,7 @@ mod tests {
             let configuration = nearest.propose(trial).unwrap();
             assert_eq!(configuration, recorded[*taken.lock().unwrap().last().unwrap()]);
             nearest.started(trial, &configuration);
-            nearest.told(trial, &configuration, Worth::measured(configuration["n"].number().unwrap()));
+            nearest.learn(trial, &configuration, Worth::measured(configuration["n"].number().unwrap()));
         }
         assert_eq!(nearest.propose(60), None);
         let mut all = taken.lock().unwrap().clone();

@@ -65,7 +65,7 @@ impl OrderingOutcome {
             regret: score(best) - worst,
             regret_natural: (value(score(best)) - value(worst)).abs(),
             stopped_wrongly,
-            front: FrontKept::of(spec, table, trials, &trace),
+            front: FrontKept::new(spec, table, trials, &trace),
             trace,
         })
     }

@@ -167,7 +167,7 @@ impl Table {
     pub fn truth(&self, run: usize, points: u64) -> f64 {
         let curve = self.curve(run, points);
         let lost = self.options.run_score == RunScore::Last && curve.diverged_at().is_some();
-        self.options.run_score.of(&curve).filter(|_| !lost).unwrap_or(f64::NEG_INFINITY)
+        self.options.run_score.value_of(&curve).filter(|_| !lost).unwrap_or(f64::NEG_INFINITY)
     }
 
     /// How runs are laid on a grid.

@@ -118,7 +118,10 @@ impl From<StudyError> for Refusal {
                 ObjectiveError::Alone { part, .. } if part.contains("policy") => "policy",
                 ObjectiveError::Alone { .. } => "rank",
                 ObjectiveError::Reward => "reward",
-                _ => "objective",
+                ObjectiveError::Limit { .. } => "limit",
+                ObjectiveError::Formula(_)
+                | ObjectiveError::Direction { .. }
+                | ObjectiveError::Twice { .. } => "objective",
             },
             StudyError::Part(error) => return error.clone().into(),
             StudyError::Predictor(_) | StudyError::NoExtrapolation { .. } => "predictor",
@@ -126,9 +129,15 @@ impl From<StudyError> for Refusal {
                 StopCriterionError::Probability(_) => "stop_probability",
                 StopCriterionError::Offset(_) => "offset",
                 StopCriterionError::NthBest => "nth_best",
-                _ => "agreeing_checks",
+                StopCriterionError::AgreeingChecks => "agreeing_checks",
             },
-            _ => "study",
+            StudyError::Repeats => "repeats",
+            StudyError::NoRoom { .. } => "enqueue",
+            StudyError::Record { .. }
+            | StudyError::Plan { .. }
+            | StudyError::MoreTrials { .. }
+            | StudyError::NoValue { .. }
+            | StudyError::NoHeader => "study",
         };
         Self::new(field, error)
     }

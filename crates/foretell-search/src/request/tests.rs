@@ -134,6 +134,7 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"predictor": "bnn+gaussian"}"#, "predictor", "foretell-paper"),
         (r#"{"policy": "none", "shadow": true}"#, "shadow", "Remove one of them"),
         (r#"{"refit": "never"}"#, "refit", "once"),
+        (r#"{"repeats": 2, "scheduler": "asha"}"#, "repeats", "the scheduler full"),
         (r#"{"trails": 7}"#, "trails", "Choose one of"),
         (r#"{"space": null}"#, "space", "a new study needs a search space"),
     ];

@@ -62,7 +62,7 @@ pub trait Sampler: Send + Sync {
     fn started(&mut self, trial: u64, configuration: &Configuration);
 
     /// What trial `trial` is worth, each time it was trained as far as wanted, or stopped.
-    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth);
+    fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth);
 
     /// Trial `trial` failed: it has no score.
     fn failed(&mut self, trial: u64, configuration: &Configuration);
@@ -250,7 +250,7 @@ impl Sampler for RandomSearch {
         });
     }
 
-    fn told(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
+    fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
 
     fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
 }
@@ -271,7 +271,7 @@ impl Sampler for GridSearch {
         self.tried.extend(text(configuration));
     }
 
-    fn told(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
+    fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
 
     fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
 }
@@ -351,19 +351,19 @@ impl Sampler for Surrogate {
         self.evidence.started(trial, configuration);
     }
 
-    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
-        self.evidence.told(trial, configuration, worth);
-        self.learn();
+    fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        self.evidence.learn(trial, configuration, worth);
+        self.refit();
     }
 
     fn failed(&mut self, trial: u64, configuration: &Configuration) {
         self.evidence.failed(trial, configuration);
-        self.learn();
+        self.refit();
     }
 }
 
 impl Surrogate {
-    fn learn(&mut self) {
+    fn refit(&mut self) {
         if let Method::Gp(search) | Method::InTurn(search) = &mut self.method {
             search.learn(&self.evidence);
         }

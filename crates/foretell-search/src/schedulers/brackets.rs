@@ -11,7 +11,6 @@ const LARGEST: u64 = 1_000_000_000_000;
 
 /// The reason why a plan is impossible.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum BracketError {
     /// η is too small to discard anything.
     #[error("eta = {eta} keeps every configuration. Use 2 or more (3 is usual)")]

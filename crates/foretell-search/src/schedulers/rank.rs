@@ -27,7 +27,7 @@ pub enum Rank {
 
 impl Rank {
     /// The score that a forecast with this mean and standard deviation is compared by.
-    pub(crate) fn of(self, mean: f64, sd: f64) -> f64 {
+    pub(crate) fn score(self, mean: f64, sd: f64) -> f64 {
         if self == Self::Upper { mean + sd } else { mean }
     }
 }

@@ -56,7 +56,6 @@ pub enum Schedule {
 
 /// The reason why a schedule is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum ScheduleError {
     /// i-epoch's numbers do not fit.
     #[error(

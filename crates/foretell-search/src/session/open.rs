@@ -10,7 +10,6 @@ use thiserror::Error;
 
 /// The reason why a session cannot be opened.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum SessionError {
     /// The description is not valid, or the records do not follow from it.
     #[error(transparent)]

@@ -197,7 +197,7 @@ impl Study {
     /// `trial` was trained as far as it was to be: to its end if it is `whole`, else to its rung.
     fn trained(&mut self, trial: u64, whole: bool) -> Result<(), Misfit> {
         let index = self.known(trial)?;
-        let score = self.spec.run_score.of(&self.trials[index].curve).ok_or(Misfit::NoValue(trial))?;
+        let score = self.spec.run_score.value_of(&self.trials[index].curve).ok_or(Misfit::NoValue(trial))?;
         let value = self.spec.direction.value(score);
         self.change(index, |trial| {
             trial.state = if whole { TrialState::Completed { value } } else { TrialState::Paused { value } };
@@ -224,7 +224,7 @@ impl Study {
                 self.measures.finish(self.progress.spent, index);
             }
             let worth = self.rewarded(&self.trials[index], Worth::measured(score));
-            self.sampler.told(trial, &self.trials[index].configuration, worth);
+            self.sampler.learn(trial, &self.trials[index].configuration, worth);
         }
         self.tell_outlooks(index);
         Ok(())
@@ -274,7 +274,7 @@ impl Study {
         self.scheduler.ended(index as u64, End { score: standing, stopped: true });
         let sd = self.trials[index].forecast().map_or(0.0, |forecast| forecast.sd);
         let worth = self.rewarded(&self.trials[index], Worth::forecast(score, sd));
-        self.sampler.told(index as u64, &self.trials[index].configuration, worth);
+        self.sampler.learn(index as u64, &self.trials[index].configuration, worth);
         self.tell_outlooks(index);
     }
 }

@@ -59,7 +59,7 @@ impl Study {
         for (index, trial) in self.trials.iter_mut().enumerate() {
             self.progress.remove(index, trial, before);
             if let (TrialState::Completed { value }, Some(score)) =
-                (&mut trial.state, self.spec.run_score.of(&trial.curve))
+                (&mut trial.state, self.spec.run_score.value_of(&trial.curve))
             {
                 *value = self.spec.direction.value(score);
             }
@@ -82,12 +82,12 @@ impl Study {
             match (&trial.state, trial.result()) {
                 (TrialState::Completed { value }, _) => {
                     let worth = Worth::measured(self.spec.direction.score(*value));
-                    sampler.told(number, &trial.configuration, self.rewarded(trial, worth));
+                    sampler.learn(number, &trial.configuration, self.rewarded(trial, worth));
                 }
                 (TrialState::Stopped { .. }, Some(result)) => {
                     let sd = trial.forecast().map_or(0.0, |forecast| forecast.sd);
                     let worth = Worth::forecast(self.spec.direction.score(result), sd);
-                    sampler.told(number, &trial.configuration, self.rewarded(trial, worth));
+                    sampler.learn(number, &trial.configuration, self.rewarded(trial, worth));
                 }
                 (TrialState::Failed { .. } | TrialState::Stopped { .. }, _) => {
                     sampler.failed(number, &trial.configuration);

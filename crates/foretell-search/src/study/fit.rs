@@ -55,7 +55,7 @@ impl Fit {
 
 impl Lesson {
     fn learn(self) -> Result<Forecaster, NoForecast> {
-        Ok(Forecaster::of(History::new(&self.runs, &self.options)?, self.predictor))
+        Ok(Forecaster::with_history(History::new(&self.runs, &self.options)?, self.predictor))
     }
 }
 

@@ -27,7 +27,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn of(&self) -> &Trial {
+    fn subject(&self) -> &Trial {
         &self.study.trials[self.index]
     }
 }
@@ -38,15 +38,15 @@ impl Watched for View<'_> {
     }
 
     fn step(&self) -> u64 {
-        self.of().step
+        self.subject().step
     }
 
     fn until(&self) -> u64 {
-        self.of().until
+        self.subject().until
     }
 
     fn scores(&self) -> Vec<f64> {
-        self.study.spec.run_score.curve(&self.of().curve).scores().to_vec()
+        self.study.spec.run_score.curve(&self.subject().curve).scores().to_vec()
     }
 
     fn incumbent(&self) -> Option<f64> {
@@ -74,11 +74,11 @@ impl Watched for View<'_> {
 
     fn check(&self) -> (usize, usize) {
         let checks = self.study.knowledge.checks;
-        (checks.number(self.of().trained()), checks.number(self.until() - 1))
+        (checks.number(self.subject().trained()), checks.number(self.until() - 1))
     }
 
     fn votes(&self) -> u64 {
-        self.of().votes
+        self.subject().votes
     }
 
     fn median_of_means(&mut self) -> Option<f64> {
@@ -168,7 +168,7 @@ impl Study {
             Reason::Diverged => {
                 open.action = Action::Stop;
                 let judged = &self.trials[open.trial as usize];
-                let best = self.spec.run_score.of(&judged.curve);
+                let best = self.spec.run_score.value_of(&judged.curve);
                 let kept = best.filter(|_| self.spec.run_score == RunScore::Best);
                 open.value = kept.map(|score| self.spec.direction.value(score));
             }

@@ -38,7 +38,7 @@ pub use queue::Queue;
 pub use restore::RestoreError;
 pub use settings::Settings;
 pub use spec::{StudyError, StudySpec};
-pub use step::Turn;
+pub(crate) use step::Turn;
 pub use trial::{Trial, TrialState};
 
 pub(crate) use judge::DIVERGED_AFTER;

@@ -28,7 +28,7 @@ impl Study {
         let mut known: BTreeMap<u64, Gains> = BTreeMap::new();
         for index in if all { 0..self.trials.len() } else { latest..latest + 1 } {
             let Some(worth) = self.outlook_by_gains(index, &mut known) else { continue };
-            self.sampler.told(index as u64, &self.trials[index].configuration, worth);
+            self.sampler.learn(index as u64, &self.trials[index].configuration, worth);
         }
     }
 
@@ -43,7 +43,7 @@ impl Study {
             }
             _ => false,
         };
-        let score = self.spec.run_score.of(&trial.curve).filter(|_| stopped)?;
+        let score = self.spec.run_score.value_of(&trial.curve).filter(|_| stopped)?;
         let gains = known.entry(trial.step).or_insert_with(|| self.gains_since(trial.step));
         if gains.is_empty() {
             return Some(Worth::forecast(score, 0.0));
@@ -61,8 +61,8 @@ impl Study {
     fn gains_since(&self, step: u64) -> Gains {
         let beyond = |trial: &&Trial| trial.step > step && !matches!(trial.state, TrialState::Failed { .. });
         let gain = |trial: &Trial| {
-            let then = self.spec.run_score.of(&trial.curve.until(step as f64))?;
-            Some((then, self.spec.run_score.of(&trial.curve)? - then))
+            let then = self.spec.run_score.value_of(&trial.curve.until(step as f64))?;
+            Some((then, self.spec.run_score.value_of(&trial.curve)? - then))
         };
         let mut gains: Gains = self.trials.iter().filter(beyond).filter_map(gain).collect();
         gains.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -89,7 +89,7 @@ impl Progress {
         if spec.repeats() > 1 {
             self.regroup(trial, spec, |group| group.add(index, trial, spec));
         } else {
-            self.leaders.extend(Leader::of(index, trial, spec));
+            self.leaders.extend(Leader::new(index, trial, spec));
         }
     }
 
@@ -100,7 +100,7 @@ impl Progress {
         self.spent -= trial.cost();
         if spec.repeats() > 1 {
             self.regroup(trial, spec, |group| group.remove(index));
-        } else if let Some(leader) = Leader::of(index, trial, spec) {
+        } else if let Some(leader) = Leader::new(index, trial, spec) {
             self.leaders.remove(&leader);
         }
     }
@@ -125,7 +125,7 @@ struct Leader {
 }
 
 impl Leader {
-    fn of(index: usize, trial: &Trial, spec: &StudySpec) -> Option<Self> {
+    fn new(index: usize, trial: &Trial, spec: &StudySpec) -> Option<Self> {
         let value = trial.achieved(spec.run_score, spec.direction)?;
         // −0 and 0 are equal scores
         Some(Self { is_whole: true, score: spec.direction.score(value) + 0.0, trial: index })

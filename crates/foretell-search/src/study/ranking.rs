@@ -54,8 +54,11 @@ impl Study {
         if !trial.counts() || matches!(trial.state, TrialState::Failed { .. }) {
             return None;
         }
-        let score =
-            self.spec.run_score.of(&trial.curve.until(step as f64)).filter(|score| score.is_finite())?;
+        let score = self
+            .spec
+            .run_score
+            .value_of(&trial.curve.until(step as f64))
+            .filter(|score| score.is_finite())?;
         let others = self.others_at(trial, step).into_iter().map(|value| value.unwrap_or(f64::MIN));
         Some(std::iter::once(score).chain(others).collect())
     }
@@ -68,14 +71,14 @@ impl Study {
             return None;
         }
         let curve = trial.curve.until(level as f64);
-        let score = self.spec.run_score.of(&curve).filter(|score| score.is_finite())?;
+        let score = self.spec.run_score.value_of(&curve).filter(|score| score.is_finite())?;
         if curve.diverged_at().is_some() {
             return Some(score);
         }
         let Ok(outlook) = self.outlook_from(index, &curve, self.spec.max_resource) else {
             return Some(score);
         };
-        Some(self.spec.rank.of(self.spec.direction.score(outlook.recorded.mean), outlook.recorded.sd))
+        Some(self.spec.rank.score(self.spec.direction.score(outlook.recorded.mean), outlook.recorded.sd))
     }
 
     /// The levels of the rungs below the end, ascending.
@@ -93,9 +96,11 @@ impl Study {
         let silent = |&level: &u64| {
             let (mut scores, mut finished) = (Vec::new(), Vec::new());
             for trial in self.trials.iter().filter(|trial| trial.trained() >= level) {
-                let Some(score) = self.spec.run_score.of(&trial.curve.until(level as f64)) else { continue };
+                let Some(score) = self.spec.run_score.value_of(&trial.curve.until(level as f64)) else {
+                    continue;
+                };
                 if let (TrialState::Completed { .. }, Some(end)) =
-                    (&trial.state, self.spec.run_score.of(&trial.curve))
+                    (&trial.state, self.spec.run_score.value_of(&trial.curve))
                 {
                     finished.push((scores.len(), end));
                 }

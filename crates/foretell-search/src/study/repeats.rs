@@ -71,18 +71,19 @@ impl Repeats {
     }
 
     /// The trials of `configuration`, if there are any.
-    pub(super) fn of(&self, configuration: &Configuration) -> Option<&Group> {
+    pub(super) fn group(&self, configuration: &Configuration) -> Option<&Group> {
         self.groups.get(&key(configuration))
     }
 
     /// Whether trial `index` repeats an earlier one of its `configuration`.
     pub(super) fn is_repeat(&self, index: usize, configuration: &Configuration) -> bool {
-        self.of(configuration).is_some_and(|group| group.started.first().is_some_and(|first| *first < index))
+        self.group(configuration)
+            .is_some_and(|group| group.started.first().is_some_and(|first| *first < index))
     }
 
     /// The scores of the trials of `configuration`.
     pub(super) fn scores(&self, configuration: &Configuration) -> Vec<f64> {
-        self.of(configuration).map(Group::values).unwrap_or_default()
+        self.group(configuration).map(Group::values).unwrap_or_default()
     }
 
     /// The trial whose configuration is to be trained with a further seed: that of the best mean that can still win. `rival` names the

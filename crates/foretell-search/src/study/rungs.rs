@@ -21,9 +21,9 @@ impl Study {
             return None;
         }
         let score = if point + 1 == steps.len() {
-            self.spec.run_score.of(&trial.curve)
+            self.spec.run_score.value_of(&trial.curve)
         } else {
-            self.spec.run_score.of(&trial.curve.until(step))
+            self.spec.run_score.value_of(&trial.curve.until(step))
         };
         score.filter(|score| score.is_finite()).map(|score| (level, score))
     }
@@ -90,7 +90,7 @@ impl Study {
         let (&level, scores) = self.rungs.range(..=trial.trained()).next_back()?;
         let steps = trial.curve.steps();
         let point = steps.partition_point(|&step| trial.trained_at(step as u64) < level);
-        let score = self.spec.run_score.of(&trial.curve.until(*steps.get(point)?));
+        let score = self.spec.run_score.value_of(&trial.curve.until(*steps.get(point)?));
         let (score, &best) = (score.filter(|score| score.is_finite())?, scores.last()?);
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
         let quartile = |quarters: usize| scores[quarters * (scores.len() - 1) / 4];

@@ -17,7 +17,7 @@ enum End {
 
 impl End {
     /// The score at the share `u` of its distribution.
-    fn at(&self, u: f64) -> f64 {
+    fn value_at(&self, u: f64) -> f64 {
         match self {
             Self::Known(score) => *score,
             Self::Forecast(forecaster, forecast, direction) => {
@@ -54,7 +54,7 @@ impl Study {
         };
         let incumbent = |point: u32| {
             let others: Vec<f64> =
-                ends.iter().enumerate().map(|(at, end)| end.at(share(point, at))).collect();
+                ends.iter().enumerate().map(|(at, end)| end.value_at(share(point, at))).collect();
             self.incumbent_of(&others).unwrap_or(f64::NEG_INFINITY)
         };
         Ok((0..POINTS).map(incumbent).collect())
@@ -104,7 +104,7 @@ impl Study {
                 run_score: RunScore::Last,
                 ..self.history_options()
             };
-            Ok(Arc::new(Forecaster::of(History::new(&runs, &options)?, self.predictor()?)))
+            Ok(Arc::new(Forecaster::with_history(History::new(&runs, &options)?, self.predictor()?)))
         };
         let learnt = learn();
         self.measures.keep_side_level(name, (count, learnt.clone()));

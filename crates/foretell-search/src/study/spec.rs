@@ -100,7 +100,6 @@ pub struct StudySpec {
 
 /// The reason why a study is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum StudyError {
     /// More burn-in than trials.
     #[error(

@@ -343,7 +343,7 @@ impl Trial {
             _ if !self.counts() => None,
             (TrialState::Completed { value }, _) => Some(*value),
             (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best) => {
-                run_score.of(&self.curve).map(|score| direction.value(score))
+                run_score.value_of(&self.curve).map(|score| direction.value(score))
             }
             _ => None,
         }

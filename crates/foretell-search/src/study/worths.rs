@@ -76,7 +76,7 @@ impl Study {
         for ((number, trial, known), place) in known.iter().zip(places) {
             let worth = if by_process { known.worth } else { Worth::measured(-(place as f64)) };
             sampler.started(*number, &trial.configuration);
-            sampler.told(*number, &trial.configuration, worth);
+            sampler.learn(*number, &trial.configuration, worth);
         }
         Some(sampler)
     }

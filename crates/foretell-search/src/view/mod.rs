@@ -46,7 +46,7 @@ impl TrialState {
 
 /// The presentation of a trial.
 #[derive(Clone, Debug, Serialize)]
-pub struct TrialView {
+pub(crate) struct TrialView {
     number: usize,
     config: Map<String, Json>,
     state: &'static str,
@@ -101,7 +101,7 @@ impl StudyView {
             settings: settings(study.spec()),
             trials: trials.map(|(number, trial)| TrialView::new(study.spec(), number, trial)).collect(),
             rows: trial_rows(study, times, &metrics),
-            front: Front::of(study),
+            front: Front::new(study),
             reports: columns(&reports),
         }
     }

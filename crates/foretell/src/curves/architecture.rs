@@ -65,7 +65,6 @@ impl fmt::Display for Layer {
 
 /// An error in a layer sequence.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ArchitectureError {
     /// The text is not of the form `[C(64,3,1), P(2,2), SM(10)]`.
     #[error(

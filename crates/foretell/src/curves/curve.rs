@@ -13,7 +13,6 @@ use thiserror::Error;
 
 /// An error in the steps or values of a learning curve.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum CurveError {
     /// The lists of steps and of values have different lengths.
     #[error("the numbers of steps ({steps}) and values ({values}) differ. Pass one step per value")]
@@ -50,7 +49,7 @@ pub enum CurveError {
 /// ```
 /// use foretell::{Curve, Direction, RunScore};
 /// let curve = Curve::of_epochs(&[0.2, 0.9, 0.4, 0.8], Direction::Maximize);
-/// let worth = |text: &str| text.parse::<RunScore>().unwrap().of(&curve);
+/// let worth = |text: &str| text.parse::<RunScore>().unwrap().value_of(&curve);
 /// assert_eq!([worth("last"), worth("best")], [Some(0.8), Some(0.9)]);
 /// assert!((worth("last:2").unwrap() - 0.6).abs() < 1e-12);
 /// ```
@@ -77,7 +76,7 @@ impl RunScore {
     }
 
     /// The current score of this `curve`; `None` before its first finite value.
-    pub fn of(self, curve: &Curve) -> Option<f64> {
+    pub fn value_of(self, curve: &Curve) -> Option<f64> {
         match self {
             Self::Last => curve.last().map(|(_, score)| score),
             Self::Best => curve.scores().iter().copied().max_by(f64::total_cmp),
@@ -276,7 +275,7 @@ impl Curve {
     }
 
     /// The score at exactly `step`.
-    pub fn at(&self, step: f64) -> Option<f64> {
+    pub fn value_at(&self, step: f64) -> Option<f64> {
         let index = self.steps.partition_point(|&s| s < step);
         (self.steps.get(index)? <= &step).then(|| self.scores[index])
     }
@@ -349,7 +348,7 @@ mod tests {
         let steps = [1.0, 2.0, 3.0, 4.0, 5.0];
         let nan = f64::NAN;
         let gap = Curve::new(&steps, &[0.1, nan, 0.3, 0.4, 0.5], Direction::Maximize).unwrap();
-        assert_eq!((gap.len(), gap.diverged_at(), gap.at(2.0)), (4, None, None));
+        assert_eq!((gap.len(), gap.diverged_at(), gap.value_at(2.0)), (4, None, None));
         assert!((gap.interpolate(2.0).unwrap() - 0.2).abs() < 1e-12);
         let diverged = Curve::new(&steps, &[0.1, 0.2, 0.3, nan, f64::INFINITY], Direction::Maximize).unwrap();
         assert_eq!((diverged.len(), diverged.diverged_at()), (3, Some(4.0)));
@@ -364,8 +363,11 @@ mod tests {
         let best = RunScore::Best.curve(&curve).into_owned();
         assert_eq!((best.steps(), best.scores()), (curve.steps(), &[0.5, 0.9, 0.9][..]));
         assert_eq!(best.diverged_at(), Some(4.0), "what was reached does not undo a divergence");
-        assert_eq!([RunScore::Last, RunScore::Best].map(|score| score.of(&curve)), [Some(0.7), Some(0.9)]);
-        assert_eq!(RunScore::Best.of(&Curve::default()), None);
+        assert_eq!(
+            [RunScore::Last, RunScore::Best].map(|score| score.value_of(&curve)),
+            [Some(0.7), Some(0.9)]
+        );
+        assert_eq!(RunScore::Best.value_of(&Curve::default()), None);
     }
 
     #[test]

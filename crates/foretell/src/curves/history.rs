@@ -23,7 +23,6 @@ const MOST_SHARED_STEPS: usize = 2000;
 
 /// The reason why runs do not form a history.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum HistoryError {
     /// No run contains a finite value.
     #[error("no run contains a finite value, so there is nothing to learn from")]

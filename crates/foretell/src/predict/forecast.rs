@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 /// The shape of a forecast's distribution, in units of its scale around its mean.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub enum Shape {
     /// Normal: the paper's choice.
     #[default]

@@ -6,7 +6,6 @@ use thiserror::Error;
 
 /// The reason why a predictor could not be fitted.
 #[derive(Debug, Error, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum FitError {
     /// Too few completed runs.
     #[error(

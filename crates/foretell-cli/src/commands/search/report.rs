@@ -64,8 +64,8 @@ impl Document {
             stop_probability: spec.criterion.stop_probability,
             time: times.timing(study),
             top: None,
-            summary: Summary::of(study),
-            front: Front::of(study),
+            summary: Summary::new(study),
+            front: Front::new(study),
         }
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
     lines.extend(counting_line(spec));
     lines.extend(searched_line(spec));
     if search.found() > 0 {
-        let summary = Summary::of(search.study());
+        let summary = Summary::new(search.study());
         let ended = summary.trials.ended();
         lines.push(format!(
             "continuing the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
@@ -424,7 +424,7 @@ fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
         ));
     }
     let (step, score) = yours.curve.last()?;
-    let there = study.trial(best.trial)?.curve.at(step)?;
+    let there = study.trial(best.trial)?.curve.value_at(step)?;
     Some(format!(
         "yours (trial 0) ended after {step} epochs at {}: the best was then at {}",
         metric_value(spec.direction.value(score)),
@@ -592,7 +592,7 @@ fn early_ranks(study: &Study) -> Option<String> {
     let half = spec.max_resource.div_ceil(2);
     let whole = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
     let (early, ends): (Vec<f64>, Vec<f64>) = whole
-        .filter_map(|trial| trial.curve.interpolate(half as f64).zip(spec.run_score.of(&trial.curve)))
+        .filter_map(|trial| trial.curve.interpolate(half as f64).zip(spec.run_score.value_of(&trial.curve)))
         .unzip();
     let correlation = spearman(&early, &ends);
     (early.len() >= FEWEST_RANKS && correlation < WEAK).then(|| {

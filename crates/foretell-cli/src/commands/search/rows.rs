@@ -43,7 +43,7 @@ pub(super) fn line(
     let spec = study.spec();
     let direction = spec.direction;
     let is_narrow = width.is_some_and(|width| width < WIDE);
-    let worth = spec.run_score.of(&trial.curve);
+    let worth = spec.run_score.value_of(&trial.curve);
     let worth = worth.map_or("–".to_owned(), |score| metric_value(direction.value(score)));
     let forecast = trial.decision.as_ref().and_then(|d| d.forecast);
     let forecast = forecast.map_or(String::new(), |f| match is_narrow {

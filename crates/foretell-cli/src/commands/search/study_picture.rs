@@ -94,7 +94,7 @@ pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
 /// The result of each network, a stopped one's forecast, by the ε it was drawn with.
 fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearning {
     let spec = study.spec();
-    let Summary { epochs, trials, .. } = Summary::of(study);
+    let Summary { epochs, trials, .. } = Summary::new(study);
     let stage = |&(epsilon, models): &(f64, u64)| plot::EpsilonStage {
         epsilon,
         models: usize::try_from(models).unwrap_or(usize::MAX),
@@ -115,7 +115,7 @@ fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearni
 /// All learning curves.
 fn curves(study: &Study, name: &str) -> plot::Search {
     let spec = study.spec();
-    let summary = Summary::of(study);
+    let summary = Summary::new(study);
     let spent = summary.shadow.as_ref().map_or(summary.epochs.spent, |shadow| shadow.spent_if_stopped);
     let all_burn_in = study.learning_from().is_empty() && spec.schedule.is_full();
     plot::Search {

@@ -37,7 +37,7 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
     if let Some(path) = picture {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
-    let front = Front::of(&stored.study).ok_or_else(|| {
+    let front = Front::new(&stored.study).ok_or_else(|| {
         Failure::input(format!(
             "{}: there is no front with one objective. Show the best trial with `foretell study best`, or add objectives with `foretell search --objective`",
             stored.directory.display()

@@ -61,7 +61,6 @@ pub struct WorkerSettings {
 
 /// The reason why a worker could not run.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum WorkerError {
     /// The server refuses.
     #[error("{0}")]

@@ -78,7 +78,7 @@ fn applies(parameter: &Parameter, configuration: &Configuration) -> bool {
 fn value_at(kind: &ParameterKind, u: f64) -> Value {
     let u = u.clamp(0.0, 1.0);
     match (kind.bounds(), kind.options()) {
-        (Some(bounds), _) => Value::Number(bounds.at(u)),
+        (Some(bounds), _) => Value::Number(bounds.value_at(u)),
         (None, Some(options)) => {
             options[((u * options.len() as f64) as usize).min(options.len() - 1)].clone()
         }

@@ -41,7 +41,7 @@ impl Evidence {
     }
 
     /// What `trial` is worth now.
-    pub(crate) fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+    pub(crate) fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
         self.running.remove(&trial);
         let worth = Worth { sd: if worth.sd.is_finite() { worth.sd.max(0.0) } else { 0.0 }, ..worth };
         if worth.score.is_finite() {

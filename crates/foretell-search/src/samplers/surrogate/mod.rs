@@ -15,6 +15,6 @@ pub(crate) use evidence::Evidence;
 pub(crate) use first_draws::first_draw;
 pub(crate) use front::{FrontSearch, KnownCosts};
 pub(crate) use gp::GpSearch;
-pub use relevance::{Relevance, Relevances, relevances, relevances_of};
+pub use relevance::{Relevances, relevances, relevances_of};
 pub use surface::{Contour, Slice, Surface};
 pub(crate) use tpe::parzen_draws;

@@ -51,7 +51,7 @@ pub struct Relevance {
 ///
 /// O(n³) in at most 150 trials; of more, 150 are taken evenly from the worst to the best.
 pub fn relevances(study: &Study) -> Relevances {
-    relevances_of(&Surface::of(study))
+    relevances_of(&Surface::new(study))
 }
 
 /// The relevances according to an existing surface.

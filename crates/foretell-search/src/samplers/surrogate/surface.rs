@@ -83,7 +83,7 @@ pub struct Contour {
 
 impl Surface {
     /// The surface of `study`. O(n³) in at most 150 trials; of more, 150 are taken evenly from the worst to the best.
-    pub fn of(study: &Study) -> Self {
+    pub fn new(study: &Study) -> Self {
         let Space::Parameters(space) = &study.spec().space else { return Self::default() };
         let evidence = evidence(study, Cube::new(space.clone()));
         let seen = evenly(evidence.seen(), LEARNT);
@@ -210,7 +210,7 @@ fn evidence(study: &Study, cube: Cube) -> Evidence {
             (TrialState::Failed { .. }, _) => evidence.failed(number, &trial.configuration),
             (_, Some(result)) => {
                 let score = direction.score(result);
-                evidence.told(number, &trial.configuration, worth(trial, score));
+                evidence.learn(number, &trial.configuration, worth(trial, score));
             }
             _ => {}
         }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_slice_goes_through_the_best_trial_and_knows_where_it_is_unsure() {
-        let surface = Surface::of(&study(60));
+        let surface = Surface::new(&study(60));
         assert_eq!(surface.through(), Some(0));
         let slices = surface.slices();
         let names: Vec<&str> = slices.iter().map(|slice| slice.name.as_str()).collect();
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_contour_has_the_slices_as_its_rows_and_few_trials_have_none() {
-        let surface = Surface::of(&study(60));
+        let surface = Surface::new(&study(60));
         let contour = surface.contour("lr", "act").expect("a contour");
         assert_eq!((contour.x_values.len(), contour.y_values.len()), (25, 2));
         assert!(contour.means.iter().chain(&contour.sds).all(|row| row.len() == 25));
@@ -296,7 +296,7 @@ mod tests {
         for (x, y) in [("lr", "lr"), ("lr", "momentum"), ("lr", "other")] {
             assert!(surface.contour(x, y).is_none(), "{x} {y}");
         }
-        let few = Surface::of(&study(9));
+        let few = Surface::new(&study(9));
         assert!(few.slices().is_empty() && few.contour("lr", "act").is_none());
     }
 }

@@ -157,7 +157,7 @@ impl Gain {
         self.numerator * other.denominator > other.numerator * self.denominator * (1.0 + 1e-9)
     }
 
-    fn of(left_sum: f64, left_weight: f64, weight: f64) -> Self {
+    fn new(left_sum: f64, left_weight: f64, weight: f64) -> Self {
         Self { numerator: left_sum * left_sum, denominator: left_weight * (weight - left_weight) }
     }
 }
@@ -410,7 +410,7 @@ impl Grower {
             while left != 0 {
                 let rank = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let gain = Gain::of(sum, below_weight, weight);
+                let gain = Gain::new(sum, below_weight, weight);
                 if gain.beats(*best) {
                     *best = gain;
                     found = Some((before, rank));
@@ -446,7 +446,7 @@ impl Grower {
         let threshold = if drawn < high { drawn } else { low };
         let mut left = [0.0; 2];
         sum_at_most(&self.values, &self.terms, threshold, &mut left);
-        let gain = Gain::of(left[0], left[1], weight);
+        let gain = Gain::new(left[0], left[1], weight);
         gain.beats(*best).then(|| {
             *best = gain;
             threshold

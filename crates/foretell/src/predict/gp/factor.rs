@@ -13,7 +13,7 @@ pub(crate) struct Factor {
 
 impl Factor {
     /// Of a symmetric positive definite matrix, none of whose eigenvalues is below `least` but for rounding.
-    pub(crate) fn of(mut matrix: Symmetric, least: f64) -> Self {
+    pub(crate) fn new(mut matrix: Symmetric, least: f64) -> Self {
         matrix.factorise(least);
         let n = matrix.n;
         let mut rows =
@@ -74,7 +74,7 @@ mod tests {
             let mut padded = k.clone();
             padded.resize(n.next_multiple_of(LANES), 0.0);
             let all = with_each_instruction_set(|| {
-                Factor::of(matrix.clone(), 0.05).quadratic(&padded, &mut vec![0.0; padded.len()])
+                Factor::new(matrix.clone(), 0.05).quadratic(&padded, &mut vec![0.0; padded.len()])
             });
             assert!(
                 all.iter().all(|found| found.total_cmp(&all[0]).is_eq()),

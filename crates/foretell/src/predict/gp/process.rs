@@ -96,7 +96,7 @@ impl Tuned {
                 turned_back(warp, (mean, target.scale / precision.sqrt()))
             })
             .collect();
-        let factor = Factor::of(work.kernel, 1.0 / parameters.trace(design));
+        let factor = Factor::new(work.kernel, 1.0 / parameters.trace(design));
         Process { parameters, warp, target, factor, alpha: work.alpha, left_out }
     }
 }
@@ -183,7 +183,7 @@ mod tests {
                 parameters,
                 warp: whole.warp,
                 target: whole.target,
-                factor: Factor::of(work.kernel, 1.0 / parameters.trace(&part)),
+                factor: Factor::new(work.kernel, 1.0 / parameters.trace(&part)),
                 alpha,
                 left_out: Vec::new(),
             };

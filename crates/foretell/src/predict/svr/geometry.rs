@@ -39,7 +39,7 @@ pub(crate) trait Term:
     fn times_plus(self, b: Self, c: Self) -> Self;
 
     /// The nearest number.
-    fn of(value: f64) -> Self;
+    fn from_f64(value: f64) -> Self;
 
     /// Adds features of n [`Points`] to the sums of `group` (1, 4 or 8) weightings, as many as have weights; `from` is n,
     /// how many features there are, and the first of those added; `product` for the linear kernel.
@@ -89,7 +89,7 @@ impl<T: Term> Geometry<T> {
         for (g, sums) in self.sums.chunks_mut(size * self.group).enumerate() {
             for (cells, row) in packed.chunks_mut(self.group).zip(weights.chunks(width)) {
                 for (u, cell) in cells.iter_mut().enumerate() {
-                    *cell = T::of(row.get(first + g * self.group + u).copied().unwrap_or(0.0));
+                    *cell = T::from_f64(row.get(first + g * self.group + u).copied().unwrap_or(0.0));
                 }
             }
             let from = [self.n, points.features, which.start];
@@ -102,7 +102,7 @@ impl<T: Term> Geometry<T> {
         self.sums.fill(T::default());
     }
 
-    fn of(&self, weighting: usize) -> &[T] {
+    fn weighted(&self, weighting: usize) -> &[T] {
         let size = row_start(self.n);
         &self.sums[weighting * size..(weighting + 1) * size]
     }
@@ -110,13 +110,13 @@ impl<T: Term> Geometry<T> {
 
 impl Geometry {
     /// The sum for points `i` and `j` under a weighting.
-    pub(crate) fn at(&self, weighting: usize, i: usize, j: usize) -> f64 {
-        self.of(weighting)[row_start(i.max(j)) + i.min(j)]
+    pub(crate) fn entry(&self, weighting: usize, i: usize, j: usize) -> f64 {
+        self.weighted(weighting)[row_start(i.max(j)) + i.min(j)]
     }
 
     /// The kernel matrix of all points under a weighting; γ is unused by the linear kernel.
     pub(crate) fn kernel_matrix(&self, weighting: usize, gamma: f64, out: &mut KernelMatrix) {
-        out.fill_from(self.kernel, self.of(weighting), self.n, gamma);
+        out.fill_from(self.kernel, self.weighted(weighting), self.n, gamma);
     }
 
     /// The kernel matrix of the sums under weighting `from` with the sums of `changes` under weighting `to` added.
@@ -131,9 +131,11 @@ impl Geometry {
         out.shape(self.n);
         out.packed.resize(row_start(self.n), 0.0);
         match self.kernel {
-            Kernel::Rbf => exp_changed(self.of(from), changes.of(to), gamma, &mut out.packed),
+            Kernel::Rbf => exp_changed(self.weighted(from), changes.weighted(to), gamma, &mut out.packed),
             Kernel::Linear => {
-                for ((cell, sum), change) in out.packed.iter_mut().zip(self.of(from)).zip(changes.of(to)) {
+                for ((cell, sum), change) in
+                    out.packed.iter_mut().zip(self.weighted(from)).zip(changes.weighted(to))
+                {
                     *cell = sum + f64::from(*change);
                 }
             }
@@ -152,7 +154,7 @@ impl Geometry {
         let mut out = vec![0.0; rows.len() * stride];
         for (cells, &i) in out.chunks_mut(stride.max(1)).zip(rows) {
             for (cell, &j) in cells.iter_mut().zip(columns) {
-                *cell = self.at(weighting, i, j);
+                *cell = self.entry(weighting, i, j);
             }
         }
         out
@@ -163,7 +165,7 @@ impl Geometry {
         let mut out = vec![0.0; row_start(among.len())];
         for (a, &i) in among.iter().enumerate() {
             for (cell, &j) in out[row_start(a)..].iter_mut().zip(&among[..=a]) {
-                *cell = self.at(weighting, i, j);
+                *cell = self.entry(weighting, i, j);
             }
         }
         out
@@ -245,7 +247,7 @@ macro_rules! term {
                 self.mul_add(b, c)
             }
 
-            fn of(value: f64) -> Self {
+            fn from_f64(value: f64) -> Self {
                 value as Self
             }
 
@@ -355,9 +357,9 @@ mod tests {
                         weights[f * 5 + w] * if kernel == Kernel::Rbf { (a - b).powi(2) } else { a * b }
                     };
                     let plain: f64 = (0..7).map(term).sum();
-                    assert!((at_once.at(w, i, j) - plain).abs() < 1e-12, "{kernel:?} {w} {i} {j}");
-                    assert!(at_once.at(w, i, j).total_cmp(&all[0].1.at(w, i, j)).is_eq());
-                    assert!(split.at(w, i, j).total_cmp(&at_once.at(w, i, j)).is_eq());
+                    assert!((at_once.entry(w, i, j) - plain).abs() < 1e-12, "{kernel:?} {w} {i} {j}");
+                    assert!(at_once.entry(w, i, j).total_cmp(&all[0].1.entry(w, i, j)).is_eq());
+                    assert!(split.entry(w, i, j).total_cmp(&at_once.entry(w, i, j)).is_eq());
                 }
             }
         }
@@ -398,7 +400,7 @@ mod tests {
         geometry.kernel_matrix(3, 0.4, &mut matrix);
         for i in 0..11 {
             for j in 0..11 {
-                let expected = (-0.4 * geometry.at(3, i, j)).exp();
+                let expected = (-0.4 * geometry.entry(3, i, j)).exp();
                 assert!((matrix.row(i)[j] - expected).abs() < 1e-14, "{i} {j}");
             }
             assert!(matrix.row(i)[11..].iter().all(|&v| v.abs() <= 0.0));

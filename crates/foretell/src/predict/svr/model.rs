@@ -66,7 +66,7 @@ impl Expansion {
     }
 
     /// Σ β_i k(x_i, row) for a standardised row. O(support vectors · columns), or O(columns) for the linear kernel.
-    pub(super) fn at(&self, row: &[f64]) -> f64 {
+    pub(super) fn value_at(&self, row: &[f64]) -> f64 {
         match self {
             Self::Linear { weights } => dot(weights, row),
             Self::Rbf { gamma, beta, columns } => {
@@ -201,7 +201,7 @@ impl Model for SvrModel {
         let value = ROW.with_borrow_mut(|row| {
             row.clear();
             self.standardise(query, row);
-            self.expansion.at(row)
+            self.expansion.value_at(row)
         });
         Forecast::gaussian(self.target.invert(value + self.bias), self.sigma)
     }

@@ -10,7 +10,6 @@ use thiserror::Error;
 
 /// Why a ν-SVR problem cannot be solved.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum SvrError {
     /// Rows and targets differ in number, or there is none.
     #[error("there are {rows} rows but {targets} targets. Pass one target per row, and at least one row")]

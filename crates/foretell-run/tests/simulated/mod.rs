@@ -1,0 +1,60 @@
+//! Trainings that report in turn, without processes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use foretell_run::{Begin, Executor, ExecutorError, Message, MessageKind, Report, Status};
+use foretell_search::Start;
+
+/// Trainings of which all running ones report in turn.
+pub(crate) struct Simulated {
+    pub(crate) value: fn(&Start, u64) -> f64,
+    pub(crate) running: VecDeque<(Start, u64)>,
+    /// The trials whose checkpoints were discarded.
+    pub(crate) discarded: Arc<Mutex<Vec<u64>>>,
+    /// Whether no training can be started.
+    pub(crate) fails: bool,
+}
+
+impl Simulated {
+    /// Trainings that report `value` after each step.
+    pub(crate) fn new(value: fn(&Start, u64) -> f64) -> Self {
+        Self { value, running: VecDeque::new(), discarded: Arc::default(), fails: false }
+    }
+}
+
+impl Executor for Simulated {
+    fn start(&mut self, start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
+        if self.fails {
+            return Err("no such program".into());
+        }
+        self.running.push_back((start.clone(), start.from));
+        Ok(Begin::Resumed)
+    }
+
+    fn stop(&mut self, trial: u64) {
+        for (start, _) in self.running.iter_mut().filter(|(start, _)| start.trial == trial) {
+            start.until = 0;
+        }
+    }
+
+    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
+        let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
+        let trial = start.trial;
+        if step >= start.until {
+            let (tail, seen) = (Vec::new(), String::new());
+            let status = Status::Exited(0);
+            let kind = MessageKind::Ended { status, stopped_by_us: false, tail, seen, fault: None };
+            return vec![Message { trial, kind }];
+        }
+        let (step, metrics) = (step + 1, serde_json::Map::new());
+        let value = Some((self.value)(&start, step));
+        self.running.push_back((start, step));
+        vec![Message { trial, kind: MessageKind::Report(Report { step, value, metrics }) }]
+    }
+
+    fn discard(&mut self, trial: u64) {
+        self.discarded.lock().expect("nobody panics").push(trial);
+    }
+}
