@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The paper's cuda-convnet experiments on networks of our own.
 
-    python3 benches/convnet.py record CIFAR [foretell]               # trains 300 configurations for 60 epochs: 10 hours of one core
+    python3 benches/convnet.py record CIFAR [foretell]               # trains 300 configurations for 60 epochs: two hours of one core
     foretell reproduce data/convnet --only table-2,observed,hyperband    # the paper's column, figure and Hyperband runs from these curves
     python3 benches/convnet.py live MNIST [foretell] [--seeds 1]     # trains: some minutes of one core for each seed
     python3 benches/convnet.py table [foretell]                      # replays data/cuda-convnet-cifar10.jsonl.gz: a minute
@@ -31,7 +31,7 @@ def record(arguments):
     command += ["--no-stopping", "--sampler", "random", "--metric", "val_acc", "--out", study, "--format", "json"]
     command += searched([*RANGES, REDUCTIONS])
     command += ["--", arguments.foretell, "train", "--space", "cuda-convnet", "--width", str(arguments.width), "--batch-size", "20"]
-    answer([*command, "--train-size", str(arguments.images), "--validation-size", "1000", "--data", f"cifar10:{arguments.cifar}"])
+    answer([*command, "--train-size", str(arguments.images), "--validation-size", "500", "--data", f"cifar10:{arguments.cifar}"])
     runs = [json.loads(line) for line in answer([arguments.foretell, "study", "export", study]).splitlines()]
     names = sorted({name for run in runs for name in run["configuration"]})
     text = io.StringIO()
@@ -96,8 +96,8 @@ def main():
     recorded.add_argument("cifar", help="the folder of CIFAR-10's binary files")
     recorded.add_argument("--trials", type=int, default=300)
     recorded.add_argument("--epochs", type=int, default=60)
-    recorded.add_argument("--images", type=int, default=2000, help="images to learn from")
-    recorded.add_argument("--width", type=float, default=0.5, help="factor on the paper's filters")
+    recorded.add_argument("--images", type=int, default=800, help="images to learn from")
+    recorded.add_argument("--width", type=float, default=0.25, help="factor on the paper's filters")
     recorded.add_argument("--studies", default="foretell-out/convnet", help="the folder of the study")
     recorded.add_argument("--out", default="data/convnet", help="the folder of the curves")
     trained = actions.add_parser("live")
