@@ -33,7 +33,7 @@ pub struct Pool {
 /// | `buckets`             | an image side s counts as the largest bucket ≤ s          | 8, 4, 1              |
 /// | `flatten_bucket`      | from images up to this bucket a fully connected layer may follow | 4             |
 ///
-/// What may follow a state ([`LayerSpace::actions`]) is judged on the *bucket* b of the image side, so that the states
+/// What may follow a state (`actions`) is judged on the *bucket* b of the image side, so that the states
 /// of the Q-table are all there is to know:
 ///
 /// - from everywhere but the end: the softmax, which ends the network; and if `max_depth` is not reached,

@@ -4,7 +4,7 @@ use super::epsilon::EpsilonSchedule;
 use super::error::QLearningError;
 use serde::{Deserialize, Serialize};
 
-/// The settings of a [`QLearner`](crate::QLearner).
+/// The settings of a Q-learning sampler.
 ///
 /// | symbol | field           | meaning                                                   | range | default          |
 /// |--------|-----------------|-----------------------------------------------------------|-------|------------------|
