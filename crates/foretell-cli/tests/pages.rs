@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 /// What cannot be run here, by how it begins, and why.
-const NOT_RUN: [(&str, &str); 14] = [
+const NOT_RUN: [(&str, &str); 15] = [
     ("foretell study show foretell-out/resnet-tiny-3-8b47a21e", "it needs the search of the page"),
     ("foretell serve", "it serves until it is ended"),
     ("foretell worker", "it needs another machine's study"),
@@ -23,6 +23,7 @@ const NOT_RUN: [(&str, &str); 14] = [
     ("foretell replay metaqnn_cifar10.csv", "it needs the paper's released curves"),
     ("foretell replay lstm_ptb.csv", "it needs the paper's released curves"),
     ("foretell reproduce DIR", "it needs the paper's released curves"),
+    ("foretell reproduce data/convnet", "it takes minutes"),
     ("foretell search study.toml --on ray", "it needs Ray"),
     ("foretell search study.toml --gpus", "it needs GPUs"),
 ];
