@@ -142,6 +142,42 @@ fn what_is_written_at_the_end_is_trained_and_not_saved() {
 }
 
 #[test]
+fn a_program_in_awk() {
+    let folder = tempfile::tempdir().unwrap();
+    search(folder.path(), "val_acc", &["awk", "-v", "lr={lr}", "-f", "train.awk"]).is_true_and_stopped();
+}
+
+#[test]
+fn a_script_of_bash() {
+    let folder = tempfile::tempdir().unwrap();
+    search(folder.path(), "acc", &["bash", "train.bash", "{lr}"]).is_true_and_stopped();
+}
+
+#[test]
+fn words_of_hydra_and_the_whole_configuration_first() {
+    let folder = tempfile::tempdir().unwrap();
+    search(folder.path(), "val/acc", &["python3", "hydra_like.py", "optim.lr={lr}"]).is_true_and_stopped();
+}
+
+#[test]
+fn progress_of_keras() {
+    let folder = tempfile::tempdir().unwrap();
+    search(folder.path(), "val_accuracy", &["python3", "keras_like.py", "{lr}"]).is_true_and_stopped();
+}
+
+#[test]
+fn steps_from_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    search(folder.path(), "val_acc", &["python3", "from_zero.py", "{lr}"]).is_true_and_stopped();
+}
+
+#[test]
+fn a_configuration_in_yaml_first_and_maps_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    search(folder.path(), "mIoU", &["python3", "yaml_first.py", "{lr}"]).is_true_and_stopped();
+}
+
+#[test]
 fn a_script_that_fails() {
     let folder = tempfile::tempdir().unwrap();
     let searched = search(folder.path(), "val_acc", &["python3", "failing.py", "{lr}"]);
