@@ -462,7 +462,12 @@ fn a_trial_that_the_budget_left_paused_is_described_so() {
 #[test]
 fn a_promoted_trial_keeps_the_epochs_that_it_trained_after_it_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
-    search(folder.path(), &[&LEARNING_RATE[..], &F_HYPERBAND].concat()).output().unwrap();
+    // reports an epoch before it keeps it: a signal between the two leaves no gap
+    let keep = TRAINER.lines().find(|line| line.contains("draft")).unwrap();
+    let trainer = TRAINER.replace(&format!("{keep}\n  report\n"), &format!("  report\n{keep}\n"));
+    assert_ne!(trainer, TRAINER);
+    let flags = [&LEARNING_RATE[..], &F_HYPERBAND].concat();
+    search_with(&trainer, folder.path(), "1", &flags).output().unwrap();
     let starts = records_of(folder.path(), &["started"]);
     let promoted: BTreeSet<u64> =
         starts.iter().filter(|r| r["from"] != 0).map(|r| r["trial"].as_u64().unwrap()).collect();
