@@ -38,7 +38,7 @@ pub(crate) fn epsilon_stages(_sampler: &SamplerSpec) -> Vec<(f64, u64)> {
     Vec::new()
 }
 
-/// The space of the catalogue called `name`, with those of the `settings` that somebody has chosen.
+/// The space of the catalogue called `name`. Settings without a value keep their defaults.
 pub(crate) fn named_space(
     name: &str,
     settings: impl IntoIterator<Item = (&'static str, Option<Value>)>,

@@ -462,7 +462,7 @@ fn a_trial_that_the_budget_left_paused_is_described_so() {
 #[test]
 fn a_promoted_trial_keeps_the_epochs_that_it_trained_after_it_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
-    // reports an epoch before it keeps it: a signal between the two leaves no gap
+    // reports an epoch before writing its checkpoint: a signal between the two leaves no gap
     let keep = TRAINER.lines().find(|line| line.contains("draft")).unwrap();
     let trainer = TRAINER.replace(&format!("{keep}\n  report\n"), &format!("  report\n{keep}\n"));
     assert_ne!(trainer, TRAINER);

@@ -40,7 +40,7 @@ pub use data_spec::{DataOptions, DataSpec};
 pub use error::Error;
 pub use fetch::{Archive, Download, Fetch, RemoteFile, catalogue};
 pub use images::{DataSet, Images, Normalization};
-pub use plan::{FLOPS, NETWORK, TrainOutcome, TrainSpec, WEIGHTS};
+pub use plan::{TrainOutcome, TrainSpec};
 pub use report::EpochReport;
 pub use schedule::{PROBATION, RateSchedule, attempt_rate, learning_rate, least_accuracy};
 pub use space::{Material, Plan, Report, Searched, Size, Small, Space};

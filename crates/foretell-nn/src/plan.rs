@@ -7,15 +7,8 @@ use crate::images::DataSet;
 use crate::report::EpochReport;
 use crate::schedule::RateSchedule;
 use crate::text::Corpus;
-use foretell::{Configuration, LayerSequence, Value};
+use foretell::{Configuration, LayerSequence, NETWORK, Value};
 use std::path::PathBuf;
-
-/// The name of the parameter that holds a layer sequence.
-pub const NETWORK: &str = "net";
-/// The name of the value with a network's number of weights.
-pub const WEIGHTS: &str = "weights";
-/// The name of the value with its multiply-adds per image.
-pub const FLOPS: &str = "flops";
 
 /// The network, data and length of a training.
 #[derive(Clone, Debug, PartialEq)]

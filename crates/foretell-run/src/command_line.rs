@@ -62,7 +62,7 @@ pub fn command_of(
     if filled != command {
         return Some(filled);
     }
-    // a command that names no parameter reads them from its environment
+    // a command without placeholders reads its parameters from the environment
     let variables = [
         format!("FORETELL_PARAMS={}", own.join("params.json").display()),
         format!("FORETELL_MAX_RESOURCE={}", spec.max_resource),

@@ -75,7 +75,7 @@ impl<T: ?Sized> Part<T> {
         Self { named, made: Some(made) }
     }
 
-    /// A part of which only the description is known.
+    /// A part with a name and settings, but no implementation yet.
     pub(crate) fn unmade(named: Named) -> Self {
         Self { named, made: None }
     }

@@ -136,7 +136,7 @@ impl Setting {
 fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
     let options = table.options();
     let history = table.history();
-    // neither the space nor the sampler is asked: configurations are the recorded ones. Samplers that learn are told how trials may end
+    // the configurations come from the table: neither the space nor the sampler proposes any
     let space = Space::Parameters(ParameterSpace::any());
     StudySpec {
         sampler: spec.sampler.into(),

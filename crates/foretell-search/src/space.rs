@@ -29,7 +29,7 @@ pub trait SearchSpace: Send + Sync {
     /// What each configuration of it names.
     fn names(&self) -> Vec<&str>;
 
-    /// Those of the names that are chosen, and not computed from others.
+    /// The names whose values are chosen. The other values are computed from them.
     fn searched(&self) -> Vec<&str> {
         self.names()
     }
@@ -49,10 +49,10 @@ pub trait SearchSpace: Send + Sync {
     /// A configuration, drawn with `rng`.
     fn sample(&self, rng: &mut dyn Rng) -> Configuration;
 
-    /// A configuration that a user has written as text, without a check of its values.
+    /// Reads a configuration from a user's text. The values are not checked.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The reason why the text cannot be read.
     fn read(&self, text: &str) -> Result<Configuration, String> {
         ParameterSpace::any().parts(text).map_err(|error| error.to_string())
     }
@@ -63,7 +63,7 @@ pub trait SearchSpace: Send + Sync {
     /// What is wrong with it.
     fn check(&self, configuration: &Configuration) -> Result<(), String>;
 
-    /// A text that two configurations share where the second would repeat the first.
+    /// A text that is equal for two configurations if training both would repeat a training.
     fn identity(&self, configuration: &Configuration) -> Option<String> {
         serde_json::to_string(configuration).ok()
     }
@@ -94,7 +94,7 @@ impl Space {
         }
     }
 
-    /// The names of what is chosen: see [`SearchSpace::searched`].
+    /// The names whose values are chosen: see [`SearchSpace::searched`].
     pub fn searched(&self) -> Vec<&str> {
         self.made().map_or_else(|| self.names(), SearchSpace::searched)
     }

@@ -475,7 +475,7 @@ fn q_learning_learns_from_its_reward() {
     session.report(start.trial, 2, 0.5, BTreeMap::new()).unwrap();
     session.tell(start.trial, Ending::Finished).unwrap();
     let weights = number(&start.configuration, "weights");
-    let told = session.study().learnt().unwrap().to_string();
+    let told = session.study().learned().unwrap().to_string();
     assert!(told.contains(&format!("{}", 0.5 - 1e-9 * weights)), "{told}");
     let refused = |request: StudyRequest| resolved(request).unwrap_err().to_string();
     assert_eq!(

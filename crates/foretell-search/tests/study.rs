@@ -326,7 +326,7 @@ fn cut_everywhere(spec: &StudySpec, habit: Habit) -> usize {
     let mut undisturbed = vec![Record::Created { study: Box::new(spec.clone()) }];
     let mut calm = Study::new(spec.clone()).unwrap();
     drive_as(habit, &mut calm, 1, &mut undisturbed);
-    let table = |study: &Study| study.learnt().map(|learnt| learnt.to_string());
+    let table = |study: &Study| study.learned().map(|learned| learned.to_string());
     for cut in 1..undisturbed.len() {
         let mut log = undisturbed[..cut].to_vec();
         let mut study = Study::resume(spec.clone(), &log).unwrap();
@@ -580,7 +580,7 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
         };
         let trials = study.trials();
         assert!(mean(&trials[40..]) > mean(&trials[..20]) + 0.05, "it does not learn");
-        assert_eq!(study.learnt().unwrap()["fates"].as_object().unwrap().len(), 60);
+        assert_eq!(study.learned().unwrap()["fates"].as_object().unwrap().len(), 60);
     }
     assert!(Summary::new(&stopped).trials.stopped > 5);
     let best = |study: &Study| Summary::new(study).best.unwrap().score;

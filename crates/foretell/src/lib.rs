@@ -17,7 +17,9 @@ mod predict;
 pub mod statistics;
 mod stop;
 
-pub use curves::architecture::{ArchitectureError, Counts, ImageShape, Layer, LayerSequence};
+pub use curves::architecture::{
+    ArchitectureError, Counts, FLOPS, ImageShape, Layer, LayerSequence, NETWORK, WEIGHTS,
+};
 pub use curves::columns::{Columns, group_of_name};
 pub use curves::configuration::{Configuration, FeatureGroup, Run, Value};
 pub use curves::curve::{Curve, CurveError, RunScore};

@@ -2,9 +2,8 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
-use foretell::{Configuration, LayerSequence, Value};
+use foretell::{Configuration, FLOPS, LayerSequence, NETWORK, Value, WEIGHTS};
 use foretell_nn::{DataSpec, EpochReport, Material, RateSchedule, TrainSpec, train};
-use foretell_nn::{FLOPS, NETWORK, WEIGHTS};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::PathBuf;

@@ -13,13 +13,13 @@ use crate::layers::parameter::{Module, Parameter, module};
 use crate::layers::pooling::{global_mean, max_pool};
 use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
-use crate::plan::{NETWORK, TrainOutcome, TrainSpec};
+use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
 use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
-use foretell::{ImageShape, LayerSequence};
+use foretell::{ImageShape, LayerSequence, NETWORK};
 use rand_chacha::ChaCha8Rng;
 
 /// The space.

@@ -1,8 +1,8 @@
 //! MetaQNN's space as a study searches it: networks as configurations.
 
 use super::space::LayerSpace;
-use super::trajectory::{NETWORK, Trajectory};
-use foretell::{Configuration, LayerSequence, Value};
+use super::trajectory::Trajectory;
+use foretell::{Configuration, FLOPS, LayerSequence, NETWORK, Value, WEIGHTS};
 use foretell_search::{Named, Part, SearchSpace, Space};
 use rand::Rng;
 use serde_json::{Value as Json, json};
@@ -11,15 +11,11 @@ use std::sync::Arc;
 /// The name by which requests ask for it.
 pub(crate) const METAQNN: &str = "metaqnn";
 
-/// The configuration value with a network's number of weights.
-const WEIGHTS: &str = "weights";
-/// The configuration value with its number of layers.
+/// The configuration value with a network's number of layers.
 const LAYERS: &str = "layers";
-/// The value with its multiply-adds per image, which is counted where a formula asks for it.
-const FLOPS: &str = "flops";
 
-/// The layers before the softmax that a network drawn at random has where the space allows: a small search is spared networks of one
-/// layer. MetaQNN's own exploration has no such bound.
+/// The minimum number of layers before the softmax of a randomly sampled network, if the space allows it, so that small searches train no
+/// networks of one layer. MetaQNN's own exploration has no such bound.
 const MINIMUM_DEPTH: usize = 2;
 
 impl LayerSpace {
@@ -117,7 +113,7 @@ mod tests {
     use foretell_search::{SamplerSpec, trial_stream};
 
     #[test]
-    fn every_name_of_a_configuration_is_told_beforehand() {
+    fn the_names_of_a_configuration_are_known_before_it_is_sampled() {
         let layers = LayerSpace::default();
         let configuration = SearchSpace::sample(&layers, &mut trial_stream(0, 0));
         let mut names: Vec<String> = layers.names().into_iter().map(str::to_owned).collect();

@@ -1,13 +1,10 @@
 //! A network as the layers chosen for it, and the dropout that is put into it.
 
 use super::error::LayerSpaceError;
-use foretell::{Configuration, Layer, LayerSequence, Value};
+use foretell::{Configuration, Layer, LayerSequence, NETWORK, Value};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
-
-/// The name under which a network stands in a [`Configuration`], as in the paper's released data.
-pub(super) const NETWORK: &str = "net";
 
 /// A network as the layers chosen for it: without dropout, ending in the softmax.
 ///

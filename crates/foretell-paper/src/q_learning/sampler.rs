@@ -141,7 +141,7 @@ impl Sampler for QLearningSampler {
         }
     }
 
-    fn learnt(&self) -> Option<Json> {
+    fn learned(&self) -> Option<Json> {
         Some(json!(self.learner))
     }
 }

@@ -321,7 +321,7 @@ fn says(preparation: &Preparation, recorded: &Recorded, removed: Vec<String>) ->
     let by_reader = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
     let mut parts: Vec<String> = vec![preparation.says.to_owned()];
     parts.extend(by_reader.map(|note| note.text.clone()).chain(removed));
-    parts.push("features and target standardised on the runs learnt from".to_owned());
+    parts.push("features and target standardized on the training runs".to_owned());
     parts.join("; ")
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use foretell_run::{Begin, Executor, ExecutorError, Message, MessageKind, Report, Status};
 use foretell_search::Start;
 
-/// Trainings of which all running ones report in turn.
+/// Simulated trainings. The running ones report in turn.
 pub(crate) struct Simulated {
     pub(crate) value: fn(&Start, u64) -> f64,
     pub(crate) running: VecDeque<(Start, u64)>,

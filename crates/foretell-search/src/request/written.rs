@@ -84,7 +84,7 @@ impl StudySpec {
             kappa: brackets.map(|(_, kappa, _)| kappa.kappa),
             kappa_of: brackets.map(|(_, kappa, _)| kappa.of),
             reference: brackets.map(|(.., reference)| reference),
-            // a family names fields of a request: anything else is none of them
+            // a family returns only fields of a request, so reading them cannot fail
             ..StudyRequest::from_fields(&self.sampler.fields()).unwrap_or_default()
         }
     }

@@ -61,28 +61,28 @@ pub trait Sampler: Send + Sync {
     /// Trial `trial` was started with this configuration: its proposal, or what a log has, or a user wants.
     fn started(&mut self, trial: u64, configuration: &Configuration);
 
-    /// What trial `trial` is worth, each time it was trained as far as wanted, or stopped.
+    /// Tells the worth of trial `trial`, each time that the trial reaches its planned epoch or is stopped.
     fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth);
 
     /// Trial `trial` failed: it has no score.
     fn failed(&mut self, trial: u64, configuration: &Configuration);
 
-    /// What it has learnt, to be looked at; `None` where there is nothing to show. A study continues from its log.
-    fn learnt(&self) -> Option<Json> {
+    /// Its state as JSON, for people to read; `None` if it has none. A resumed study does not need it.
+    fn learned(&self) -> Option<Json> {
         None
     }
 }
 
 /// Creates the samplers of one name.
 pub trait SamplerFamily: Send + Sync {
-    /// What a sampler is made with where a request names the family for a study of so many `trials`: the fields of the request are `asked`,
-    /// and the study has the settings `there` already.
+    /// The settings of a sampler for a study of so many `trials`. `asked` are the fields of the request; `there` are the settings that an
+    /// existing study has.
     fn settings(&self, asked: &Map<String, Json>, trials: u64, there: Option<&Json>) -> Json {
         let _ = (asked, trials, there);
         Json::Null
     }
 
-    /// The fields of a request that stand for `settings`: none where the request's own field contains them.
+    /// The fields of a request that correspond to `settings`; empty if the field `sampler` contains them.
     fn fields(&self, settings: &Json) -> Map<String, Json> {
         let _ = settings;
         Map::new()
@@ -94,7 +94,7 @@ pub trait SamplerFamily: Send + Sync {
         false
     }
 
-    /// What a plan tells of a sampler with these `settings`.
+    /// A description of a sampler with these `settings`, for `search --explain`.
     fn in_words(&self, settings: &Json) -> Option<String> {
         let _ = settings;
         None
@@ -162,12 +162,12 @@ impl SamplerSpec {
         self.family().is_some_and(|(family, _)| family.is_rewarded())
     }
 
-    /// The fields of a request that stand for its settings: see [`SamplerFamily::fields`].
+    /// The fields of a request that correspond to its settings: see [`SamplerFamily::fields`].
     pub(crate) fn fields(&self) -> Map<String, Json> {
         self.family().map_or_else(Map::new, |(family, settings)| family.fields(settings))
     }
 
-    /// What a plan tells of it: see [`SamplerFamily::in_words`].
+    /// Its description for `search --explain`: see [`SamplerFamily::in_words`].
     pub fn in_words(&self) -> Option<String> {
         self.family().and_then(|(family, settings)| family.in_words(settings))
     }

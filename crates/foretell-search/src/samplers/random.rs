@@ -35,7 +35,7 @@ pub(crate) fn is_exempt(study_seed: u64, trial: u64, share: f64) -> bool {
     share > 0.0 && trial_stream(study_seed, trial ^ (1 << 61)).random::<f64>() < share
 }
 
-/// How often what was proposed before is drawn again.
+/// The maximum number of redraws if a configuration was proposed before.
 const REDRAWS: usize = 100;
 
 /// Random search: each configuration is sampled independently.

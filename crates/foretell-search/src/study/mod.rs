@@ -235,9 +235,9 @@ impl Study {
         &self.warm_start
     }
 
-    /// What its sampler has learnt: see [`Sampler::learnt`](crate::Sampler::learnt).
-    pub fn learnt(&self) -> Option<serde_json::Value> {
-        self.sampler.learnt()
+    /// The state of its sampler: see [`Sampler::learned`](crate::Sampler::learned).
+    pub fn learned(&self) -> Option<serde_json::Value> {
+        self.sampler.learned()
     }
 
     /// Where the study stands: trials by state, epochs spent, the leader. O(1).

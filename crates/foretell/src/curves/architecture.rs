@@ -7,6 +7,13 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
+/// The name of the configuration value that contains a network in layer notation, as in the paper's released data.
+pub const NETWORK: &str = "net";
+/// The name of the configuration value with a network's number of weights ([`Counts::weights`]).
+pub const WEIGHTS: &str = "weights";
+/// The name of the value with a network's multiply-adds per image ([`Counts::multiply_adds`]).
+pub const FLOPS: &str = "flops";
+
 /// One layer of a [`LayerSequence`]. Dropout is a layer of the notation but not of the depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {

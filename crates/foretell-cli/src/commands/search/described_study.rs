@@ -71,7 +71,7 @@ impl Arguments {
     fn identity(&self, spec: &StudySpec) -> StudySpec {
         let asked = &self.asked.request;
         let mut identity = StudySpec { burn_in: asked.burn_in.unwrap_or(0), ..spec.regardless_of_length() };
-        // what a sampler makes of the number of trials, which may be raised later
+        // the settings that a sampler derives from the number of trials do not count: the number may be raised later
         if let (SamplerSpec::Own(_), Some(named)) = (&spec.sampler, &asked.sampler)
             && let Ok(sampler) = catalogue().sampler(named, &asked.fields(), 0, None)
         {

@@ -382,7 +382,7 @@ pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Opti
     Some(format!("the {} best\n{}", leaders.len(), table(&headings, &rows)))
 }
 
-/// What the best gains over the configuration that was given first, and whether it lies at an end of a range.
+/// The gain of the best over the configuration that was given first, and a note if the best is at an end of a range.
 fn next(study: &Study, document: &Document) -> String {
     let Some(best) = &document.summary.best else { return String::new() };
     let mut lines = Vec::new();
@@ -411,7 +411,7 @@ fn commands(study: &Study, document: &Document) -> String {
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
-/// What the best gains over the configuration that was tried first: at its end, or after as many epochs as that trained.
+/// The gain of the best over the configuration that was tried first: at the end, or after as many epochs as that configuration trained.
 fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
     let spec = study.spec();
     if let TrialState::Completed { value } = yours.state {

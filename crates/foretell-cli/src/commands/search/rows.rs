@@ -30,8 +30,8 @@ pub(crate) fn settings(configuration: &Configuration, names: &[String]) -> Strin
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// One line about trial `number`, with what is `watched` of it and the values of `names`; on a terminal of so many columns, continued below
-/// where it is wider.
+/// A line about trial `number` with the text `watched` and the values of `names`. If the line is wider than `width` columns, it continues
+/// below.
 pub(super) fn line(
     study: &Study,
     number: u64,

@@ -170,11 +170,11 @@ impl StudyRun {
         })
     }
 
-    /// Writes what the sampler has learnt beside the log, to be looked at; a study goes on from its log.
+    /// Writes the state of the sampler next to the log, for people to read. A resumed study does not read this file.
     fn keep_q_table(&self) -> Outcome {
-        let Some(learnt) = self.study().learnt() else { return Ok(()) };
+        let Some(learned) = self.study().learned() else { return Ok(()) };
         let path = self.directory.join("q_table.json");
-        let text = serde_json::to_string_pretty(&learnt).map_err(Failure::midway)?;
+        let text = serde_json::to_string_pretty(&learned).map_err(Failure::midway)?;
         foretell_run::write_atomically(&path, text.as_bytes())
             .map_err(|error| Failure::midway(format!("cannot write {}: {error}", path.display())))
     }
