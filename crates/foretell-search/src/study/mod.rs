@@ -1,48 +1,24 @@
 //! A study: a pure step function from what happened to what to do, and a fold over its own records.
 
-mod apply;
-mod best;
-mod by_hand;
-mod change;
-mod fit;
+mod describe;
+mod fold;
 mod judge;
-mod knowledge;
-mod measures;
-mod mend;
-mod objectives;
-mod outlook;
-mod parts;
-mod progress;
-mod queue;
-mod ranking;
-mod repeats;
-mod restore;
-mod rungs;
-mod settings;
-mod side;
-mod spec;
-mod step;
-mod stored;
-mod trial;
-mod worths;
 
-pub(crate) use objectives::check_comparisons;
-
-pub use best::{Best, Tally};
-pub use by_hand::Order;
-pub use fit::{Fit, Fitted};
-pub use mend::{Losses, Mended};
-pub use parts::Parts;
-pub use progress::Progress;
-pub use queue::Queue;
-pub use restore::RestoreError;
-pub use settings::Settings;
-pub use spec::{StudyError, StudySpec};
-pub(crate) use step::Turn;
-pub use trial::{Trial, TrialState};
-
-pub(crate) use judge::DIVERGED_AFTER;
-pub(crate) use knowledge::{Checks, Level, NoForecast, Recording};
+pub use describe::best::{Best, Tally};
+pub(crate) use describe::objectives::check_comparisons;
+pub use describe::parts::Parts;
+pub use describe::progress::Progress;
+pub use describe::settings::Settings;
+pub use describe::spec::{StudyError, StudySpec};
+pub use describe::trial::{Trial, TrialState};
+pub use fold::by_hand::Order;
+pub use fold::mend::{Losses, Mended};
+pub use fold::queue::Queue;
+pub use fold::restore::RestoreError;
+pub(crate) use fold::step::Turn;
+pub(crate) use judge::decision::DIVERGED_AFTER;
+pub use judge::fit::{Fit, Fitted};
+pub(crate) use judge::knowledge::{Checks, Level, NoForecast, Recording};
 
 use crate::catalogue::Catalogue;
 use crate::samplers::Sampler;
@@ -51,8 +27,8 @@ use crate::schedulers::rank::Ranks;
 use crate::schedulers::{Job, Scheduler};
 use crate::stopping::{Needs, StopRule};
 use foretell::{Configuration, Predictor, Run};
-use knowledge::Knowledge;
-use measures::Measures;
+use judge::knowledge::Knowledge;
+use judge::measures::Measures;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -169,7 +169,7 @@ pub(crate) trait Recording: Send + Sync {
 }
 
 /// What a study has learnt from.
-pub(super) struct Knowledge {
+pub(in crate::study) struct Knowledge {
     /// Who was trained to each level; runs of a warm start are numbered before the trials.
     data: LevelData,
     /// The same for a rule that compares means; empty under any other.
@@ -182,14 +182,14 @@ pub(super) struct Knowledge {
 }
 
 impl Knowledge {
-    pub(super) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn Recording>>) -> Self {
+    pub(crate) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn Recording>>) -> Self {
         let checks = recording.as_ref().map_or(Checks { first: 1, every: 1 }, |recording| recording.checks());
         let (peers, levels) = (BTreeMap::new(), BTreeMap::new());
         Self { data, peers, keeps_peers, levels, checks, recording }
     }
 
     /// Forgets everything but who reached each level, which is the answer; `data` and `keeps_peers` hold from here on.
-    pub(super) fn begin_anew(&mut self, data: LevelData, keeps_peers: bool) -> Vec<(u64, Vec<usize>)> {
+    pub(crate) fn begin_anew(&mut self, data: LevelData, keeps_peers: bool) -> Vec<(u64, Vec<usize>)> {
         let reached = std::mem::replace(&mut self.data, data).into_reached();
         (self.peers, self.levels) = (BTreeMap::new(), BTreeMap::new());
         self.keeps_peers = keeps_peers;
@@ -197,13 +197,13 @@ impl Knowledge {
     }
 
     /// `index` was trained to `level`, where it had this curve.
-    pub(super) fn trained(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
+    pub(crate) fn trained(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
         self.data.push(level, index);
         self.meet(level, curve, run_score);
     }
 
     /// The run `index` of an earlier search reached `level`.
-    pub(super) fn warm_start(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
+    pub(crate) fn warm_start(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
         self.data.warm_start(level, [index]);
         self.meet(level, curve, run_score);
     }
@@ -215,7 +215,7 @@ impl Knowledge {
     }
 
     /// The indices to learn from at `level`; `None` while there are too few.
-    pub(super) fn learnt(&self, level: u64) -> Option<&[usize]> {
+    pub(crate) fn learnt(&self, level: u64) -> Option<&[usize]> {
         self.data.learnt(level)
     }
 

@@ -1,9 +1,9 @@
 //! From what happened to the records that follow: each record is stored first and applied then.
 
-use super::{Proposal, Settings, Study, Trial};
 use crate::record::{Input, Record};
 use crate::samplers::random::trial_seed;
 use crate::schedulers::{Job, Next};
+use crate::study::{Proposal, Settings, Study, Trial};
 use foretell::{Configuration, Curve, Run, RunScore};
 use std::convert::Infallible;
 
@@ -171,16 +171,6 @@ impl Study {
         }
     }
 
-    /// Whether the last report of `trial` awaits a decision.
-    pub fn is_undecided(&self, trial: u64) -> bool {
-        let awaits = |trial: &Trial| {
-            let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
-            let has_grounds = trial.trained() > 0 || trial.breaks_limit;
-            trial.is_open() && has_grounds && trial.trained() < trial.until && unjudged
-        };
-        self.rule.is_some() && self.trial(trial).is_some_and(awaits)
-    }
-
     /// Stores and applies a record.
     ///
     /// # Errors
@@ -222,7 +212,7 @@ impl Study {
     }
 
     /// The scheduler's next job; asked for once and kept until it is started.
-    pub(super) fn next_job(&mut self) -> Option<Job> {
+    pub(in crate::study) fn next_job(&mut self) -> Option<Job> {
         if self.pending.is_none() {
             let Next::Run(job) = self.scheduler.next() else { return None };
             self.pending = Some((job, Proposal::Open));
@@ -267,7 +257,7 @@ impl Study {
     }
 
     /// Whether `job` may start: the budget pays for it, and the best still improves.
-    pub(super) fn may_start(&self, job: Job) -> bool {
+    pub(in crate::study) fn may_start(&self, job: Job) -> bool {
         self.can_pay(job) && !self.is_without_improvement()
     }
 
@@ -279,7 +269,7 @@ impl Study {
     }
 
     /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.
-    pub(super) fn can_pay(&self, job: Job) -> bool {
+    pub(in crate::study) fn can_pay(&self, job: Job) -> bool {
         let Some(budget) = self.spec.budget_epochs else { return true };
         let left = |trial: &Trial| trial.until.saturating_sub(trial.reached_now());
         let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();

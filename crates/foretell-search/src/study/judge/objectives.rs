@@ -1,79 +1,8 @@
-//! A study's further objectives and its limits: what trials come to in them, and what a running trial has to beat.
+//! What trials come to in a study's further objectives and limits, and what a running trial has to beat there.
 
-use super::{Study, StudySpec, Trial, TrialState};
-use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings, reported};
-use crate::schedulers::rank::Rank;
-use crate::schedulers::schedule::Schedule;
-use crate::stopping::policy::Policy;
+use crate::objective::{Bound, Formula, Limit, Objective, Standings};
+use crate::study::{Study, Trial, TrialState};
 use foretell::Direction;
-use std::collections::BTreeSet;
-
-impl StudySpec {
-    /// Whether trials are compared by more than the metric.
-    pub fn has_front(&self) -> bool {
-        !self.objectives.is_empty()
-    }
-
-    /// Whether the scheduler knows what a trial has to beat: there are neither further objectives nor limits.
-    pub(super) fn compares_by_metric_alone(&self) -> bool {
-        self.objectives.is_empty() && self.limits.is_empty()
-    }
-
-    pub(super) fn formulas(&self) -> impl Iterator<Item = &Formula> {
-        let objectives = self.objectives.iter().map(|objective| &objective.of);
-        objectives.chain(self.limits.iter().map(|limit| &limit.of))
-    }
-
-    /// The values that trials report in addition to the metric, for the objectives and limits.
-    pub fn reported_names(&self) -> BTreeSet<String> {
-        let mut names = reported(self.formulas(), &self.space.known_names());
-        names.remove(&self.metric);
-        names
-    }
-
-    /// Checks that the objectives can be measured, and that no part of the study loses the front.
-    pub(super) fn validate_objectives(&self) -> Result<(), ObjectiveError> {
-        if let Some(reward) = &self.reward {
-            let mut known = self.space.known_names();
-            known.push(&self.metric);
-            reward.check(&known)?;
-            if !self.sampler.is_rewarded() {
-                return Err(ObjectiveError::Reward);
-            }
-        }
-        if self.compares_by_metric_alone() {
-            return Ok(());
-        }
-        let known = self.space.known_names();
-        for formula in self.formulas().filter(|formula| formula.name().is_none()) {
-            formula.check(&known)?;
-        }
-        let formula = |objective: &Objective| objective.of.to_string();
-        let texts = self.objectives.iter().map(formula).chain([self.metric.clone()]);
-        let mut seen = BTreeSet::new();
-        if let Some(of) = texts.into_iter().find(|text| !seen.insert(text.clone())) {
-            return Err(ObjectiveError::Twice { of });
-        }
-        check_comparisons(&self.metric, self.schedule, self.rank, &self.policy)
-    }
-}
-
-/// Checks that no part of a study with several objectives compares trials by `metric` alone.
-pub(crate) fn check_comparisons(
-    metric: &str,
-    schedule: Schedule,
-    rank: Rank,
-    policy: &Policy,
-) -> Result<(), ObjectiveError> {
-    let alone = |part, instead| Err(ObjectiveError::Alone { part, metric: metric.to_owned(), instead });
-    match policy {
-        Policy::Median => alone("the policy median", "Choose the policy srm or asha"),
-        _ if rank != Rank::Value => alone("ranking by forecasts", "Choose the rank value"),
-        Policy::None => Ok(()),
-        _ if schedule.is_full() => Ok(()),
-        _ => alone("a policy at rungs", "Choose the policy none, or the scheduler full"),
-    }
-}
 
 /// The number of trials after which an objective or a limit can be called wrong.
 const FIRST: usize = 3;
@@ -146,7 +75,7 @@ impl Study {
     }
 
     /// Notes whether trial `index` breaks a limit.
-    pub(super) fn check_limits(&mut self, index: usize) {
+    pub(in crate::study) fn check_limits(&mut self, index: usize) {
         if self.spec.limits.is_empty() {
             return;
         }
@@ -176,7 +105,7 @@ impl Study {
     }
 
     /// Trial `index` was trained to its end.
-    pub(super) fn stand(&mut self, index: usize) {
+    pub(in crate::study) fn stand(&mut self, index: usize) {
         let trial = &self.trials[index];
         if self.spec.compares_by_metric_alone() || !trial.counts() || trial.shadow.is_some() {
             return;
@@ -228,7 +157,7 @@ impl Study {
     }
 
     /// The standings anew, from all trials.
-    pub(super) fn begin_standings(&mut self) {
+    pub(in crate::study) fn begin_standings(&mut self) {
         *self.measures.standings_mut() = Standings::default();
         (0..self.trials.len()).for_each(|index| self.stand(index));
     }

@@ -1,8 +1,8 @@
 //! Rungs of the stop rule: who has reached them, and with which score.
 
-use super::{Study, Trial};
 use crate::objective::places;
 use crate::stopping::{Place, Standing};
+use crate::study::{Study, Trial};
 
 /// How far apart the quartiles of a normal distribution are, in standard deviations.
 const QUARTILES_APART: f64 = 1.349;
@@ -29,14 +29,14 @@ impl Study {
     }
 
     /// Trial `index` reported: notes its score if it reached a rung. O(n).
-    pub(super) fn reach_rung(&mut self, index: usize) {
+    pub(in crate::study) fn reach_rung(&mut self, index: usize) {
         if let Some(last) = self.trials[index].curve.steps().len().checked_sub(1) {
             self.reach_rung_at(index, last);
         }
     }
 
     /// The same for its report number `point`.
-    pub(super) fn reach_rung_at(&mut self, index: usize, point: usize) {
+    pub(in crate::study) fn reach_rung_at(&mut self, index: usize, point: usize) {
         let Some((level, score)) = self.rung_of(&self.trials[index], point) else { return };
         if let Some(scores) = self.rungs.get_mut(&level) {
             scores.insert(scores.partition_point(|other| other.total_cmp(&score).is_lt()), score);

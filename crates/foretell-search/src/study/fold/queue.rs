@@ -1,10 +1,10 @@
 //! What people want tried next: the configurations that were enqueued, in order.
 
 use super::step::Append;
-use super::{Settings, Study, StudyError};
 use crate::record::Record;
 use crate::samplers::random::trial_stream;
 use crate::space::Space;
+use crate::study::{Settings, Study, StudyError};
 use foretell::Configuration;
 use std::collections::BTreeSet;
 

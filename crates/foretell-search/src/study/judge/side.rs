@@ -1,8 +1,8 @@
 //! Objectives that are curves themselves: where they will end, and what a running trial may then have to beat.
 
 use super::knowledge::NoForecast;
-use super::{Study, Trial};
 use crate::objective::Objective;
+use crate::study::{Study, Trial};
 use foretell::{Curve, Direction, Forecaster, History, HistoryOptions, Metric, Run, RunScore};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! A study takes in other settings.
 
-use super::{Proposal, Settings, Study, StudySpec, TrialState};
 use crate::samplers::worth::Worth;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
+use crate::study::{Proposal, Settings, Study, StudySpec, TrialState};
 
 impl Study {
     /// Its settings by its records: those that it began with, or was last changed to.

@@ -2,7 +2,7 @@
 
 use super::best::Tally;
 use super::repeats::{Group, Repeats};
-use super::{StudySpec, Trial, TrialState};
+use crate::study::{StudySpec, Trial, TrialState};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ impl Progress {
     }
 
     /// A trial has ended: notes whether it is the best so far.
-    pub(super) fn note_improvement(&mut self) {
+    pub(in crate::study) fn note_improvement(&mut self) {
         let Some((_, score)) = self.leader() else { return };
         if self.improved.is_none_or(|(_, best)| score > best) {
             self.improved = Some((self.trials.ended(), score));
@@ -38,30 +38,30 @@ impl Progress {
     }
 
     /// A trial of a study with several objectives has ended: notes whether it joined the front.
-    pub(super) fn note_front(&mut self, joined: bool) {
+    pub(in crate::study) fn note_front(&mut self, joined: bool) {
         if joined {
             self.improved = Some((self.trials.ended(), 0.0));
         }
     }
 
     /// The best trial's number and score (larger is better).
-    pub(super) fn leader(&self) -> Option<(usize, f64)> {
+    pub(in crate::study) fn leader(&self) -> Option<(usize, f64)> {
         self.leaders.first().map(|leader| (leader.trial, leader.score))
     }
 
     /// The trials that count with their scores (larger is better), the best first. A configuration that is trained repeatedly counts once,
     /// with its mean, and after those that have all their repeats.
-    pub(super) fn leaders(&self) -> impl Iterator<Item = (usize, f64)> {
+    pub(in crate::study) fn leaders(&self) -> impl Iterator<Item = (usize, f64)> {
         self.leaders.iter().map(|leader| (leader.trial, leader.score))
     }
 
     /// The trials of each configuration.
-    pub(super) fn repeats(&self) -> &Repeats {
+    pub(in crate::study) fn repeats(&self) -> &Repeats {
         &self.repeats
     }
 
     /// The trial whose configuration is to be trained with a further seed.
-    pub(super) fn repeat_due(&self, spec: &StudySpec) -> Option<usize> {
+    pub(in crate::study) fn repeat_due(&self, spec: &StudySpec) -> Option<usize> {
         let rival = |group: &Group| self.leaders().find(|leader| !group.has(leader.0)).map(|leader| leader.1);
         self.repeats.due(spec, rival)
     }
@@ -81,7 +81,7 @@ impl Progress {
     }
 
     /// Adds `trial` as it is now. O(log trials).
-    pub(super) fn add(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
+    pub(in crate::study) fn add(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
         self.trials.total += 1;
         *self.count(&trial.state) += 1;
         self.spent += trial.cost();
@@ -94,7 +94,7 @@ impl Progress {
     }
 
     /// Removes what [`add`](Self::add) added. O(log trials).
-    pub(super) fn remove(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
+    pub(in crate::study) fn remove(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
         self.trials.total -= 1;
         *self.count(&trial.state) -= 1;
         self.spent -= trial.cost();

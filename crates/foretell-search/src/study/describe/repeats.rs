@@ -1,13 +1,13 @@
 //! Repeats: the trials of one configuration, each with a seed of its own, which is judged by their mean.
 
-use super::{StudySpec, Trial, TrialState};
+use crate::study::{StudySpec, Trial, TrialState};
 use foretell::Configuration;
 use foretell::statistics::{mean, normal_quantile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The trials of a study by their configurations; empty where each configuration is trained once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Repeats {
+pub(in crate::study) struct Repeats {
     groups: BTreeMap<String, Group>,
 }
 
@@ -76,13 +76,13 @@ impl Repeats {
     }
 
     /// Whether trial `index` repeats an earlier one of its `configuration`.
-    pub(super) fn is_repeat(&self, index: usize, configuration: &Configuration) -> bool {
+    pub(crate) fn is_repeat(&self, index: usize, configuration: &Configuration) -> bool {
         self.group(configuration)
             .is_some_and(|group| group.started.first().is_some_and(|first| *first < index))
     }
 
     /// The scores of the trials of `configuration`.
-    pub(super) fn scores(&self, configuration: &Configuration) -> Vec<f64> {
+    pub(crate) fn scores(&self, configuration: &Configuration) -> Vec<f64> {
         self.group(configuration).map(Group::values).unwrap_or_default()
     }
 
@@ -98,7 +98,7 @@ impl Repeats {
     }
 
     /// How many further trials those that run may need, if they turn out well.
-    pub(super) fn owed(&self, repeats: u64) -> u64 {
+    pub(crate) fn owed(&self, repeats: u64) -> u64 {
         let first = |group: &&Group| group.scores.is_empty() && !group.open.is_empty();
         self.groups.values().filter(first).map(|group| group.missing(repeats)).sum()
     }

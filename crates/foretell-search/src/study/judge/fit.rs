@@ -1,8 +1,8 @@
 //! Models of a study: which are needed, and fitting them, which may happen on another thread.
 
-use super::judge::Check;
+use super::decision::Check;
 use super::knowledge::{Level, NoForecast, Outlook};
-use super::{Study, Trial};
+use crate::study::{Study, Trial};
 use foretell::{Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! A study from its records: the fold, one record at a time.
 
 use super::apply::Misfit;
-use super::{Parts, Study, StudyError, StudySpec, TrialState};
 use crate::record::Record;
+use crate::study::{Parts, Study, StudyError, StudySpec, TrialState};
 use std::convert::Infallible;
 use thiserror::Error;
 

@@ -1,9 +1,9 @@
 //! Applying records to a study: the only place where its state changes.
 
-use super::{Queue, Study, Trial, TrialState};
 use crate::record::{Decision, Reason, Record};
 use crate::samplers::worth::Worth;
 use crate::schedulers::{End, Job};
+use crate::study::{Queue, Study, Trial, TrialState};
 use foretell::{Action, Configuration, Curve, Run};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -179,7 +179,7 @@ impl Study {
             }
             Ordering::Equal => {
                 let unknown = self.unknown.remove(&job.trial);
-                let trial = Trial { unknown, ..Trial::new(configuration.clone(), job.until) };
+                let trial = Trial::new(configuration.clone(), job.until, unknown);
                 self.progress.add(index, &trial, &self.spec);
                 self.trials.push(trial);
                 self.running.insert(index);

@@ -77,11 +77,11 @@ pub struct Trial {
     /// trained, too, and are no part of its curve.
     pub(super) ran_to: u64,
     /// These reports: they join its curve if it is promoted, because its checkpoint includes their epochs.
-    pub(super) beyond: Vec<(u64, Option<f64>, BTreeMap<String, f64>)>,
+    pub(in crate::study) beyond: Vec<(u64, Option<f64>, BTreeMap<String, f64>)>,
     /// The epochs that it trained once more, because it had no checkpoint to go on from.
     pub(crate) again: u64,
     /// While it repeats epochs that are recorded: how many it has reached so far.
-    pub(super) repeating: Option<u64>,
+    pub(in crate::study) repeating: Option<u64>,
     /// Whether it has reported nothing since it went on.
     pub(super) is_silent: bool,
     /// How many of its reports came after its worker had lost it.
@@ -99,23 +99,23 @@ pub struct Trial {
     /// The last reported values of the objectives and limits, by name.
     pub measured: BTreeMap<String, f64>,
     /// The curves of the objectives that it reports, by name.
-    pub(super) side: BTreeMap<String, Curve>,
+    pub(in crate::study) side: BTreeMap<String, Curve>,
     /// Whether it surely breaks a limit: then it counts for nothing.
     pub breaks_limit: bool,
     /// The last step that was decided on.
-    pub(super) judged: Option<u64>,
+    pub(in crate::study) judged: Option<u64>,
     /// Checks in a row that said it will not win.
-    pub(super) votes: u64,
+    pub(in crate::study) votes: u64,
     /// Non-finite values in a row.
-    pub(super) diverged: u64,
+    pub(in crate::study) diverged: u64,
     /// The first step it reported.
     pub(super) first: Option<u64>,
     /// The step at which it had been trained to each level.
-    pub(super) ends: BTreeMap<u64, u64>,
+    pub(in crate::study) ends: BTreeMap<u64, u64>,
 }
 
 impl Trial {
-    pub(super) fn new(configuration: Configuration, until: u64) -> Self {
+    pub(in crate::study) fn new(configuration: Configuration, until: u64, unknown: bool) -> Self {
         Self {
             configuration,
             curve: Curve::default(),
@@ -131,7 +131,7 @@ impl Trial {
             repeating: None,
             is_silent: false,
             late: 0,
-            unknown: false,
+            unknown,
             decision: None,
             shadow: None,
             spared: None,
@@ -148,14 +148,14 @@ impl Trial {
     }
 
     /// It goes on to `until`.
-    pub(super) fn promote(&mut self, until: u64) {
+    pub(in crate::study) fn promote(&mut self, until: u64) {
         self.earlier_jobs += self.cost() - self.extra - self.again;
         (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, None, 0);
         (self.repeating, self.is_silent) = (None, true);
     }
 
     /// It runs again, after `from` epochs: those that it had trained beyond them count once more when they are reported again.
-    pub(super) fn go_on(&mut self, from: u64) {
+    pub(in crate::study) fn go_on(&mut self, from: u64) {
         self.state = TrialState::Running;
         self.repeating = (from < self.trained()).then_some(from);
         self.is_silent = self.has_reported();
@@ -163,7 +163,7 @@ impl Trial {
 
     /// So many `epochs` were trained once more; its present training has reached a recorded step by them, unless another worker
     /// trained them.
-    pub(super) fn repeat(&mut self, reached: Option<u64>, epochs: u64) {
+    pub(in crate::study) fn repeat(&mut self, reached: Option<u64>, epochs: u64) {
         self.again += epochs;
         let now = reached.map_or(0, |step| self.trained_at(step));
         if self.repeating.is_some_and(|reached| now > reached) {
@@ -173,7 +173,7 @@ impl Trial {
     }
 
     /// How many epochs that are recorded were trained once more, by a report of `step`.
-    pub(super) fn repeated(&self, step: u64) -> u64 {
+    pub(in crate::study) fn repeated(&self, step: u64) -> u64 {
         let is_open = self.is_open() || matches!(self.state, TrialState::Stopped { .. });
         let reached = self.repeating.filter(|_| is_open && step <= self.step);
         reached.map_or(0, |reached| self.trained_at(step).saturating_sub(reached))
@@ -185,7 +185,7 @@ impl Trial {
     }
 
     /// The epochs that its training has reached: fewer than are recorded while it repeats some.
-    pub(super) fn reached_now(&self) -> u64 {
+    pub(in crate::study) fn reached_now(&self) -> u64 {
         self.repeating.unwrap_or_else(|| self.trained())
     }
 
@@ -196,11 +196,11 @@ impl Trial {
     }
 
     /// Whether it has reported nothing since it was paused.
-    pub(super) fn is_as_paused(&self) -> bool {
+    pub(in crate::study) fn is_as_paused(&self) -> bool {
         self.ends.last_key_value().is_some_and(|(_, end)| *end == self.step)
     }
 
-    pub(super) fn take_in(
+    pub(in crate::study) fn take_in(
         &mut self,
         step: u64,
         value: Option<f64>,
@@ -223,14 +223,14 @@ impl Trial {
     }
 
     /// Whether a report of `step` says that it has trained on beyond its end, in a training of `whole` steps.
-    pub(super) fn is_beyond(&self, step: u64, whole: u64) -> bool {
+    pub(in crate::study) fn is_beyond(&self, step: u64, whole: u64) -> bool {
         let ended = matches!(self.state, TrialState::Stopped { .. })
             || (self.is_open() && self.has_reported() && self.step >= self.until);
         ended && step <= whole && !self.gave_up() && self.ran_at(step, whole) > self.reached()
     }
 
     /// It has trained on to `step`, beyond its end.
-    pub(super) fn run_on(
+    pub(in crate::study) fn run_on(
         &mut self,
         step: u64,
         value: Option<f64>,
@@ -246,7 +246,7 @@ impl Trial {
     }
 
     /// The epochs it has trained since its beginning, beyond its end included.
-    pub(super) fn reached(&self) -> u64 {
+    pub(in crate::study) fn reached(&self) -> u64 {
         self.trained().max(self.ran_to)
     }
 
@@ -282,7 +282,7 @@ impl Trial {
     }
 
     /// The epoch after which its next report is due, were it as far from the last as that from the one before.
-    pub(super) fn next_report(&self) -> u64 {
+    pub(in crate::study) fn next_report(&self) -> u64 {
         let steps = self.curve.steps();
         let before = steps.len().checked_sub(2).map_or(0.0, |second| steps[second]);
         self.trained() + (self.step as f64 - before).max(1.0) as u64
@@ -350,7 +350,7 @@ impl Trial {
     }
 
     /// The forecast that it was stopped with.
-    pub(super) fn forecast(&self) -> Option<RecordedForecast> {
+    pub(in crate::study) fn forecast(&self) -> Option<RecordedForecast> {
         match &self.state {
             TrialState::Stopped { forecast, .. } => *forecast,
             _ => None,

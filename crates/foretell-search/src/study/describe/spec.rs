@@ -1,6 +1,5 @@
 //! What determines a study, and why something is none.
 
-use super::{Parts, Settings};
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::difference::{Difference, differences};
@@ -16,6 +15,7 @@ use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
+use crate::study::{Parts, Settings};
 use foretell::{
     Columns, Configuration, Direction, HistoryOptions, Metric, PredictorOptions, Run, RunScore,
     StopCriterion, StopCriterionError, UnknownPredictor,
@@ -393,7 +393,7 @@ impl StudySpec {
     }
 
     /// Checks that `configuration` can be enqueued.
-    pub(super) fn check_queued(&self, configuration: &Configuration) -> Result<(), StudyError> {
+    pub(in crate::study) fn check_queued(&self, configuration: &Configuration) -> Result<(), StudyError> {
         if self.sampler.is_rewarded() {
             return Err(StudyError::NoQueue { sampler: self.sampler.name().to_owned() });
         }
@@ -543,7 +543,7 @@ impl StudySpec {
     }
 
     /// The same study by `settings`, but for its totals.
-    pub(super) fn going_by(self, settings: &Settings) -> Self {
+    pub(in crate::study) fn going_by(self, settings: &Settings) -> Self {
         let Settings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, .. } = *settings;
         Self {
             burn_in,

@@ -1,8 +1,8 @@
 //! What a person orders about a running trial.
 
-use super::Study;
 use super::step::Append;
 use crate::record::{Decision, Reason, Record};
+use crate::study::Study;
 use foretell::Action;
 
 /// A manual order about a running trial.

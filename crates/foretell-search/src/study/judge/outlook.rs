@@ -1,7 +1,7 @@
 //! How trials that were not trained to their end may end, for samplers: by the gains of those that were trained further.
 
-use super::{Study, Trial, TrialState};
 use crate::samplers::worth::Worth;
+use crate::study::{Study, Trial, TrialState};
 use foretell::statistics::{mean, standard_deviation};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) type Gains = Vec<(f64, f64)>;
 impl Study {
     /// Tells the sampler how trial `latest` may end, if it was paused or stopped; and how each other one may, now and then:
     /// rarer the more there are, so that a log of n trials is read in O(n²).
-    pub(super) fn tell_outlooks(&mut self, latest: usize) {
+    pub(in crate::study) fn tell_outlooks(&mut self, latest: usize) {
         if !self.spec.sampler.learns_from_forecasts() {
             return;
         }

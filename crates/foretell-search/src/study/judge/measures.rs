@@ -1,9 +1,9 @@
 //! What a study knows of its trials' further objectives: which are curves, their forecasters, and who has finished.
 
 use super::knowledge::NoForecast;
-use super::spec::StudySpec;
-use super::trial::Trial;
 use crate::objective::{Objective, Standings, reported};
+use crate::study::StudySpec;
+use crate::study::Trial;
 use foretell::{Direction, Forecaster};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(super) type SideLevel = (usize, Result<Arc<Forecaster>, NoForecast>);
 
 /// What a study knows of its trials' further objectives.
 #[derive(Default)]
-pub(super) struct Measures {
+pub(in crate::study) struct Measures {
     /// What trials report of it beside the metric.
     names: BTreeSet<String>,
     /// Of those, what has had two values in one trial: it is a curve, and known only at a trial's end.
@@ -29,7 +29,7 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    pub(super) fn new(spec: &StudySpec) -> Self {
+    pub(crate) fn new(spec: &StudySpec) -> Self {
         let names = reported(spec.formulas(), &spec.space.known_names());
         let side = |objective: &Objective| {
             let name = objective.of.name().filter(|name| names.contains(*name))?;
@@ -40,7 +40,7 @@ impl Measures {
     }
 
     /// How many trials have joined the front so far.
-    pub(super) fn joined(&self) -> u64 {
+    pub(crate) fn joined(&self) -> u64 {
         self.standings.joined()
     }
 
@@ -55,7 +55,7 @@ impl Measures {
     }
 
     /// Records that trial `index` finished its training when the study had spent `spent` epochs.
-    pub(super) fn finish(&mut self, spent: u64, index: usize) {
+    pub(crate) fn finish(&mut self, spent: u64, index: usize) {
         self.finishes.push((spent, index));
     }
 
@@ -80,7 +80,7 @@ impl Measures {
     }
 
     /// Notes what `trial` reported.
-    pub(super) fn take_in(&mut self, trial: &mut Trial, metrics: &BTreeMap<String, f64>) {
+    pub(crate) fn take_in(&mut self, trial: &mut Trial, metrics: &BTreeMap<String, f64>) {
         for (name, &direction) in &self.sides {
             if let Some(&value) = metrics.get(name) {
                 // steps are checked to increase before they get here

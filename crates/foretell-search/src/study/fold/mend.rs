@@ -1,10 +1,11 @@
 //! A study from a log that has lost some of its records: what follows from the others is computed anew.
 
 use super::restore::study_error;
-use super::{Parts, Study, StudyError, StudySpec};
+use super::step::Append;
 use crate::record::Record;
 use crate::samplers::random::trial_seed;
 use crate::schedulers::Job;
+use crate::study::{Parts, Study, StudyError, StudySpec};
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -302,7 +303,7 @@ impl Mender<'_> {
     fn emit(
         &mut self,
         inserted: &mut Vec<Record>,
-        act: impl FnOnce(&mut Study, &mut super::step::Append<'_, Infallible>) -> Result<(), Infallible>,
+        act: impl FnOnce(&mut Study, &mut Append<'_, Infallible>) -> Result<(), Infallible>,
     ) -> Result<(), Infallible> {
         let before = inserted.len();
         act(&mut self.study, &mut |record| {

@@ -1,9 +1,9 @@
 //! The judge: from what a study has seen of a running trial to a decision, in live studies and in replays alike.
 
-use super::{Study, Trial};
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
 use crate::stopping::{Foreseen, Place, Ruling, Standing, Watched};
+use crate::study::{Study, Trial};
 use foretell::{Action, RunScore, StopCriterion};
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl Study {
     ///
     /// It depends on the trial's curve, what was trained to its level before, what it has to beat, the number of the check
     /// and the checks before it that said "stop"; on nothing else.
-    pub(super) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
+    pub(in crate::study) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
         let rule = Arc::clone(self.rule.as_ref()?);
         let judged = &self.trials[trial as usize];
         if judged.trained() >= judged.until {
@@ -124,6 +124,16 @@ impl Study {
         }
         let ruling = rule.rule(&mut View { study: self, index: trial as usize });
         Some(self.spare(self.decided(ruling, open)))
+    }
+
+    /// Whether the last report of `trial` awaits a decision.
+    pub fn is_undecided(&self, trial: u64) -> bool {
+        let awaits = |trial: &Trial| {
+            let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
+            let has_grounds = trial.trained() > 0 || trial.breaks_limit;
+            trial.is_open() && has_grounds && trial.trained() < trial.until && unjudged
+        };
+        self.rule.is_some() && self.trial(trial).is_some_and(awaits)
     }
 
     /// What the state of `judged` alone says about its next check.

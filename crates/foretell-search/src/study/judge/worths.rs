@@ -1,13 +1,13 @@
 //! What trials are worth to a sampler with several objectives, and the reward of Q-learning.
 
 use super::outlook::Gains;
-use super::{Study, StudySpec, Trial, TrialState};
 use crate::objective::places;
 use crate::samplers::random::trial_stream;
 use crate::samplers::surrogate::KnownCosts;
 use crate::samplers::worth::Worth;
 use crate::samplers::{Sampler, SamplerSpec, front_sampler};
 use crate::space::Space;
+use crate::study::{Study, StudySpec, Trial, TrialState};
 use foretell::Configuration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ struct Known {
 
 impl Study {
     /// The configuration that the sampler proposes for new trial `trial`. O(n²) besides the sampler's own with several objectives.
-    pub(super) fn sampled(&mut self, trial: u64) -> Option<Configuration> {
+    pub(in crate::study) fn sampled(&mut self, trial: u64) -> Option<Configuration> {
         let proposed = match self.for_front(trial) {
             Some(mut sampler) => sampler.propose(trial),
             None => self.sampler.propose(trial),
@@ -98,7 +98,7 @@ impl Study {
     }
 
     /// What the sampler hears of a trial's `worth`: with a reward of its own, that in its place.
-    pub(super) fn rewarded(&self, trial: &Trial, worth: Worth) -> Worth {
+    pub(in crate::study) fn rewarded(&self, trial: &Trial, worth: Worth) -> Worth {
         let Some(reward) = &self.spec.reward else { return worth };
         let direction = self.spec.direction;
         let rewarded = |score: f64| {

@@ -1,14 +1,14 @@
 //! What trials are compared by at rungs, where that is a forecast of their end, and which rungs say nothing of it.
 
-use super::{Study, Trial, TrialState};
 use crate::objective::places;
 use crate::schedulers::rank::{Rank, is_silent};
+use crate::study::{Study, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Study {
     /// Trial `latest` reached a rung or its end: forecasts its end, or that of all trials where there is more to learn from, and tells
     /// the scheduler.
-    pub(super) fn rank_rungs(&mut self, latest: usize) {
+    pub(in crate::study) fn rank_rungs(&mut self, latest: usize) {
         let learnt = self.knowledge.learnt(self.spec.max_resource).map_or(0, <[usize]>::len);
         if self.spec.rank == Rank::Value || learnt == 0 {
             return;
@@ -31,7 +31,7 @@ impl Study {
     /// With several objectives or limits, and a scheduler with rungs: compares the trials that were trained to `level` by the front that
     /// they are on there, and tells the scheduler. What trial `index`, one of them, is compared by. One that breaks a limit goes no
     /// further. O(n²) at worst.
-    pub(super) fn rank_by_front(&mut self, index: usize, level: u64) -> Option<f64> {
+    pub(in crate::study) fn rank_by_front(&mut self, index: usize, level: u64) -> Option<f64> {
         let is_last = level == self.spec.max_resource;
         if is_last || self.spec.schedule.is_full() || self.spec.compares_by_metric_alone() {
             return None;

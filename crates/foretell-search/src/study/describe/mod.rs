@@ -1,0 +1,11 @@
+//! The plain values of a study: its description and settings, its trials, and their totals. They know neither the fold nor the judge.
+
+pub(super) mod best;
+pub(super) mod objectives;
+pub(super) mod parts;
+pub(super) mod progress;
+mod repeats;
+pub(super) mod settings;
+pub(super) mod spec;
+mod stored;
+pub(super) mod trial;

@@ -1,0 +1,9 @@
+//! The fold: records follow from what happened, are applied in order, and make the same study again after a crash.
+
+mod apply;
+pub(super) mod by_hand;
+mod change;
+pub(super) mod mend;
+pub(super) mod queue;
+pub(super) mod restore;
+pub(super) mod step;

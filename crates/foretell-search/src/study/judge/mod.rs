@@ -1,0 +1,12 @@
+//! The judge: what a study has learned from its trials, where they will end, and the decision on a running trial. It changes no record.
+
+pub(super) mod decision;
+pub(super) mod fit;
+pub(super) mod knowledge;
+pub(super) mod measures;
+mod objectives;
+mod outlook;
+mod ranking;
+mod rungs;
+mod side;
+mod worths;
