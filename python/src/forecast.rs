@@ -39,8 +39,8 @@ impl Forecast {
         if self.recorded.is_some() {
             return 0.0;
         }
-        let at = |p: f64| self.value(self.forecast.quantile(p)) / 2.0;
-        (at(0.841_344_746) - at(0.158_655_254)).abs()
+        let half = |p: f64| self.value(self.forecast.quantile(p)) / 2.0;
+        (half(0.841_344_746) - half(0.158_655_254)).abs()
     }
 
     /// The step whose value is forecast.

@@ -31,7 +31,7 @@ impl Runs {
     /// known: runs that end before were stopped.
     #[staticmethod]
     #[pyo3(signature = (records, direction, metric, columns=None, target=None))]
-    fn of(
+    fn from_records(
         records: &Bound<'_, PyList>,
         direction: &str,
         metric: &str,
@@ -143,7 +143,7 @@ impl Runs {
         self.runs.len()
     }
 
-    /// The runs as plain values, from which [`Runs::of`] makes them again.
+    /// The runs as plain values, from which [`Runs::from_records`] makes them again.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let state = PyDict::new(py);
         let records = PyList::empty(py);

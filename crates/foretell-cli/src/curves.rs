@@ -388,8 +388,8 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
             shown(best)
         ));
     }
-    let at = |p: f64| quantile_of_sorted(&ends, p);
-    let (middle, reach) = (at(0.5), 50.0 * (at(0.75) - at(0.25)));
+    let quantile = |p: f64| quantile_of_sorted(&ends, p);
+    let (middle, reach) = (quantile(0.5), 50.0 * (quantile(0.75) - quantile(0.25)));
     let farthest = if best - middle > middle - worst { best } else { worst };
     let beyond = ends.iter().filter(|&&end| end < history.floor()).count();
     let mut parts = Vec::new();
@@ -449,7 +449,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, foretell_logs::E
 fn with_bar<T>(read: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T {
     let steps = Steps::new("reading {bar:30} {pos} of {len} logs, {msg} runs", 0);
     read(&mut |progress: Progress| {
-        steps.at(progress.read as u64, progress.of as u64, progress.runs.to_string());
+        steps.set(progress.read as u64, progress.of as u64, progress.runs.to_string());
     })
 }
 

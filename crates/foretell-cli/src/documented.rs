@@ -333,8 +333,8 @@ fn the_short_help_of_search_lists_what_most_people_need_and_the_long_help_all() 
     assert!((15..30).contains(&listed(&short)), "{} flags in -h:\n{short}", listed(&short));
     assert!((40..=55).contains(&listed(&long)), "{} flags in --help", listed(&long));
     for help in [&short, &long] {
-        let at = |heading: &str| help.find(heading).unwrap_or_else(|| panic!("{heading} is missing"));
-        assert!(at("Your own command:") < at("Built-in networks:"));
+        let position = |heading: &str| help.find(heading).unwrap_or_else(|| panic!("{heading} is missing"));
+        assert!(position("Your own command:") < position("Built-in networks:"));
         assert!(
             !help.lines().any(|line| line.matches("(default:").count() > 1),
             "a default is said twice:\n{help}"

@@ -31,9 +31,9 @@ impl Steps {
     }
 
     /// So many of so many steps are done; `message` goes into the template.
-    pub(crate) fn at(&self, done: u64, of: u64, message: String) {
+    pub(crate) fn set(&self, done: u64, total: u64, message: String) {
         self.show(|bar| {
-            bar.set_length(of);
+            bar.set_length(total);
             bar.set_position(done);
             bar.set_message(message);
         });

@@ -263,7 +263,7 @@ impl ComparedFlags {
     }
 
     /// The last of them.
-    pub(crate) fn one<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+    pub(crate) fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.all(name).and_then(|mut values| values.pop())
     }
 }

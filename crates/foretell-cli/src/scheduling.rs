@@ -48,7 +48,7 @@ pub(crate) enum RecordedSamplerName {
 
 impl RecordedSamplerName {
     /// Its name on the command line.
-    pub(crate) fn of(sampler: RecordedSampler) -> &'static str {
+    pub(crate) fn word(sampler: RecordedSampler) -> &'static str {
         match sampler {
             RecordedSampler::Random => "random",
             RecordedSampler::Tpe => "tpe",

@@ -63,8 +63,8 @@ fn names(runs: &[Run]) -> Vec<String> {
 }
 
 fn configuration(run: &Run, names: &[String]) -> String {
-    let one = |name: &String| format!(",{}", run.configuration.get(name).map_or(String::new(), cell));
-    names.iter().map(one).collect()
+    let cell_of = |name: &String| format!(",{}", run.configuration.get(name).map_or(String::new(), cell));
+    names.iter().map(cell_of).collect()
 }
 
 /// Writes `runs` in a format; a wide file has a column for each of `steps`.
@@ -83,9 +83,10 @@ fn write(path: &Path, runs: &[Run], steps: &[f64], recorded: &Recorded, format: 
             writeln!(text, "{ID}{header}{epochs}")?;
             for run in runs {
                 let points = points(&run.curve, recorded);
-                let at = |step: &f64| points.iter().find(|(s, _)| s.total_cmp(step).is_eq());
-                let cells = steps.iter().map(|step| format!(",{}", at(step).map_or("", |(_, value)| value)));
-                writeln!(text, "{}{}{}", run.id, configuration(run, &names), cells.collect::<String>())?;
+                let point = |step: &f64| points.iter().find(|(s, _)| s.total_cmp(step).is_eq());
+                let cell = |step| format!(",{}", point(step).map_or("", |(_, value)| value));
+                let cells: String = steps.iter().map(cell).collect();
+                writeln!(text, "{}{}{cells}", run.id, configuration(run, &names))?;
             }
         }
         Format::Long => {
@@ -127,7 +128,7 @@ struct Cell {
 }
 
 impl Cell {
-    fn of(path: &Path) -> Result<Self, Box<dyn Error>> {
+    fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
         let recorded = read(path, &ReadOptions { deduplicate: true, ..ReadOptions::default() })?;
         let history = History::new(&recorded.runs, &laid(&recorded, None))?;
         let finished = (0..history.len()).filter(|&i| history.final_score(i).is_some()).count();
@@ -224,7 +225,7 @@ fn evaluate_gives_the_forecasts_of_separate_files_bit_for_bit() -> Tested {
     let folder = tempfile::tempdir()?;
     let mut compared = 0;
     for path in sets() {
-        let cell = Cell::of(&path)?;
+        let cell = Cell::read(&path)?;
         for (observed, name) in [(0.1, "ridge"), (0.25, "ridge"), (0.25, "auto"), (0.5, "ridge")] {
             let Ok(cut) = Cut::after(observed, cell.history.grid()) else { continue };
             let predictor = named(name)?;
@@ -233,12 +234,12 @@ fn evaluate_gives_the_forecasts_of_separate_files_bit_for_bit() -> Tested {
                 if !cell.fits(format) {
                     continue;
                 }
-                let at = format!("{} {name} {observed} {format:?}", path.display());
+                let place = format!("{} {name} {observed} {format:?}", path.display());
                 let (finished, running) = cell.write(folder.path(), cut, format)?;
                 let got = cell.by_files((&finished, &running), &predictor, format)?;
-                assert_eq!(got.len(), expected.len(), "{at}");
+                assert_eq!(got.len(), expected.len(), "{place}");
                 for ((id, forecast), (own_id, own)) in got.iter().zip(&expected) {
-                    assert_eq!((id, bits(forecast)), (own_id, bits(own)), "{at}");
+                    assert_eq!((id, bits(forecast)), (own_id, bits(own)), "{place}");
                 }
                 compared += got.len();
             }
@@ -253,7 +254,7 @@ fn evaluate_gives_the_forecasts_of_separate_files_bit_for_bit() -> Tested {
 fn the_command_gives_them_too() -> Tested {
     let folder = tempfile::tempdir()?;
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/curves/cifar10-random.jsonl.gz");
-    let cell = Cell::of(&own)?;
+    let cell = Cell::read(&own)?;
     let cut = Cut::after(0.3, cell.history.grid())?;
     let expected = cell.by_evaluate(&named("auto")?, cut)?;
     for format in [Format::Long, Format::JsonLines] {

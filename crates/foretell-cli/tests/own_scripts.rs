@@ -126,9 +126,9 @@ fn a_trial_that_hangs_is_ended_and_tried_again() {
 fn the_schema_names_every_key_with_its_type() {
     let folder = tempfile::tempdir().unwrap();
     let schema = json(&foretell(folder.path(), &["schema"]).output().unwrap());
-    let of = |key: &str| schema["properties"][key]["type"].clone();
+    let kind = |key: &str| schema["properties"][key]["type"].clone();
     assert_eq!(
-        [of("trials"), of("offset"), of("shadow"), of("metric")],
+        [kind("trials"), kind("offset"), kind("shadow"), kind("metric")],
         ["integer", "number", "boolean", "string"]
     );
     assert_eq!(schema["properties"]["param"]["type"], "object");

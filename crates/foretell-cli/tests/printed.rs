@@ -184,7 +184,7 @@ fn is_found(pattern: &str, text: &str) -> bool {
 }
 
 /// What is wrong with a case; `None` where all is right.
-fn wrong(case: &Value) -> Option<String> {
+fn fault(case: &Value) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (name, content) in case["files"].as_object().unwrap() {
@@ -250,7 +250,7 @@ fn wrongs(cases: &[Value], check: impl Fn(&Value) -> Option<String> + Sync) -> V
 fn every_case_is_read_as_it_should_be_or_refused_with_the_reason() {
     let all = cases("cases.json");
     assert_eq!(all.len(), 65);
-    let wrong = wrongs(&all, wrong);
+    let wrong = wrongs(&all, fault);
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 
@@ -298,7 +298,7 @@ fn every_format_is_read_alike_by_a_search_of_one_trial() {
         own
     };
     let all: Vec<Value> = cases("formats.json").into_iter().filter(has_one_training).map(live_case).collect();
-    let wrong = wrongs(&all, wrong);
+    let wrong = wrongs(&all, fault);
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 

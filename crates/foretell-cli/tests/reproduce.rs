@@ -175,8 +175,8 @@ fn scores_are_taken_as_they_are_and_compressed_ones_stand_apart() -> Tested {
     fs::write(folder.path().join("lstm_ptb.csv"), text)?;
     let document = reproduce(folder.path(), &["--only", "table-1"])?;
     let sets = document["sets"].as_array().ok_or("no sets")?;
-    let of = |compressed| sets.iter().filter(move |set| set["compressed"] == compressed).count();
-    assert!(of(false) == 3 && of(true) >= 1, "{sets:?}");
+    let count = |compressed| sets.iter().filter(move |set| set["compressed"] == compressed).count();
+    assert!(count(false) == 3 && count(true) >= 1, "{sets:?}");
     assert!(rows(&document, |row| row["compressed"] == true).len() >= 4);
     Ok(())
 }

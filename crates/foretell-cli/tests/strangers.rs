@@ -199,20 +199,20 @@ fn a_first_report_of_the_last_epoch_is_doubted_aloud() {
 #[test]
 fn init_that_watches_a_script_to_its_end_knows_its_epochs() {
     let folder = tempfile::tempdir().unwrap();
-    let of = |script: &str, seconds: &str| {
+    let begun = |script: &str, seconds: &str| {
         let init = ["init", "--force", "--seconds", seconds, "--", "sh", "-c", script];
         let output = foretell(folder.path(), &init).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         (std::fs::read_to_string(folder.path().join("study.toml")).unwrap(), text(&output.stderr))
     };
     for epochs in [3, 12, 15, 20] {
-        let (file, _) = of(&format!("for e in $(seq {epochs}); do echo epoch $e acc 0.$e; done"), "20");
+        let (file, _) = begun(&format!("for e in $(seq {epochs}); do echo epoch $e acc 0.$e; done"), "20");
         assert!(
             file.contains(&format!("\nepochs = {epochs}\n")) && file.contains("which completed"),
             "{file}"
         );
     }
-    let (file, said) = of("echo acc=0.1; echo acc=0.2; exec sleep 60", "0.5");
+    let (file, said) = begun("echo acc=0.1; echo acc=0.2; exec sleep 60", "0.5");
     assert!(file.contains("IN DOUBT") && said.contains("IN DOUBT"), "{said}\n{file}");
 }
 

@@ -25,7 +25,7 @@ impl Configurations {
     }
 
     /// The configuration of run `at` in the columns that `holds` is true for.
-    pub(crate) fn of(&self, at: usize, holds: impl Fn(&str) -> bool) -> Configuration {
+    pub(crate) fn configuration(&self, at: usize, holds: impl Fn(&str) -> bool) -> Configuration {
         let all = self.raw.runs[at].configuration.iter();
         all.filter(|(name, _)| holds(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
@@ -34,12 +34,12 @@ impl Configurations {
     pub(crate) fn constants(&self) -> Configuration {
         let Some(first) = self.raw.runs.first() else { return Configuration::new() };
         let constant = |name: &str| {
-            let cells = Cells::of(&self.raw, name);
+            let cells = Cells::in_column(&self.raw, name);
             fate(name, &cells, &self.raw, &self.options) == Fate::Constant
                 && !is_outcome(name, cells.numeric())
                 && !is_label(name)
         };
-        self.of(0, |name| first.configuration.contains_key(name) && constant(name))
+        self.configuration(0, |name| first.configuration.contains_key(name) && constant(name))
     }
 
     /// Keeps the runs marked in `keep`.
@@ -69,7 +69,7 @@ pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<
     let mut groups = BTreeMap::new();
     let mut fates: BTreeMap<Fate, Vec<&str>> = BTreeMap::new();
     for name in column_names(raw) {
-        let cells = Cells::of(raw, name);
+        let cells = Cells::in_column(raw, name);
         let fate = fate(name, &cells, raw, options);
         if fate == Fate::Feature {
             let sequences = note_sequences(name, &cells, notes);
@@ -125,7 +125,7 @@ pub(crate) fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions
     let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
     names.extend(column_names(raw).into_iter().filter(|name| {
         options.exclude.iter().any(|entry| entry == name)
-            && fate_unless_excluded(name, &Cells::of(raw, name), raw, options) == Fate::Feature
+            && fate_unless_excluded(name, &Cells::in_column(raw, name), raw, options) == Fate::Feature
     }));
     let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
     let configuration_of = |run: &RawRun| {
@@ -220,7 +220,7 @@ fn is_sequence(text: &str) -> bool {
 struct Cells<'a>(Vec<&'a Value>);
 
 impl<'a> Cells<'a> {
-    fn of(raw: &'a Raw, name: &str) -> Self {
+    fn in_column(raw: &'a Raw, name: &str) -> Self {
         Self(raw.runs.iter().map(|run| run.configuration.get(name).unwrap_or(&Value::Missing)).collect())
     }
 

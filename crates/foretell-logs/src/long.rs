@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Reads a long table, and joins the configurations that belong to it.
 pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error> {
-    let columns = Columns::of(&table, options)?;
+    let columns = Columns::find(&table, options)?;
     let mut rows = Rows::new(columns);
     while table.advance()? {
         table.check_fields(false)?;
@@ -63,7 +63,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(table: &Table, options: &ReadOptions) -> Result<Self, Error> {
+    fn find(table: &Table, options: &ReadOptions) -> Result<Self, Error> {
         let id = match &options.id_column {
             Some(name) => Some(table.column(name, "id column")?),
             None => by_rank(table, id_rank),

@@ -65,7 +65,7 @@ impl Recorded {
     pub fn only(&self, indices: &[usize]) -> (Vec<Run>, Columns) {
         let columns = self.configurations.judged_by(indices);
         let run = |&at: &usize| Run {
-            configuration: self.configurations.of(at, |name| columns.groups.contains_key(name)),
+            configuration: self.configurations.configuration(at, |name| columns.groups.contains_key(name)),
             ..self.runs[at].clone()
         };
         (indices.iter().map(run).collect(), columns)
@@ -75,7 +75,7 @@ impl Recorded {
     /// it: what is asked about a running run.
     #[must_use]
     pub fn whole(&self, at: usize) -> Run {
-        Run { configuration: self.configurations.of(at, |_| true), ..self.runs[at].clone() }
+        Run { configuration: self.configurations.configuration(at, |_| true), ..self.runs[at].clone() }
     }
 
     /// One split as if two files had been read: one of its training runs, and one of the others, to be cut off. `options` are those

@@ -179,18 +179,18 @@ fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_n
             )
         );
     }
-    let told = |text: &str, options: &ReadOptions| {
+    let repeats_and_notes = |text: &str, options: &ReadOptions| {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let recorded = read(file.path(), options).unwrap();
         let notes: Vec<String> = recorded.notes.iter().map(|note| note.text.clone()).collect();
         (recorded.repeats, notes.join("\n"))
     };
-    let few = told(&odd(4, "0.5"), &ReadOptions::default()).1;
+    let few = repeats_and_notes(&odd(4, "0.5"), &ReadOptions::default()).1;
     let said = "column `lr` is left out because it varies within 1 of 4 runs: in run `r3`, it is 0.5 in line 9, but 0.13 in line 8";
     assert!(few.contains(said), "{few}");
     let excluded = ReadOptions { exclude: vec!["lr".into()], ..ReadOptions::default() };
-    let (repeats, notes) = told(&odd(10, "0.5"), &excluded);
+    let (repeats, notes) = repeats_and_notes(&odd(10, "0.5"), &excluded);
     assert!(notes.contains("excluded as requested: `lr`"), "{notes}");
     assert_eq!(repeats, (0..10).collect::<Vec<_>>());
     let others = [
@@ -200,7 +200,7 @@ fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_n
         (odd(10, "0.5").replace(",lr,", ",host,"), true),
     ];
     for (text, series) in others {
-        let notes = told(&text, &ReadOptions::default()).1;
+        let notes = repeats_and_notes(&text, &ReadOptions::default()).1;
         assert_eq!(notes.contains("other series left out"), series, "{text}{notes}");
         assert!(!notes.contains("varies within"), "{notes}");
     }

@@ -64,7 +64,7 @@ pub(crate) async fn state(
         }
     };
     let seen = seen(query.as_deref(), &headers)?;
-    Ok(events::state(served.folds.of(&log), seen, is_brief).into_response())
+    Ok(events::state(served.folds.fold(&log), seen, is_brief).into_response())
 }
 
 /// The number of the last record that a reader has seen.

@@ -75,7 +75,7 @@ impl Follow for Tail {
                 let known = (std::mem::take(&mut self.position), std::mem::take(&mut self.skip));
                 let anew = (known != (Position::START, 0)).then(begun_anew);
                 let trouble =
-                    if self.log.is_file() { None } else { self.trouble.of(Some(error.to_string())) };
+                    if self.log.is_file() { None } else { self.trouble.change(Some(error.to_string())) };
                 return anew.into_iter().chain(trouble).collect();
             }
         };
@@ -100,7 +100,7 @@ impl Follow for Tail {
         let number = self.position.records.to_string();
         let found = (!records.is_empty())
             .then(|| Event::default().id(number).data(format!("[{}]", records.join(","))));
-        let trouble = end.and_then(|end| self.trouble.of(end));
+        let trouble = end.and_then(|end| self.trouble.change(end));
         found.into_iter().chain(trouble).collect()
     }
 }
@@ -130,7 +130,7 @@ impl Follow for State {
                 found.push(if place == last { event.id(shown.records.to_string()) } else { event });
             }
         }
-        found.extend(self.trouble.of(updated.err()));
+        found.extend(self.trouble.change(updated.err()));
         found
     }
 }
@@ -141,7 +141,7 @@ struct Trouble(Option<String>);
 
 impl Trouble {
     /// The event that says what is wrong now, or that nothing is any more; nothing if the reader knows.
-    fn of(&mut self, now: Option<String>) -> Option<Event> {
+    fn change(&mut self, now: Option<String>) -> Option<Event> {
         if self.0 == now {
             return None;
         }

@@ -39,10 +39,10 @@ const SCRIPT: [&str; 18] = [
 /// # Errors
 /// [`ServeError::Study`] if the log cannot be read, or is no study's.
 pub fn page(name: &str, log: &Path, catalogue: &Catalogue) -> Result<String, ServeError> {
-    let wrong = |problem: String| ServeError::Study { name: name.to_owned(), problem };
+    let refusal = |problem: String| ServeError::Study { name: name.to_owned(), problem };
     let mut fold = Fold::new(log, catalogue);
-    fold.update().map_err(wrong)?;
-    let Some(study) = fold.study() else { return Err(wrong("nothing is recorded yet".to_owned())) };
+    fold.update().map_err(refusal)?;
+    let Some(study) = fold.study() else { return Err(refusal("nothing is recorded yet".to_owned())) };
     let state = views::news(&fold, &mut views::Shown::default());
     let importance = views::importance(name, &fold, study);
     let surface = views::surface(name, &fold, study, &views::leading_pairs(&fold, study));

@@ -223,10 +223,10 @@ impl Fold {
     }
 
     fn read_on(&mut self) -> Result<(), Halt> {
-        let wrong = |error: EventLogError| Halt::Trouble(error.to_string());
-        let mut reader = LogReader::<Record>::open(&self.log, self.position).map_err(wrong)?;
+        let trouble = |error: EventLogError| Halt::Trouble(error.to_string());
+        let mut reader = LogReader::<Record>::open(&self.log, self.position).map_err(trouble)?;
         while let Some(record) = reader.next() {
-            self.take(&record.map_err(wrong)?, reader.position(), reader.stamp())?;
+            self.take(&record.map_err(trouble)?, reader.position(), reader.stamp())?;
         }
         self.study.iter_mut().for_each(Study::look_ahead);
         Ok(())

@@ -21,7 +21,7 @@ impl Folds {
     }
 
     /// The fold of `log`.
-    pub(crate) fn of(&self, log: &Path) -> Arc<Mutex<Fold>> {
+    pub(crate) fn fold(&self, log: &Path) -> Arc<Mutex<Fold>> {
         let fold = || Arc::new(Mutex::new(Fold::new(log, &self.catalogue)));
         Arc::clone(locked(&self.folds).entry(log.to_owned()).or_insert_with(fold))
     }
@@ -33,11 +33,11 @@ impl Folds {
         log: &Path,
         read: impl FnOnce(&Fold, &Study) -> T,
     ) -> Result<T, Problem> {
-        let fold = self.of(log);
+        let fold = self.fold(log);
         let mut fold = locked(&fold);
-        let wrong = |why: &str| Problem::conflict(format!("{name}: {why}"));
-        fold.update().map_err(|why| wrong(&why))?;
-        let study = fold.study().ok_or_else(|| wrong("nothing is recorded yet"))?;
+        let conflict = |why: &str| Problem::conflict(format!("{name}: {why}"));
+        fold.update().map_err(|why| conflict(&why))?;
+        let study = fold.study().ok_or_else(|| conflict("nothing is recorded yet"))?;
         Ok(read(&fold, study))
     }
 }

@@ -47,7 +47,7 @@ async fn whole(request: Request, limits: Limits) -> Result<Request, Problem> {
     let most = limits.body_bytes;
     let too_large = || {
         let text = format!("body: longer than {most} bytes. The longest report takes a few thousand");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text).at("body")
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text).of_field("body")
     };
     let length = text(&head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if length.is_some_and(|length| length > most) {
@@ -58,7 +58,7 @@ async fn whole(request: Request, limits: Limits) -> Result<Request, Problem> {
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
             let text = format!("body: it did not arrive within {} seconds", limits.body.as_secs_f64());
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, text).at("body"))
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, text).of_field("body"))
         }
     }
 }

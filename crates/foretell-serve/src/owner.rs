@@ -146,12 +146,12 @@ impl Owner {
     fn lessons(&self, asked: &StudyRequest, spec: &StudySpec) -> Result<Vec<Run>, Problem> {
         let mut runs = Vec::new();
         for name in asked.learn_from.iter().flatten() {
-            let wrong = |error: &dyn std::fmt::Display| Problem::field("learn_from", error);
+            let refusal = |error: &dyn std::fmt::Display| Problem::field("learn_from", error);
             let log = folder::log(&self.folder, name)
-                .map_err(|_| wrong(&format!("no study here is called {name:?}")))?;
+                .map_err(|_| refusal(&format!("no study here is called {name:?}")))?;
             let stored = Stored::read(log.parent().unwrap_or(&self.folder), &self.catalogue)
-                .map_err(|error| wrong(&error))?;
-            runs.extend(stored.lessons(spec).map_err(|error| wrong(&error))?);
+                .map_err(|error| refusal(&error))?;
+            runs.extend(stored.lessons(spec).map_err(|error| refusal(&error))?);
         }
         spec.check_burn_in(runs.len()).map_err(Refusal::from)?;
         Ok(runs)

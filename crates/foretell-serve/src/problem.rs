@@ -22,7 +22,7 @@ impl Problem {
 
     /// The field `name` of the request is wrong.
     pub(crate) fn field(name: &str, text: impl std::fmt::Display) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, format!("{name}: {text}")).at(name)
+        Self::new(StatusCode::BAD_REQUEST, format!("{name}: {text}")).of_field(name)
     }
 
     /// What is asked for contradicts what is recorded.
@@ -35,13 +35,13 @@ impl Problem {
             StatusCode::NOT_FOUND,
             format!("no study is called {name:?}. GET /api/studies lists the studies"),
         )
-        .at("study")
+        .of_field("study")
     }
 
     /// The log of a study that this server had is not where it was.
     pub(crate) fn gone(name: &str, what: &dyn std::fmt::Display) -> Self {
         let text = format!("{name}: {what}. Put it back, and send the request again");
-        Self::new(StatusCode::GONE, text).at("study")
+        Self::new(StatusCode::GONE, text).of_field("study")
     }
 
     /// The search that ran the study has ended, and this server will.
@@ -58,7 +58,7 @@ impl Problem {
     }
 
     /// The same problem, of the field `name`.
-    pub(crate) fn at(self, name: &str) -> Self {
+    pub(crate) fn of_field(self, name: &str) -> Self {
         Self { field: Some(name.to_owned()), ..self }
     }
 
@@ -78,7 +78,7 @@ impl From<HostError> for Problem {
         };
         let problem = Self::new(status, error.to_string());
         match error.field() {
-            Some(field) => problem.at(field),
+            Some(field) => problem.of_field(field),
             None => problem,
         }
     }
@@ -88,7 +88,7 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let Refusal { field, reason, differs } = refusal;
         let status = if differs { StatusCode::CONFLICT } else { StatusCode::BAD_REQUEST };
-        Self::new(status, format!("{field}: {reason}")).at(&field)
+        Self::new(status, format!("{field}: {reason}")).of_field(&field)
     }
 }
 

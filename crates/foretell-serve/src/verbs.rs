@@ -104,12 +104,12 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
             "a trial that is handed back has not failed. Leave out one of the two",
         ));
     }
-    let told = move |host: &mut Hosted<EventStore>| match failure {
+    let end = move |host: &mut Hosted<EventStore>| match failure {
         _ if handed_back => host.hand_back(trial, lease.as_deref()),
         Some(why) if of_the_command => host.fail_for_all(trial, why, lease.as_deref()),
         failure => host.tell(trial, failure, lease.as_deref()),
     };
-    let (state, done) = blocking(move || served.owner.call(&study, told)).await?;
+    let (state, done) = blocking(move || served.owner.call(&study, end)).await?;
     Ok(Json(Told { trial, state: state.to_owned(), done }).into_response())
 }
 
@@ -135,7 +135,7 @@ pub(crate) async fn work(
         let text = format!(
             "{study} has no command, because its trials report over HTTP. Workers need a study that `foretell search -- COMMAND` started"
         );
-        Problem::conflict(text).at("study")
+        Problem::conflict(text).of_field("study")
     })?;
     match word(query.as_deref(), "version") {
         Some(version) if version != work.version => {
@@ -143,7 +143,7 @@ pub(crate) async fn work(
                 "version: this study runs with Foretell {}, but the worker is Foretell {version}. Install the same version on both machines",
                 work.version
             );
-            Err(Problem::conflict(text).at("version"))
+            Err(Problem::conflict(text).of_field("version"))
         }
         _ => Ok(Json(StudyWork { study, work }).into_response()),
     }

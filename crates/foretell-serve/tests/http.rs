@@ -66,13 +66,13 @@ fn only_this_machines_own_pages_are_let_in() {
 fn other_machines_need_the_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let open: SocketAddr = "0.0.0.0:0".parse().expect("an address");
-    let of = |token: Option<&str>| Options {
+    let options = |token: Option<&str>| Options {
         token: token.map(str::to_owned),
         ..Options::new(folder.path(), open)
     };
-    assert!(matches!(Server::bind(of(None)), Err(ServeError::Open { .. })));
+    assert!(matches!(Server::bind(options(None)), Err(ServeError::Open { .. })));
     for token in ["", " key", "line\nbreak", "grün"] {
-        assert!(matches!(Server::bind(of(Some(token))), Err(ServeError::Token)), "{token}");
+        assert!(matches!(Server::bind(options(Some(token))), Err(ServeError::Token)), "{token}");
     }
     let address = serve(folder.path(), open, Some("key"));
     let address = SocketAddr::from(([127, 0, 0, 1], address.port()));

@@ -60,18 +60,18 @@ fn a_body_that_is_too_long_is_refused_in_json_and_a_strangers_is_not_read_at_all
     let folder = tempfile::tempdir().expect("a folder");
     let limits = Limits { body_bytes: 1000, ..Limits::default() };
     let address = limited(&folder, Some("key"), limits);
-    let of = |headers: &str| {
+    let request = |headers: &str| {
         format!("PUT /api/studies/s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n")
     };
     // nothing of the body is sent
-    let (status, error) = refusal(&sent(address, &of("Content-Length: 100000000\r\n")));
+    let (status, error) = refusal(&sent(address, &request("Content-Length: 100000000\r\n")));
     assert_eq!(status, 401, "{error}");
     let known = "Authorization: Bearer key\r\n";
-    let (status, error) = refusal(&sent(address, &of(&format!("{known}Content-Length: 100000000\r\n"))));
+    let (status, error) = refusal(&sent(address, &request(&format!("{known}Content-Length: 100000000\r\n"))));
     assert_eq!(status, 413, "{error}");
     assert!(error.contains("longer than 1000 bytes"), "{error}");
     let chunk = format!("{:x}\r\n{}\r\n0\r\n\r\n", 2000, " ".repeat(2000));
-    let chunked = of(&format!("{known}Transfer-Encoding: chunked\r\n")) + &chunk;
+    let chunked = request(&format!("{known}Transfer-Encoding: chunked\r\n")) + &chunk;
     let (status, error) = refusal(&sent(address, &chunked));
     assert_eq!(status, 413, "{error}");
 }

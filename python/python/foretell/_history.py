@@ -48,7 +48,7 @@ def runs_of_view(view: Mapping[str, Any], options: Mapping[str, Any]) -> Runs:
         for trial in view["trials"]
         if trial["values"]
     ]
-    return Runs.of(records, settings["direction"], settings["metric"], dict(options), settings["epochs"])
+    return Runs.from_records(records, settings["direction"], settings["metric"], dict(options), settings["epochs"])
 
 
 def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
@@ -115,7 +115,7 @@ def _ray_results(runs: Any) -> Iterable[tuple[str, Any, Mapping[str, Any]]]:
 
 
 def _made(records: list[Any], metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
-    return Runs.of(records, direction_for(metric, direction), metric or "score", dict(options))
+    return Runs.from_records(records, direction_for(metric, direction), metric or "score", dict(options))
 
 
 class Additions:

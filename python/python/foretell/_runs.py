@@ -190,7 +190,7 @@ def _of_lists(
         raise ValueError(f"there are {len(runs)} runs but {len(configs)} configurations. Pass one configuration per run")
     shared = None if steps is None else numbers(steps, "steps")
     records = [_record(at, *pair, shared) for at, pair in enumerate(zip(runs, configs))]
-    return Runs.of(records, direction, metric or "score", dict(options))
+    return Runs.from_records(records, direction, metric or "score", dict(options))
 
 
 def _record(at: int, run: Any, config: Mapping[str, Any] | None, steps: Any) -> tuple:

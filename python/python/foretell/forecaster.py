@@ -191,5 +191,5 @@ def _as_dict(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _restored(state: dict[str, Any], settings: dict[str, Any]) -> Forecaster:
-    runs = Runs.of(state["records"], state["direction"], state["metric"], state["columns"])
+    runs = Runs.from_records(state["records"], state["direction"], state["metric"], state["columns"])
     return Forecaster(runs, settings)

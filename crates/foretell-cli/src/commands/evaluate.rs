@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
     let measured = measured(arguments)?;
-    let document = Document::of(arguments, &measured);
+    let document = Document::new(arguments, &measured);
     match arguments.format {
         Format::Json => print_json(&document)?,
         Format::Table => print(&as_table(&document.rows))?,
@@ -127,11 +127,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// The JSON document that the command prints.
 pub(crate) fn json(arguments: &Arguments) -> Result<String, Failure> {
-    output::json(&Document::of(arguments, &measured(arguments)?))
+    output::json(&Document::new(arguments, &measured(arguments)?))
 }
 
 impl Document {
-    fn of(arguments: &Arguments, measured: &[Measured]) -> Self {
+    fn new(arguments: &Arguments, measured: &[Measured]) -> Self {
         let rows = measured.iter().map(|one| row(arguments, one)).collect();
         Self { schema: "foretell.evaluate/1", seed: arguments.seed, rows }
     }
@@ -240,11 +240,11 @@ fn with_setting(
 
 /// The splits of `recorded`, see [`Recorded::fold`].
 fn folds(recorded: &Recorded, laid: &HistoryOptions, splits: &[Split]) -> Result<Vec<Fold>, EvaluationError> {
-    let one = |(at, split): (usize, &Split)| {
+    let fold = |(at, split): (usize, &Split)| {
         let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
         recorded.fold(split, laid).map_err(failed)
     };
-    splits.iter().enumerate().map(one).collect()
+    splits.iter().enumerate().map(fold).collect()
 }
 
 /// Draws the figures that `--plot` promises.

@@ -81,9 +81,9 @@ pub(crate) fn scatter(measured: &Measured) -> Scatter {
 /// An outcome of the first split.
 fn scatter_point(result: &Evaluation, outcome: &Outcome) -> ScatterPoint {
     let history = &result.history;
-    let at = |p: f64| history.possible_value(outcome.forecast.quantile(p), outcome.now);
-    let (a, b) = (at((1.0 - WHISKER) / 2.0), at((1.0 + WHISKER) / 2.0));
-    ScatterPoint { truth: outcome.end, forecast: at(0.5), low: a.min(b), high: a.max(b) }
+    let quantile = |p: f64| history.possible_value(outcome.forecast.quantile(p), outcome.now);
+    let (a, b) = (quantile((1.0 - WHISKER) / 2.0), quantile((1.0 + WHISKER) / 2.0));
+    ScatterPoint { truth: outcome.end, forecast: quantile(0.5), low: a.min(b), high: a.max(b) }
 }
 
 /// How often each predictor's intervals hold the truth, averaged over sets and fractions.

@@ -275,7 +275,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
         false => FigureKind::QLearning,
     };
     let watched = study_picture::watched(&stored.directory, watch)?;
-    plot::save(&path, &study_picture::of(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;
+    plot::save(&path, &study_picture::draw(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;
     print(&format!("wrote the plot {}", path.display()))
 }
 

@@ -118,11 +118,11 @@ impl Accuracy {
     }
 
     fn x_range(&self) -> Range {
-        Range::of(self.points().map(|p| p.observed))
+        Range::covering(self.points().map(|p| p.observed))
     }
 
     fn y_range(&self) -> Range {
-        let range = Range::of(self.points().map(|p| p.r2_mean.clamp(FLOOR, 1.0))).with(1.0);
+        let range = Range::covering(self.points().map(|p| p.r2_mean.clamp(FLOOR, 1.0))).with(1.0);
         Range { low: range.low.min(0.9), high: 1.0 }.padded(0.03, 0.0)
     }
 }

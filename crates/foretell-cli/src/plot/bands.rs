@@ -62,7 +62,7 @@ fn corners(one: &Banded) -> Vec<(f64, f64, f64, f64)> {
 pub(crate) fn names(panel: &Panel, all: &[Banded]) -> Vec<Shape> {
     let label = |(index, one): (usize, &Banded)| {
         let end = one.points.iter().rev().find(|p| p.1.is_finite())?;
-        let y = panel.y.at(end.1).clamp(panel.area.top, panel.area.bottom);
+        let y = panel.y.pixel(end.1).clamp(panel.area.top, panel.area.bottom);
         Some(EndLabel { y, content: one.name.clone(), colour: dark(series(index)) })
     };
     let labels: Vec<EndLabel> = all.iter().enumerate().filter_map(label).collect();
@@ -82,7 +82,7 @@ pub(crate) fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Key> {
 
 /// The range of all x.
 pub(crate) fn x_range(all: &[Banded]) -> Range {
-    Range::of(all.iter().flat_map(|one| one.points.iter().map(|p| p.0)))
+    Range::covering(all.iter().flat_map(|one| one.points.iter().map(|p| p.0)))
 }
 
 /// The range of all lines and bands, without far outliers.

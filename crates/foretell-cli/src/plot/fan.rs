@@ -98,7 +98,7 @@ impl Fan {
 
     fn x_range(&self) -> Range {
         let points = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0));
-        Range::of(points.chain([0.0, self.max_resource]))
+        Range::covering(points.chain([0.0, self.max_resource]))
     }
 
     fn y_range(&self) -> Range {

@@ -57,7 +57,7 @@ impl Fates {
         let mut page = Page::new(640.0, &self.title, &self.subtitle, &self.keys());
         let values: Vec<f64> = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.1)).collect();
         let y = Range::robust(values.iter().copied()).padded(0.03, 0.04);
-        let x = Range::of(self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0)).chain([0.0]));
+        let x = Range::covering(self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0)).chain([0.0]));
         let area = page.body.inset(46.0, 34.0, 12.0, 44.0);
         let panel = Panel::of_curves(area, x, y, self.maximize, &values);
         page.draw(panel.frame(&self.resource, &self.metric));

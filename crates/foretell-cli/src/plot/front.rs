@@ -54,7 +54,7 @@ impl FrontFigure {
         let mut page = Page::new(640.0, &self.title, &self.subtitle, &keys);
         let area = page.body.inset(60.0, 34.0, 20.0, 44.0);
         let all = || self.front.iter().chain(&self.dominated).chain(&self.stopped);
-        let x = Range::of(all().map(|point| point.x));
+        let x = Range::covering(all().map(|point| point.x));
         let y = Range::robust(all().map(|point| point.y)).padded(0.06, 0.06);
         let is_wide = x.low > 0.0 && x.high > LOG_FROM * x.low;
         let panel = if is_wide {

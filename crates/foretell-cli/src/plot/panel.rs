@@ -74,7 +74,7 @@ impl Panel {
 
     /// The place of a pair of values, if both are finite.
     pub(crate) fn place(&self, (x, y): (f64, f64)) -> Option<Place> {
-        (x.is_finite() && y.is_finite()).then(|| (self.x.at(x), self.y.at(y)))
+        (x.is_finite() && y.is_finite()).then(|| (self.x.pixel(x), self.y.pixel(y)))
     }
 
     /// The same grid and ticks for every panel: `x_label` below, `y_label` above the vertical axis.
@@ -99,7 +99,7 @@ impl Panel {
     pub(crate) fn grid(&self) -> Vec<Shape> {
         let mut shapes = self.grid_lines(self.area.left, self.area.right);
         for (value, label) in self.y.ticks(self.y_count()) {
-            let at = (self.area.left - 7.0, self.y.at(value) + 0.35 * TICK);
+            let at = (self.area.left - 7.0, self.y.pixel(value) + 0.35 * TICK);
             shapes.push(Shape::Text(Text::new(at, label, TICK, GREY).anchored(Anchor::End)));
         }
         shapes
@@ -107,7 +107,7 @@ impl Panel {
 
     /// The horizontal lines alone, from one pixel to another.
     pub(crate) fn grid_lines(&self, left: f64, right: f64) -> Vec<Shape> {
-        let heights = self.y.ticks(self.y_count()).into_iter().map(|(value, _)| self.y.at(value));
+        let heights = self.y.ticks(self.y_count()).into_iter().map(|(value, _)| self.y.pixel(value));
         heights.map(|y| Shape::Line(vec![(left, y), (right, y)], Stroke::solid(MIST, 1.0))).collect()
     }
 
@@ -129,7 +129,7 @@ impl Panel {
             Stroke::solid(SILVER, 1.0),
         )];
         for (value, label) in ticks {
-            let x = self.x.at(*value);
+            let x = self.x.pixel(*value);
             shapes.push(Shape::Line(vec![(x, bottom), (x, bottom + 4.0)], Stroke::solid(SILVER, 1.0)));
             let text = Text::new((x, bottom + 18.0), label.clone(), TICK, GREY);
             shapes.push(Shape::Text(text.anchored(Anchor::Middle)));
@@ -164,7 +164,7 @@ impl Panel {
 
     /// A level line over the whole width.
     pub(crate) fn level(&self, value: f64, stroke: Stroke) -> Option<Shape> {
-        let y = value.is_finite().then(|| self.y.at(value))?;
+        let y = value.is_finite().then(|| self.y.pixel(value))?;
         Some(Shape::Line(vec![(self.area.left, y), (self.area.right, y)], stroke))
     }
 
@@ -209,7 +209,7 @@ mod tests {
         let area = panel().area;
         let x = Range { low: 0.0, high: 10.0 };
         let falling = [8.0, 4.0, 2.0, 1.0, 0.5];
-        let losses = Panel::of_curves(area, x, Range::of(falling), false, &falling);
+        let losses = Panel::of_curves(area, x, Range::covering(falling), false, &falling);
         assert!(losses.y.log && !losses.y.holds(0.01) && !losses.y.holds(1e3));
         for value in [0.01, 1e3] {
             let panel = losses.holding(value);
@@ -219,7 +219,7 @@ mod tests {
             assert_eq!(losses.holding(odd).y, losses.y);
         }
         let with_zero = [falling, [0.0, -0.5, 0.5, 0.25, 0.125]].concat();
-        let panel = Panel::of_curves(area, x, Range::of(with_zero.iter().copied()), false, &with_zero);
+        let panel = Panel::of_curves(area, x, Range::covering(with_zero.iter().copied()), false, &with_zero);
         assert!(!panel.y.log && with_zero.iter().all(|loss| panel.y.holds(*loss)));
         assert!(panel.left_out(&with_zero).is_empty());
     }

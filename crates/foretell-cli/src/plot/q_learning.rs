@@ -93,7 +93,7 @@ impl QLearning {
         let text = |(_, start, end, mean): (EpsilonStage, usize, usize, f64)| {
             let (x, y) = panel.place(((start + end) as f64 / 2.0, mean))?;
             let content = short((1000.0 * mean).round() / 1000.0);
-            let wide = panel.x.at(end as f64) - panel.x.at(start as f64);
+            let wide = panel.x.pixel(end as f64) - panel.x.pixel(start as f64);
             let text = Text::new((x, y - 7.0), content, TICK, INK).anchored(Anchor::Middle).haloed();
             (font::width(&text.content, TICK, false) < wide).then_some(Shape::Text(text))
         };
@@ -111,7 +111,7 @@ impl QLearning {
         let (mut shapes, mut free) = (Vec::new(), panel.area.left - 4.0);
         let y = panel.area.bottom + 36.0;
         for (stage, start, end, _) in self.spans() {
-            let middle = panel.x.at((start + end) as f64 / 2.0);
+            let middle = panel.x.pixel((start + end) as f64 / 2.0);
             let content = if shapes.is_empty() {
                 format!("ε = {}", short(stage.epsilon))
             } else {

@@ -85,7 +85,7 @@ impl CurvePanel {
     fn draw(&self, cell: Rect) -> Vec<Shape> {
         let values: Vec<f64> = self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.1)).collect();
         let y = Range::robust(values.iter().copied()).padded(0.03, 0.04);
-        let x = Range::of(self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.0)));
+        let x = Range::covering(self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.0)));
         let panel = Panel::of_curves(cell.inset(52.0, 58.0, 20.0, 44.0), x, y, self.maximize, &values);
         let mut shapes = panel.frame("epochs", &self.metric);
         let heading = format!("{}: {} of {} curves", self.name, self.curves.len(), self.runs);
@@ -153,8 +153,8 @@ mod tests {
             curve("open", Came::Unfinished),
         ];
         let text = svg(vec![set(all)]);
-        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is not there"));
-        let order = ["open: unfinished", "lost: diverged", "worst: ended", "best: ended"].map(at);
+        let position = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is not there"));
+        let order = ["open: unfinished", "lost: diverged", "worst: ended", "best: ended"].map(position);
         assert!(order.is_sorted(), "{order:?}");
         assert!(text.contains("set: 4 of 40 curves") && text.contains(">diverged<"));
         assert!(!svg(vec![set(vec![curve("one", Came::ToTheEnd(1.0, 0.4))])]).contains(">diverged<"));

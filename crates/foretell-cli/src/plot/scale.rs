@@ -11,7 +11,7 @@ pub(crate) struct Range {
 
 impl Range {
     /// All finite values; 0–1 when there are none, and a little room around a single one.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn covering(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = values
             .into_iter()
             .filter(|v| v.is_finite())
@@ -24,7 +24,7 @@ impl Range {
     pub(crate) fn robust(values: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
-        let all = Self::of(sorted.iter().copied());
+        let all = Self::covering(sorted.iter().copied());
         let (Some(low), Some(high)) = (quantile(&sorted, 0.02), quantile(&sorted, 0.98)) else { return all };
         let room = 0.5 * (high - low);
         Self { low: all.low.max(low - room), high: all.high.min(high + room) }.opened()
@@ -82,7 +82,7 @@ impl Scale {
     }
 
     /// The pixel of a value; values beyond the range lie beyond the pixels. Not finite for a value that is not.
-    pub(crate) fn at(&self, value: f64) -> f64 {
+    pub(crate) fn pixel(&self, value: f64) -> f64 {
         let (low, high, value) = if self.log {
             // what has no logarithm lies far below
             (

@@ -198,7 +198,7 @@ impl Search {
 
     fn panel(&self, area: Rect) -> Panel {
         let (values, steps) = (self.values(), self.trials.iter().flat_map(|t| t.points.iter().map(|p| p.0)));
-        let x = Range::of(steps.chain([0.0, self.max_resource]));
+        let x = Range::covering(steps.chain([0.0, self.max_resource]));
         let forecasts = self.unfinished().map(|(_, f)| f.mean);
         let best = self.best.map_or(f64::NAN, |b| b.1);
         let y = Range::robust(values.iter().copied()).with(best);
@@ -237,18 +237,18 @@ impl Search {
         let mut points: Vec<(f64, f64)> = points.filter(|p| p.0.is_finite() && p.1.is_finite()).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let steps: Vec<&[(f64, f64)]> = points.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()).collect();
-        let at = |step: &[(f64, f64)], share: f64| {
+        let quantile = |step: &[(f64, f64)], share: f64| {
             let values: Vec<f64> = step.iter().map(|point| point.1).collect();
             foretell::statistics::quantile_of_sorted(&values, share)
         };
         let band = |(share, opacity): (f64, f32)| {
             let (low, high) = (0.5 - share / 2.0, 0.5 + share / 2.0);
             let corners: Vec<_> =
-                steps.iter().map(|step| (step[0].0, at(step, low), at(step, high))).collect();
+                steps.iter().map(|step| (step[0].0, quantile(step, low), quantile(step, high))).collect();
             panel.band(&corners, GREY.with_opacity(opacity))
         };
         let mut shapes: Vec<Shape> = BANDS.into_iter().filter_map(band).collect();
-        let median: Vec<(f64, f64)> = steps.iter().map(|step| (step[0].0, at(step, 0.5))).collect();
+        let median: Vec<(f64, f64)> = steps.iter().map(|step| (step[0].0, quantile(step, 0.5))).collect();
         shapes.extend(panel.line(&median, Stroke::solid(GREY, 2.0)));
         Some(panel.clip(vec![group("bands", shapes)]))
     }
@@ -285,7 +285,7 @@ impl Search {
     }
 
     fn incumbent(&self, panel: &Panel, strip: f64) -> Option<Shape> {
-        let y = self.best.map(|b| panel.y.at(b.1)).filter(|y| y.is_finite())?;
+        let y = self.best.map(|b| panel.y.pixel(b.1)).filter(|y| y.is_finite())?;
         let ends = vec![(panel.area.left, y), (panel.area.right + 8.0 + strip, y)];
         Some(Shape::Line(ends, Stroke::dashed(colour::best().with_opacity(0.7), 1.2)))
     }
@@ -381,7 +381,7 @@ impl Search {
         let places: Vec<(f64, f64)> = trial.points.iter().filter_map(|&point| panel.place(point)).collect();
         let first = places.iter().position(|place| place.0 >= from).unwrap_or(0).saturating_sub(1);
         let under = places[first..].iter();
-        let line = panel.y.at(score);
+        let line = panel.y.pixel(score);
         let y = if self.maximize {
             under.fold(line, |top, place| top.min(place.1)) - 7.0
         } else {
@@ -415,7 +415,7 @@ fn last(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 
 fn joining(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), colour: Colour) -> Option<Shape> {
     let start = last(&trial.points).and_then(|p| panel.place(p))?;
-    Some(Shape::Line(vec![start, (x, panel.y.at(mean))], Stroke::dashed(colour, 1.0)))
+    Some(Shape::Line(vec![start, (x, panel.y.pixel(mean))], Stroke::dashed(colour, 1.0)))
 }
 
 fn dot_and_whisker(
@@ -425,12 +425,12 @@ fn dot_and_whisker(
     colour: Colour,
     count: usize,
 ) -> Vec<Shape> {
-    let y = panel.y.at(forecast.mean);
+    let y = panel.y.pixel(forecast.mean);
     let (low, high) = (forecast.mean - forecast.deviation, forecast.mean + forecast.deviation);
     let whisker = Stroke::solid(colour.with_opacity(0.6 * colour.opacity), 1.3);
     let mut shapes = Vec::new();
     if low.is_finite() && high.is_finite() {
-        shapes.push(Shape::Line(vec![(x, panel.y.at(low)), (x, panel.y.at(high))], whisker));
+        shapes.push(Shape::Line(vec![(x, panel.y.pixel(low)), (x, panel.y.pixel(high))], whisker));
     }
     let radius = if count > 60 { 2.4 } else { 3.5 };
     if panel.y.holds(forecast.mean) {

@@ -25,8 +25,8 @@ pub(crate) fn pack(run: &mut RunLog, keep_times: bool) {
     let names: Vec<String> = run.series.iter().filter_map(kept).collect();
     for name in names {
         let (points, replaced) = points(run, &name);
-        let pace = |resource| laid(&points, resource, false).pace();
-        let packed = Packed::of(&points, replaced, [pace(Resource::Step), pace(Resource::Epoch)], keep_times);
+        let paces = [Resource::Step, Resource::Epoch].map(|unit| laid(&points, unit, false).pace());
+        let packed = Packed::new(&points, replaced, paces, keep_times);
         if let Some(series) = run.series.get_mut(&name) {
             series.points = Vec::new();
             series.packed = Some(packed);
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn runs_that_were_pruned_do_not_say_where_runs_end() {
         let pruned = [(Some(3.0), Ended::Pruned); 9];
-        let of = |ended| {
+        let with_end = |ended| {
             [
                 (Some(10.0), ended),
                 (Some(10.0), ended),
@@ -278,10 +278,10 @@ mod tests {
                 (Some(4.0), Ended::Failed),
             ]
         };
-        assert_eq!(target(&[&pruned[..], &of(Ended::Finished)].concat()), Some(9.95));
+        assert_eq!(target(&[&pruned[..], &with_end(Ended::Finished)].concat()), Some(9.95));
         // the log does not record how runs ended: most stopped early, and four reach the end
         let unknown = [(Some(3.0), Ended::Unknown); 9];
-        assert_eq!(target(&[&unknown[..], &of(Ended::Unknown)].concat()), Some(9.95));
+        assert_eq!(target(&[&unknown[..], &with_end(Ended::Unknown)].concat()), Some(9.95));
         assert_eq!(target(&pruned), None);
     }
 

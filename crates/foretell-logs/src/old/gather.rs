@@ -82,7 +82,7 @@ pub fn survey(
 ) -> Result<Survey, Error> {
     let wanted = Wanted { metric: options.metric.clone(), ..Wanted::default() };
     let gathered = gather(paths, options, &wanted, None, watch)?;
-    Ok(Survey::of(&gathered.runs, &gathered.left_out))
+    Ok(Survey::from_runs(&gathered.runs, &gathered.left_out))
 }
 
 /// The curves of one metric of all runs below `paths`, and from which files they are. The runs of files that are as they were
@@ -103,7 +103,7 @@ pub(crate) fn read(
     let times = asked == Some(Resource::Time);
     let mut wanted = Wanted { metric: options.metric.clone(), times, all: false };
     let mut gathered = gather(paths, options, &wanted, None, watch)?;
-    let survey = Survey::of(&gathered.runs, &gathered.left_out);
+    let survey = Survey::from_runs(&gathered.runs, &gathered.left_out);
     let metric = metric(&survey, options, &file)?;
     let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| !series.has_points());
     if wanted.metric.is_none() && gathered.runs.iter().any(unread) {
@@ -149,7 +149,7 @@ fn update(
         count(kept.len(), "run"),
         count(gathered.runs.len(), "run"),
     );
-    let survey = Survey::of(&gathered.runs, &gathered.left_out);
+    let survey = Survey::from_runs(&gathered.runs, &gathered.left_out);
     let (metric, from_0) = (manifest.metric.clone(), manifest.counted_from_0);
     let mut raw = raw(gathered, &survey, (&metric, resource, from_0), options);
     raw.runs.splice(0..0, kept);
@@ -241,7 +241,7 @@ pub(crate) fn gather(
         let why = || LeftOut { what: source.name.clone(), why: "deleted in its tool".to_owned() };
         gathered.left_out.extend((0..deleted).map(|_| why()));
         let ids = found.into_iter().filter_map(|run| gathered.add(run, wanted)).collect();
-        gathered.sources.push(SourceRead::of(source, ids)?);
+        gathered.sources.push(SourceRead::stamped(source, ids)?);
     }
     let runs = std::mem::take(&mut gathered.runs);
     gathered.runs = without_doubles(runs, &mut gathered.left_out);

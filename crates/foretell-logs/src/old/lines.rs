@@ -177,9 +177,9 @@ fn operation(
     trials: &mut Vec<(usize, RunLog)>,
     wanted: &Wanted,
 ) {
-    let at = |name: &str| row.get(name).and_then(Json::as_u64).and_then(|at| usize::try_from(at).ok());
-    let trial = at("trial_id");
-    match at("op_code") {
+    let id = |name: &str| row.get(name).and_then(Json::as_u64).and_then(|at| usize::try_from(at).ok());
+    let trial = id("trial_id");
+    match id("op_code") {
         Some(0) => {
             let directions = row.get("directions").and_then(Json::as_array);
             studies.push(Study {
@@ -190,12 +190,12 @@ fn operation(
             });
         }
         Some(1) => {
-            if let Some(study) = at("study_id").and_then(|at| studies.get_mut(at)) {
+            if let Some(study) = id("study_id").and_then(|at| studies.get_mut(at)) {
                 study.deleted = true;
             }
         }
         Some(4) => {
-            let Some((place, study)) = at("study_id").and_then(|at| Some((at, studies.get_mut(at)?))) else {
+            let Some((place, study)) = id("study_id").and_then(|at| Some((at, studies.get_mut(at)?))) else {
                 return;
             };
             let run = created(row, study.trials);

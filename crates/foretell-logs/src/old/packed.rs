@@ -42,16 +42,16 @@ enum Numbers {
 }
 
 impl Numbers {
-    fn of(numbers: Vec<f64>) -> Self {
+    fn pack(numbers: Vec<f64>) -> Self {
         let first = numbers.first().copied().unwrap_or(0.0);
         let by = numbers.get(1).map_or(0.0, |second| second - first);
         let even = Self::Even { first, by };
         let is_even =
-            numbers.iter().enumerate().all(|(at, number)| even.at(at).to_bits() == number.to_bits());
+            numbers.iter().enumerate().all(|(at, number)| even.get(at).to_bits() == number.to_bits());
         if is_even { even } else { Self::Listed(numbers.into()) }
     }
 
-    fn at(&self, at: usize) -> f64 {
+    fn get(&self, at: usize) -> f64 {
         match self {
             Self::Even { first, by } => first + by * at as f64,
             Self::Listed(numbers) => numbers[at],
@@ -74,15 +74,15 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    pub(crate) fn of(points: &[Point], replaced: usize, paces: [Option<f64>; 2], keep_times: bool) -> Self {
+    pub(crate) fn new(points: &[Point], replaced: usize, paces: [Option<f64>; 2], keep_times: bool) -> Self {
         // inside this file NaN stands for a point that has none
-        let some = |of: fn(&Point) -> Option<f64>| {
-            let has = points.iter().any(|point| of(point).is_some());
-            has.then(|| Numbers::of(points.iter().map(|point| of(point).unwrap_or(f64::NAN)).collect()))
+        let some = |read: fn(&Point) -> Option<f64>| {
+            let has = points.iter().any(|point| read(point).is_some());
+            has.then(|| Numbers::pack(points.iter().map(|point| read(point).unwrap_or(f64::NAN)).collect()))
         };
         Self {
             values: points.iter().map(|point| point.value).collect(),
-            steps: Numbers::of(points.iter().map(|point| point.step).collect()),
+            steps: Numbers::pack(points.iter().map(|point| point.step).collect()),
             epochs: some(|point| point.epoch),
             times: some(|point| point.time).filter(|_| keep_times),
             paces,
@@ -92,13 +92,13 @@ impl Packed {
 
     /// The points, as they were before.
     pub(crate) fn points(&self) -> impl Iterator<Item = Point> + '_ {
-        let of = |numbers: &Option<Numbers>, at: usize| {
-            numbers.as_ref().map(|numbers| numbers.at(at)).filter(|number| !number.is_nan())
+        let number = |numbers: &Option<Numbers>, at: usize| {
+            numbers.as_ref().map(|numbers| numbers.get(at)).filter(|number| !number.is_nan())
         };
         self.values.iter().enumerate().map(move |(at, &value)| Point {
-            step: self.steps.at(at),
-            epoch: of(&self.epochs, at),
-            time: of(&self.times, at),
+            step: self.steps.get(at),
+            epoch: number(&self.epochs, at),
+            time: number(&self.times, at),
             value,
         })
     }
@@ -138,14 +138,14 @@ mod tests {
             |at: usize| Point { step: 10.0 * at as f64, epoch: Some(at as f64), time: None, value: 0.1 };
         let odd = |at: usize| Point { step: (at * at) as f64, time: Some(at as f64 / 3.0), ..even(at) };
         let gappy = |at: usize| Point { epoch: (!at.is_multiple_of(3)).then_some(at as f64), ..even(at) };
-        for of in [&even, &odd, &gappy] as [&dyn Fn(usize) -> Point; 3] {
+        for point in [&even, &odd, &gappy] as [&dyn Fn(usize) -> Point; 3] {
             for count in [0, 1, 2, 50] {
-                let points: Vec<Point> = (0..count).map(of).collect();
-                let packed = Packed::of(&points, 0, [None; 2], true);
+                let points: Vec<Point> = (0..count).map(point).collect();
+                let packed = Packed::new(&points, 0, [None; 2], true);
                 assert_eq!(packed.points().collect::<Vec<_>>(), points);
             }
         }
         let points: Vec<Point> = (0..9).map(even).collect();
-        assert!(matches!(Packed::of(&points, 0, [None; 2], true).steps, Numbers::Even { .. }));
+        assert!(matches!(Packed::new(&points, 0, [None; 2], true).steps, Numbers::Even { .. }));
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn of(message: &'a [u8]) -> Self {
+    pub(crate) fn in_message(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
 
@@ -110,7 +110,7 @@ impl<'a> Iterator for Fields<'a> {
 
 /// The fields of a message, or nothing of a damaged one.
 pub(crate) fn all(message: &[u8]) -> Result<Vec<(u64, Field<'_>)>, Damaged> {
-    Fields::of(message).collect()
+    Fields::in_message(message).collect()
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    fn of(point: Point) -> Self {
+    fn starting_with(point: Point) -> Self {
         let at = (point.step, point.value);
         Self {
             count: 0,
@@ -171,7 +171,7 @@ impl RunLog {
             series.add(point);
             return;
         }
-        let mut series = Series::of(point);
+        let mut series = Series::starting_with(point);
         series.is_kept =
             wanted.all || is_epoch(name) || wanted.metric.as_ref().is_none_or(|metric| metric == name);
         self.series.insert(name.to_owned(), series);

@@ -69,9 +69,9 @@ impl Study<'_> {
         let text = |name: &str| record.get(name).and_then(Json::as_str);
         if text("event") == Some("created") {
             let study = record.get("study");
-            let of = |name: &str| study.and_then(|study| study.get(name));
-            self.metric = of("metric").and_then(Json::as_str).unwrap_or("value").to_owned();
-            self.direction = of("direction").and_then(|word| serde_json::from_value(word.clone()).ok());
+            let field = |name: &str| study.and_then(|study| study.get(name));
+            self.metric = field("metric").and_then(Json::as_str).unwrap_or("value").to_owned();
+            self.direction = field("direction").and_then(|word| serde_json::from_value(word.clone()).ok());
         }
         let Some(number) = record.get("trial").and_then(Json::as_u64) else { return };
         let direction = self.direction;

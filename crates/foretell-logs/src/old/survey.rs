@@ -71,7 +71,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    pub(crate) fn of(runs: &[RunLog], left_out: &[LeftOut]) -> Self {
+    pub(crate) fn from_runs(runs: &[RunLog], left_out: &[LeftOut]) -> Self {
         let mut survey = Self { left_out: left_out.to_vec(), ..Self::default() };
         let mut metrics: BTreeMap<&str, MetricFound> = BTreeMap::new();
         let mut settings = BTreeSet::new();

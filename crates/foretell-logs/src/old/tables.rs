@@ -86,15 +86,15 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
         run.configuration = beside::configuration(file);
     }
     let names: Vec<String> = table.headers().to_vec();
-    let at = |wanted: &[&str]| {
+    let find = |wanted: &[&str]| {
         wanted.iter().find_map(|name| names.iter().position(|own| own.eq_ignore_ascii_case(name)))
     };
-    let epoch = at(&["epoch", "epochs"]);
+    let epoch = find(&["epoch", "epochs"]);
     let ranked = names.iter().enumerate().filter_map(|(at, name)| Some((step_rank(name)?, at))).min();
     let index = names.first().filter(|name| is_index(name)).map(|_| 0);
     let step =
-        at(&["step", "training_iteration", "global_step"]).or(epoch).or(ranked.map(|(_, at)| at)).or(index);
-    let time = at(&TIMES);
+        find(&["step", "training_iteration", "global_step"]).or(epoch).or(ranked.map(|(_, at)| at)).or(index);
+    let time = find(&TIMES);
     let mut row = 0.0;
     loop {
         match table.advance() {

@@ -122,7 +122,7 @@ struct Events<'a> {
 impl Events<'_> {
     fn event(&mut self, message: &[u8]) -> Result<(), Damaged> {
         let (mut wall, mut step, mut summary, mut session) = (None, 0, None, None);
-        for field in Fields::of(message) {
+        for field in Fields::in_message(message) {
             match field? {
                 (1, field) => wall = field.number(),
                 (2, field) => step = field.integer().unwrap_or(0),
@@ -137,7 +137,7 @@ impl Events<'_> {
             self.restart(step as f64);
         }
         let Some(summary) = summary else { return Ok(()) };
-        for field in Fields::of(summary) {
+        for field in Fields::in_message(summary) {
             if let (1, Field::Bytes(value)) = field? {
                 self.value(value, step as f64, wall)?;
             }
@@ -154,7 +154,7 @@ impl Events<'_> {
 
     fn value(&mut self, message: &[u8], step: f64, wall: Option<f64>) -> Result<(), Damaged> {
         let (mut tag, mut simple, mut tensor, mut metadata) = ("", None, None, None);
-        for field in Fields::of(message) {
+        for field in Fields::in_message(message) {
             match field? {
                 (1, field) => tag = field.text().ok_or(Damaged)?,
                 (2, field) => simple = field.number(),

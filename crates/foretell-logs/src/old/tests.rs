@@ -1,7 +1,7 @@
 //! Every format against files that the real tool wrote, value by value, and against damage. `scripts/make-old-logs` makes the files.
 
 use super::gather::{Gathered, gather};
-use super::series::{RunLog, Wanted};
+use super::series::{RunLog, Series, Wanted};
 use crate::{Error, ReadOptions, Recorded, read};
 use flate2::read::GzDecoder;
 use foretell::Value;
@@ -51,7 +51,7 @@ fn number(value: &Json) -> f64 {
 }
 
 /// What the tool's own reader gives.
-fn told(expected: &Json) -> Told {
+fn series_of_tool(expected: &Json) -> Told {
     let mut told = Told::new();
     for (id, run) in expected["runs"].as_object().into_iter().flatten() {
         let series = told.entry(id.clone()).or_default();
@@ -74,8 +74,8 @@ fn all(folder: &Path) -> Result<Gathered, Error> {
 }
 
 fn logged(run: &RunLog) -> BTreeMap<String, Vec<(f64, f64)>> {
-    let of = |points: &[super::point::Point]| points.iter().map(|point| (point.step, point.value)).collect();
-    run.series.iter().map(|(name, series)| (name.clone(), of(&series.points))).collect()
+    let pairs = |series: &Series| series.points.iter().map(|point| (point.step, point.value)).collect();
+    run.series.iter().map(|(name, series)| (name.clone(), pairs(series))).collect()
 }
 
 fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
@@ -89,7 +89,7 @@ fn check(name: &str) -> Tested {
     unpack(name, folder.path())?;
     let gathered = all(folder.path())?;
     let expected = expected(name)?;
-    let told = told(&expected);
+    let told = series_of_tool(&expected);
     let ids: Vec<&String> = gathered.runs.iter().map(|run| &run.id).collect();
     assert_eq!(gathered.runs.len(), told.len(), "{name}: {ids:?}, left out {:?}", gathered.left_out);
     for run in &gathered.runs {
@@ -154,9 +154,9 @@ fn parquet_is_read_as_pandas_reads_it() -> Tested {
         let options = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
         let recorded = read(&folder.path().join("runs.parquet"), &options)?;
         let expected = expected(&name)?;
-        assert_eq!(recorded.runs.len(), told(&expected).len(), "{name}");
+        assert_eq!(recorded.runs.len(), series_of_tool(&expected).len(), "{name}");
         for run in &recorded.runs {
-            let theirs = &told(&expected)[&run.id]["val_acc"];
+            let theirs = &series_of_tool(&expected)[&run.id]["val_acc"];
             let finite: Vec<(f64, f64)> =
                 theirs.iter().copied().filter(|(_, value)| value.is_finite()).collect();
             let own: Vec<(f64, f64)> =
@@ -268,7 +268,7 @@ fn fuzz(name: &str, protected: bool) -> Tested {
         }
     }
     files.sort();
-    let told = told(&expected(name)?);
+    let told = series_of_tool(&expected(name)?);
     let mut random = Random(36);
     for round in 0..500 {
         let file = &files[random.below(files.len())];

@@ -88,7 +88,7 @@ impl Manifest {
 }
 
 impl SourceRead {
-    pub(crate) fn of(source: &Source, runs: Vec<String>) -> Result<Self, Error> {
+    pub(crate) fn stamped(source: &Source, runs: Vec<String>) -> Result<Self, Error> {
         Ok(Self { files: stamps(source)?, runs })
     }
 }

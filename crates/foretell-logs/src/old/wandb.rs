@@ -139,7 +139,7 @@ impl<R: Read> Records<R> {
 
 /// Adds a record to `run`; `step` is that of the row before.
 fn add(record: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) -> Result<(), Damaged> {
-    for field in Fields::of(record) {
+    for field in Fields::in_message(record) {
         let (number, Field::Bytes(message)) = field? else { continue };
         match number {
             2 => history(message, run, step, wanted)?,
@@ -218,10 +218,10 @@ fn history(message: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) ->
     for (name, value) in items(message)? {
         numbers(&name, &value, &mut row);
     }
-    let of = |name: &str| row.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
-    let at = of("_step").unwrap_or(*step as f64);
+    let number = |name: &str| row.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
+    let at = number("_step").unwrap_or(*step as f64);
     let epoch = row.iter().find(|(name, _)| super::series::is_epoch(name)).map(|(_, value)| *value);
-    let time = of("_runtime").or(of("_timestamp"));
+    let time = number("_runtime").or(number("_timestamp"));
     for (name, value) in
         row.iter().filter(|(name, _)| !name.starts_with('_') && !super::series::is_epoch(name))
     {

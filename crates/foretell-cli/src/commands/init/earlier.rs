@@ -18,7 +18,7 @@ pub(super) struct Earlier {
 
 /// The studies in `around` of the script that is `described`, with this metric and all its parameters, that have finished trials. Those that
 /// cannot be read are passed over: they are offered, not asked for.
-pub(super) fn of(described: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
+pub(super) fn studies(described: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
     let Some(metric) = metric else { return Vec::new() };
     let folders = studies_in(&around.join(STUDIES)).unwrap_or_default();
     let read = |folder: PathBuf| {

@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if !once {
         guess.described.pass_epochs(guess.epochs.written().0);
     }
-    guess.earlier = earlier::of(&guess.described, guess.metric.as_ref(), folder);
+    guess.earlier = earlier::studies(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
     foretell_run::write_output(out, text)
         .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;

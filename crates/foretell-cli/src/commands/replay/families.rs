@@ -47,7 +47,7 @@ fn family(set: &str) -> &str {
 
 impl Families {
     /// `None` for a single set.
-    pub(super) fn of(files: &[Replayed]) -> Option<Self> {
+    pub(super) fn compare(files: &[Replayed]) -> Option<Self> {
         if files.len() < 2 {
             return None;
         }
@@ -62,7 +62,7 @@ impl Families {
             for file in files {
                 rows.entry(family(&file.curves)).or_default().push(&file.rows[i]);
             }
-            Together::of(&rows.into_values().collect::<Vec<_>>())
+            Together::mean(&rows.into_values().collect::<Vec<_>>())
         };
         Some(Self { sets, rows: (0..settings).map(together).collect() })
     }
@@ -91,7 +91,7 @@ impl Families {
 
 impl Together {
     /// One setting's rows, family by family.
-    fn of(families: &[Vec<&Row>]) -> Self {
+    fn mean(families: &[Vec<&Row>]) -> Self {
         let each = |value: &dyn Fn(&Row) -> Option<f64>| -> Vec<f64> {
             let of_family = |rows: &Vec<&Row>| {
                 let values: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();

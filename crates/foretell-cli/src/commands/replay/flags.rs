@@ -213,7 +213,7 @@ impl Arguments {
 
     /// When models are learnt again; `None` if no flag says so.
     pub(super) fn refit(&self) -> Option<Refit> {
-        self.asked.one("refit")
+        self.asked.last("refit")
     }
 
     /// Who is trained next, and how far.
@@ -233,7 +233,7 @@ impl Arguments {
 
     /// The most rungs of asha below the end.
     pub(super) fn rungs(&self) -> Option<u32> {
-        self.asked.one("rungs")
+        self.asked.last("rungs")
     }
 
     /// The numbers of checks that must agree. `baseline`: for a policy that is only a comparison.

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Format::Json => print_json(&document(arguments, &replayed))?,
         Format::Table => {
             let texts = replayed.iter().map(|file| answer::text(file, arguments));
-            let together = Families::of(&replayed).map(|families| families.text());
+            let together = Families::compare(&replayed).map(|families| families.text());
             print(&texts.chain(together).collect::<Vec<_>>().join("\n\n"))?;
         }
     }
@@ -94,7 +94,7 @@ fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a>
         seed: arguments.seed,
         scheduler: arguments.scheduler().name(),
         rows: replayed.iter().flat_map(|file| &file.rows).collect(),
-        families: Families::of(replayed),
+        families: Families::compare(replayed),
     }
 }
 

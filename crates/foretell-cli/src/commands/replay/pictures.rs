@@ -56,7 +56,7 @@ fn particulars(variant: &Variant) -> [String; 7] {
         format!("δ {}", spec.criterion.offset),
         format!("best {}", spec.criterion.nth_best),
         reference(variant),
-        RecordedSamplerName::of(spec.sampler).to_owned(),
+        RecordedSamplerName::word(spec.sampler).to_owned(),
     ]
 }
 

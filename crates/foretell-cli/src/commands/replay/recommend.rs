@@ -18,7 +18,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    fn of(outcome: &Outcome, orders: Range<usize>) -> Self {
+    fn new(outcome: &Outcome, orders: Range<usize>) -> Self {
         let orders = &outcome.orderings[orders];
         let mean = |sum: f64| sum / orders.len().max(1) as f64;
         Self {
@@ -65,7 +65,7 @@ pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
     };
     let seen: Vec<(usize, Measured)> = (0..file.variants.len())
         .filter(tried)
-        .map(|i| (i, Measured::of(&file.outcomes[i], chosen_by.clone())))
+        .map(|i| (i, Measured::new(&file.outcomes[i], chosen_by.clone())))
         .collect();
     let faster = |a: &&(usize, Measured), b: &&(usize, Measured)| a.1.speedup.total_cmp(&b.1.speedup);
     let safer = |a: &&(usize, Measured), b: &&(usize, Measured)| {
@@ -73,6 +73,6 @@ pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
     };
     let safe = seen.iter().filter(|(_, measured)| measured.is_safe()).max_by(faster);
     let &(row, _) = safe.or_else(|| seen.iter().max_by(safer))?;
-    let elsewhere = |i: usize| Measured::of(&file.outcomes[i], others.clone());
+    let elsewhere = |i: usize| Measured::new(&file.outcomes[i], others.clone());
     Some(Recommendation { row, elsewhere: elsewhere(row), usual: file.usual().map(elsewhere) })
 }

@@ -113,7 +113,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    fn of(outcome: &Outcome) -> Self {
+    fn new(outcome: &Outcome) -> Self {
         let (speedup_total, speedup_total_stderr) = outcome.saved();
         let (best_three_kept, best_three_kept_stderr) = outcome.kept_among(3);
         let where_lost = outcome.where_lost(|ordering| outcome.in_sd(ordering));
@@ -247,7 +247,7 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         elapsed_mean: outcome.mean(|o| o.trace.elapsed as f64) / finer,
         epochs_scratch: outcome.mean(|o| o.trace.scratch as f64) / finer,
         epochs_resume: outcome.mean(|o| o.trace.resume as f64) / finer,
-        sampler: RecordedSamplerName::of(spec.sampler),
+        sampler: RecordedSamplerName::word(spec.sampler),
         rank: Some(spec.rank).filter(|rank| *rank != Rank::Value),
         best_so_far: Vec::new(),
         reference: variant.reference.map(|(reference, _)| reference),
@@ -262,6 +262,6 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         study_size: spec.study_size,
         front: outcome.front().map(FrontRow::new),
         audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
-        totals: Totals::of(outcome),
+        totals: Totals::new(outcome),
     }
 }

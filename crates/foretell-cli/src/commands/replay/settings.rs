@@ -98,7 +98,7 @@ fn ranked(arguments: &Arguments, spec: ReplaySpec) -> ReplaySpec {
         return spec;
     }
     let Stopping { burn_in, refit, .. } = Stopping::ranking();
-    let burn_in = arguments.asked.one("burn_in").unwrap_or(burn_in as usize);
+    let burn_in = arguments.asked.last("burn_in").unwrap_or(burn_in as usize);
     ReplaySpec { rank, burn_in, refit: arguments.refit().map_or(refit, Refit::growth), ..spec }
 }
 

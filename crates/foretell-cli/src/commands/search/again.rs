@@ -55,7 +55,7 @@ struct Document<'a> {
 /// Trains a trial of `stored` anew.
 pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     let directory = &stored.directory;
-    let Some(asked) = Asked::of(directory) else {
+    let Some(asked) = Asked::read(directory) else {
         return Err(Failure::input(format!(
             "{}: the command of this study is unknown (no {}). Run its search again with this version, which records the command",
             directory.display(),
@@ -64,7 +64,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     };
     let mut arguments = study_file::again(&asked)?;
     arguments.without_limits();
-    let workload = Workload::of(&arguments)?;
+    let workload = Workload::asked(&arguments)?;
     if std::env::current_dir().is_ok_and(|here| here != asked.folder) {
         note(&format!("the search was started in {}; these trials start here", asked.folder.display()));
     }

@@ -56,7 +56,7 @@ impl Asked {
     }
 
     /// How the study in `directory` was asked for; `None` for studies of earlier versions, or of other doors.
-    pub(crate) fn of(directory: &Path) -> Option<Self> {
+    pub(crate) fn read(directory: &Path) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(directory.join(FILE)).ok()?).ok()
     }
 }

@@ -39,7 +39,7 @@ struct Loaded {
 
 impl BuiltIn {
     /// The networks that the flags ask for.
-    pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
+    pub(super) fn asked(arguments: &Arguments) -> Result<Self, Failure> {
         let family = arguments.space.as_deref().unwrap_or("metaqnn");
         let family = foretell_nn::space(family).map_err(Failure::input)?;
         let plan = family.plan();

@@ -29,7 +29,7 @@ pub(super) struct Lengths {
 
 impl Lengths {
     /// Those of `study`; `None` while there are none.
-    pub(super) fn of(study: &Study) -> Option<Self> {
+    pub(super) fn seen(study: &Study) -> Option<Self> {
         let whole = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
         whole.map(Trial::trained).fold(None, |all, length| Some(Self::with(all, length)))
     }

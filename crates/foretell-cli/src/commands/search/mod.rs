@@ -66,7 +66,7 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
 }
 
 fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
-    let workload = Workload::of(arguments)?;
+    let workload = Workload::asked(arguments)?;
     arguments.control.check(arguments.workers())?;
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
@@ -153,7 +153,7 @@ fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         let name = study_picture::name(search.directory());
         let watched = study_picture::watched(search.directory(), &arguments.watch)?;
-        let figure = study_picture::of(search.study(), &name, arguments.figure(), watched);
+        let figure = study_picture::draw(search.study(), &name, arguments.figure(), watched);
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("wrote the plot {}", path.display()));
     }

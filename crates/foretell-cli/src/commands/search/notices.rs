@@ -172,7 +172,7 @@ impl<'a> Notices<'a> {
     fn say_short(&mut self, study: &Study, trial: u64) {
         let length = study.trial(trial).map_or(0, Trial::trained);
         self.lengths =
-            self.lengths.map_or_else(|| Lengths::of(study), |all| Some(Lengths::with(Some(all), length)));
+            self.lengths.map_or_else(|| Lengths::seen(study), |all| Some(Lengths::with(Some(all), length)));
         let said = self.lengths.filter(|_| !self.short_said).and_then(|lengths| lengths.too_short(study));
         if let Some(text) = said {
             self.short_said = true;

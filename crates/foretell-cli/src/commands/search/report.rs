@@ -404,7 +404,7 @@ fn commands(study: &Study, document: &Document) -> String {
     if let Some(command) = asked::command_of(directory, study.spec(), best.trial, &best.configuration) {
         lines.push(format!("run it: {}", asked::shell_line(&command)));
     }
-    if asked::Asked::of(directory).is_some() {
+    if asked::Asked::read(directory).is_some() {
         let words = ["foretell", "study", "run", &document.study, "--seeds", "3"].map(str::to_owned);
         lines.push(format!("train it with three new seeds: {}", asked::shell_line(&words)));
     }

@@ -267,19 +267,19 @@ fn parse(text: &str) -> Vec<Job> {
 
 /// One option as a line of a script.
 fn line_of(option: &str) -> Result<String, Failure> {
-    let wrong = |why: String| Failure::input(format!("[slurm] {option}: {why}"));
+    let refusal = |why: String| Failure::input(format!("[slurm] {option}: {why}"));
     if option.contains(['\n', '\r']) {
-        return Err(wrong("an option is one line".to_owned()));
+        return Err(refusal("an option is one line".to_owned()));
     }
     let line = if option.starts_with('-') { option.to_owned() } else { format!("--{option}") };
     let name = line.trim_start_matches('-').split(['=', ' ']).next().unwrap_or_default().replace('_', "-");
     if OWN.contains(&name.as_str()) {
-        return Err(wrong(format!("the search sets --{name} itself. Leave it out")));
+        return Err(refusal(format!("the search sets --{name} itself. Leave it out")));
     }
     match line.split_once('=') {
         Some((_, value)) if !option.starts_with('-') => Ok(format!("--{name}={value}")),
         None if !option.starts_with('-') => {
-            Err(wrong("write NAME=VALUE, or a whole option such as --exclusive".to_owned()))
+            Err(refusal("write NAME=VALUE, or a whole option such as --exclusive".to_owned()))
         }
         _ => Ok(line),
     }

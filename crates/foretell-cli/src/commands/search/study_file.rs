@@ -104,29 +104,29 @@ fn read(path: &Path) -> Result<Contents, Failure> {
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
         (1 + before.matches('\n').count(), column)
     };
-    let wrong = |(line, column): (usize, usize), what: &dyn std::fmt::Display| {
+    let failure = |(line, column): (usize, usize), what: &dyn std::fmt::Display| {
         Failure::input(format!("{}:{line}:{column}: {what}", path.display()))
     };
     let table = DeTable::parse(&text).map_err(|error| {
         let at = error.span().map_or((1, 1), place);
         let line = text.lines().nth(at.0 - 1).unwrap_or_default();
-        wrong(at, &unquoted(line).unwrap_or_else(|| error.message().to_owned()))
+        failure(at, &unquoted(line).unwrap_or_else(|| error.message().to_owned()))
     })?;
     let mut contents = Contents::default();
     for (key, value) in by_place(table.get_ref()) {
         let (name, line) = (key.get_ref().to_string(), place(key.span()));
-        check_key(&name).map_err(|what| wrong(line, &what))?;
+        check_key(&name).map_err(|what| failure(line, &what))?;
         if is_of_the_study(&name, value.get_ref()) {
             let value = json(value.get_ref());
             let one = Map::from_iter([(name, value)]);
-            let one = StudyRequest::from_fields(&one).map_err(|refusal| wrong(line, &refusal))?;
+            let one = StudyRequest::from_fields(&one).map_err(|refusal| failure(line, &refusal))?;
             contents.request.extend(one.fields());
             continue;
         }
-        let words = words(&name, value.get_ref()).map_err(|what| wrong(line, &what))?;
+        let words = words(&name, value.get_ref()).map_err(|what| failure(line, &what))?;
         let alone = ["foretell", SEARCH].into_iter().chain(words.iter().map(String::as_str));
         matches(&alone.map(OsString::from).collect::<Vec<_>>())
-            .map_err(|error| wrong(line, &brief(&error)))?;
+            .map_err(|error| failure(line, &brief(&error)))?;
         contents.words.push((name, words));
     }
     Ok(contents)

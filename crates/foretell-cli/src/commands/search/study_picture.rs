@@ -18,7 +18,7 @@ pub(crate) fn name(directory: &Path) -> String {
 }
 
 /// The picture of `study`, called `name`, with the other metrics that are `watched` below.
-pub(crate) fn of(study: &Study, name: &str, kind: FigureKind, watched: Vec<plot::Watched>) -> plot::Figure {
+pub(crate) fn draw(study: &Study, name: &str, kind: FigureKind, watched: Vec<plot::Watched>) -> plot::Figure {
     let stages = epsilon_stages(&study.spec().sampler);
     match kind {
         FigureKind::QLearning if !stages.is_empty() => q_learning(study, &stages, name).draw(),
@@ -50,12 +50,12 @@ pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Wa
             Failure::input(format!("--watch {name}: no trial has reported it. Choose one of {}", known()))
         }
     };
-    let one = |name: &String| {
+    let curve = |name: &String| {
         let curves = curves.get(name).ok_or_else(|| unknown(name))?.clone();
         let maximize = direction_of(name).unwrap_or(Direction::Maximize) == Direction::Maximize;
         Ok(plot::Watched { metric: name.clone(), maximize, curves })
     };
-    names.iter().map(one).collect()
+    names.iter().map(curve).collect()
 }
 
 /// The front by the metric and the first of the other objectives.

@@ -121,12 +121,12 @@ fn other_direction(path: &Path, metric: &str) -> Failure {
 
 /// Runs of other configurations, or all too short, teach nothing.
 fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
-    let wrong = |text: String| Err(Failure::input(format!("--learn-from {}: {text}", path.display())));
+    let refusal = |text: String| Err(Failure::input(format!("--learn-from {}: {text}", path.display())));
     let levels = spec.schedule.levels(spec.max_resource).map_err(Failure::input)?;
     let lowest = levels.first().copied().unwrap_or(1);
     let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= lowest as f64);
     if !runs.iter().any(reaches) {
-        return wrong(format!(
+        return refusal(format!(
             "none of its {} runs reaches epoch {lowest}, so forecasts cannot learn from it. Remove it",
             runs.len()
         ));
@@ -134,7 +134,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     let names = spec.space.searched();
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
     if let Some(missing) = names.iter().find(|name| !known(name)) {
-        return wrong(format!(
+        return refusal(format!(
             "its runs do not contain `{missing}`, which this study searches. Remove it, or rename its column"
         ));
     }
@@ -143,7 +143,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     for name in numbers.map(|parameter| parameter.name.as_str()) {
         let text = |run: &&Run| run.configuration.get(name).is_some_and(|value| value.text().is_some());
         if let Some(run) = runs.iter().find(text) {
-            return wrong(format!(
+            return refusal(format!(
                 "`{name}` of run {} is `{}`, but this study searches numbers. Correct it, or leave the cell empty",
                 run.id, run.configuration[name]
             ));

@@ -40,7 +40,7 @@ pub(crate) struct Workload {
 
 impl Workload {
     /// The user's own command, or the built-in networks where there is none.
-    pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
+    pub(super) fn asked(arguments: &Arguments) -> Result<Self, Failure> {
         if !arguments.command.is_empty() {
             return Self::command(arguments);
         }
@@ -130,7 +130,7 @@ impl Workload {
     /// The built-in networks.
     #[cfg(feature = "nn")]
     fn built_in(arguments: &Arguments) -> Result<Self, Failure> {
-        let built_in = BuiltIn::of(arguments)?;
+        let built_in = BuiltIn::asked(arguments)?;
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let mut command = vec![program, "train".to_owned()];
         for (flag, value) in &built_in.flags {

@@ -41,7 +41,7 @@ fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, F
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let one = |(number, line): (usize, &str)| {
+    let configuration = |(number, line): (usize, &str)| {
         let place = format!("{}:{}", path.display(), number + 1);
         let queued = match line.trim_start().starts_with('{') {
             true => serde_json::from_str(line).map(Queued::Values).map_err(|error| {
@@ -54,14 +54,13 @@ fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, F
         let configuration = read(stored, &queued, &place)?;
         Ok((place, configuration))
     };
-    lines.map(one).collect()
+    lines.map(configuration).collect()
 }
 
 /// The configuration that is `queued`, checked; `what` it is called in errors.
 fn read(stored: &Stored, queued: &Queued, what: &str) -> Result<Configuration, Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{what}: {error}"));
     let configuration =
         queued.read(&stored.study.spec().space).map_err(|refusal| Failure::input(refusal.reason))?;
-    stored.study.check_enqueue(&configuration).map_err(|error| wrong(&error))?;
+    stored.study.check_enqueue(&configuration).map_err(|error| Failure::input(format!("{what}: {error}")))?;
     Ok(configuration)
 }

@@ -100,7 +100,7 @@ fn compared(a: &Listed, b: &Listed, order: Order) -> Ordering {
 fn listed(stored: &Stored) -> Listed {
     let Summary { trials, epochs, best, direction, .. } = Summary::new(&stored.study);
     let spec = stored.study.spec();
-    let asked = Asked::of(&stored.directory).map(|asked| typed(&asked.line));
+    let asked = Asked::read(&stored.directory).map(|asked| typed(&asked.line));
     let time = begun(&stored.directory);
     Listed {
         study: stored.directory.display().to_string(),
