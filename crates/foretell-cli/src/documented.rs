@@ -242,10 +242,10 @@ fn every_field_of_a_json_document_is_documented() {
     let (reproduce, replay) = ("foretell-paper/src/reproduce", "foretell-cli/src/commands/replay");
     let front = "foretell-search/src/front";
     let documents: [(&str, String, &[&str]); 23] = [
-        ("search", format!("{search}/report"), &["Document"]),
+        ("search", "foretell-cli/src/view/report".to_owned(), &["Document"]),
         ("search", format!("{search}/explain"), &["Document", "Planned"]),
         ("search", summary.to_owned(), &["Summary", "Spent", "StoppedTrial", "Audit", "Shadow"]),
-        ("study", format!("{search}/report"), &["Leader"]),
+        ("study", "foretell-cli/src/view/report".to_owned(), &["Leader"]),
         ("study", format!("{search}/again"), &["Document"]),
         ("study", format!("{study}/list"), &["Listing", "Listed"]),
         ("study", study.to_owned(), &["Shown"]),

@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`run`] is the whole program, and [`answer`] returns its JSON. Each subcommand is a file in `commands`.
+//! [`run`] is the whole program, and [`answer`] returns its JSON. Each subcommand is a file in `commands`. `view` shows a study, `engines` start workers.
 
+mod asked;
 mod catalogue;
 mod commands;
 mod curves;
 #[cfg(test)]
 mod documented;
+#[cfg(feature = "serve")]
+mod engines;
 mod examples;
 mod failure;
 mod interrupt;
@@ -16,6 +19,7 @@ mod progress;
 mod request_flags;
 mod scheduling;
 mod terminal;
+mod view;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;

@@ -13,12 +13,13 @@ mod retry;
 mod table;
 
 use super::search::again::{self, Again, no_trial};
-use super::search::{FigureKind, report, study_picture};
 use crate::catalogue::{catalogue, epsilon_stages};
 use crate::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, print, print_json, table};
 use crate::plot::{self, Size};
+use crate::view::picture::{self, FigureKind};
+use crate::view::report;
 use foretell_run::{Stored, Usage};
 use foretell_search::{Decision, Record, Reports, Trial, TrialState};
 use serde::Serialize;
@@ -269,13 +270,13 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
         )));
     }
     plot::check_place(&path, None).map_err(Failure::input)?;
-    let name = study_picture::name(&stored.directory);
+    let name = picture::name(&stored.directory);
     let kind = match epsilon_stages(&stored.study.spec().sampler).is_empty() {
         true => FigureKind::Curves,
         false => FigureKind::QLearning,
     };
-    let watched = study_picture::watched(&stored.directory, watch)?;
-    plot::save(&path, &study_picture::draw(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;
+    let watched = picture::watched(&stored.directory, watch)?;
+    plot::save(&path, &picture::draw(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;
     print(&format!("wrote the plot {}", path.display()))
 }
 

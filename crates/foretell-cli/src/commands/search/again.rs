@@ -1,10 +1,10 @@
 //! `foretell study run`: trains one trial's configuration anew, with several seeds, and says whether it won by luck.
 
-use super::asked::Asked;
 use super::display::Display;
 use super::study_file;
 use super::study_run::{Described, StudyRun};
 use super::workload::Workload;
+use crate::asked::{self, Asked};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{Format, metric_difference, metric_value, note, print, print_json, with_deviation};
@@ -59,7 +59,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
         return Err(Failure::input(format!(
             "{}: the command of this study is unknown (no {}). Run its search again with this version, which records the command",
             directory.display(),
-            super::asked::FILE
+            asked::FILE
         )));
     };
     let mut arguments = study_file::again(&asked)?;

@@ -1,9 +1,9 @@
 //! What a running study shows: a line a trial and a progress bar on a terminal, plain lines elsewhere.
 
 use super::heartbeat::Heartbeat;
-use super::rows::{line, parameters};
 use crate::output::{human_duration, metric_value, note};
 use crate::terminal::{keep_unsaid, speak_above};
+use crate::view::rows::{line, parameters};
 use foretell_search::{Decision, Moment, Policy, Reason, Record, Study, Times};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};

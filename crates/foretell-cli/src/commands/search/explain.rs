@@ -1,6 +1,6 @@
 //! `--explain`: what a search would do, before anything runs.
 
-use super::report::{counting_line, objectives_line, rank_line};
+use super::opening::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
 use foretell::Value;
 use foretell_search::{

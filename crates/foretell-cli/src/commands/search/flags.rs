@@ -4,19 +4,10 @@ use super::control::{Control, duration};
 use crate::output::Format;
 use crate::plot::Size;
 use crate::request_flags::RequestFlags;
-use clap::ValueEnum;
+use crate::view::picture::FigureKind;
 use foretell_run::Limits;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// The figures of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FigureKind {
-    /// All learning curves, with the forecasts of stopped trials.
-    Curves,
-    /// Mean score at each ε, and best so far.
-    QLearning,
-}
 
 /// The arguments of `foretell search`. Without any: the quickstart, small MetaQNN networks on images drawn at run time.
 #[derive(clap::Args)]

@@ -1,13 +1,13 @@
 //! Trials of a search on other machines: the server that their workers reach, and what starts those workers.
 
-use super::asked::Asked;
 use super::control::{On, OwnerPlace};
-use super::engine::{Engine, EngineError, Tended};
 use super::flags::Arguments;
-use super::ray::Ray;
-use super::slurm::Slurm;
 use super::study_run::StudyRun;
+use crate::asked::Asked;
 use crate::commands::serve::{self, Served};
+use crate::engines::ray::Ray;
+use crate::engines::slurm::Slurm;
+use crate::engines::{Engine, EngineError, Tended};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::note;

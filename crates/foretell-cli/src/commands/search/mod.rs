@@ -1,7 +1,6 @@
 //! `foretell search`: runs, or finishes, a study.
 
 pub(crate) mod again;
-pub(crate) mod asked;
 #[cfg(feature = "nn")]
 mod built_in;
 mod changes;
@@ -9,8 +8,6 @@ mod conflict;
 mod control;
 mod described_study;
 mod display;
-#[cfg(feature = "serve")]
-mod engine;
 mod explain;
 mod flags;
 #[cfg(feature = "serve")]
@@ -18,33 +15,27 @@ mod fleet;
 #[cfg(not(feature = "serve"))]
 #[path = "no_fleet.rs"]
 mod fleet;
-pub(crate) mod front_report;
 mod heartbeat;
 mod lengths;
 mod notices;
-#[cfg(feature = "serve")]
-mod ray;
-pub(crate) mod report;
-pub(crate) mod rows;
-#[cfg(feature = "serve")]
-mod slurm;
+mod opening;
 mod study_file;
-pub(crate) mod study_picture;
 mod study_run;
 mod warm_start;
 mod workload;
 
+use crate::asked::Asked;
 use crate::catalogue::catalogue;
 use crate::commands::study::note_file;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::terminal::fitted;
+use crate::view::{picture, report};
 use crate::{interrupt, plot};
-use asked::Asked;
 pub(crate) use control::{duration, no_gpu_twice};
 pub(crate) use described_study::STUDIES;
 use display::Display;
-pub(crate) use flags::{Arguments, FigureKind};
+pub(crate) use flags::Arguments;
 use fleet::Fleet;
 use foretell_search::{LastMetrics, Refusal, StudyRequest, StudySpec};
 use std::ffi::OsString;
@@ -92,11 +83,12 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     let interrupt = interrupt::Interrupt::default();
     let described = Described { spec, request: Some(request) };
     let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;
-    asked.keep(search.directory(), &workload);
+    let config = workload.config.as_ref().map(|config| config.file_name());
+    asked.keep(search.directory(), &workload.command, config);
     if let Some(text) = &arguments.note {
         note_file::add(search.directory(), text)?;
     }
-    note(&report::opening(&search, arguments));
+    note(&opening::opening(&search, arguments));
     interrupt.install()?;
     if std::env::var_os("SLURM_JOB_ID").is_some() {
         interrupt.install_warning()?;
@@ -151,9 +143,9 @@ fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
         note(&format!("the page ended with the search. To show it again: foretell serve {folder}"));
     }
     if let Some(path) = &arguments.plot {
-        let name = study_picture::name(search.directory());
-        let watched = study_picture::watched(search.directory(), &arguments.watch)?;
-        let figure = study_picture::draw(search.study(), &name, arguments.figure(), watched);
+        let name = picture::name(search.directory());
+        let watched = picture::watched(search.directory(), &arguments.watch)?;
+        let figure = picture::draw(search.study(), &name, arguments.figure(), watched);
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("wrote the plot {}", path.display()));
     }

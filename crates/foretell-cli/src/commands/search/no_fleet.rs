@@ -1,8 +1,8 @@
 //! A build without the server: trials run on this machine alone.
 
-use super::asked::Asked;
 use super::flags::Arguments;
 use super::study_run::StudyRun;
+use crate::asked::Asked;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use std::path::Path;

@@ -2,9 +2,9 @@
 
 use super::display::Display;
 use super::lengths::Lengths;
-use super::rows::in_one_line;
 use super::workload::Workload;
 use crate::output::{human_duration, note};
+use crate::view::rows::in_one_line;
 use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
 use foretell_run::{Event, Notice, Reading};

@@ -3,8 +3,8 @@
 //! Keys are the fields of a [`StudyRequest`], as in the body of `PUT` over HTTP, and the long names of the other flags of
 //! `foretell search`; `command` stands for what comes after `--`. Flags of the command line take the place of the file's.
 
-use super::asked::Asked;
 use super::flags::Arguments;
+use crate::asked::Asked;
 use crate::failure::{Failure, brief, nearest};
 use crate::request_flags::is_field;
 use clap::parser::ValueSource;

@@ -1,8 +1,10 @@
 //! `foretell study best`: what to run now.
 
-use crate::commands::search::{again::no_trial, asked, report};
+use crate::asked;
+use crate::commands::search::again::no_trial;
 use crate::failure::{Failure, Outcome};
 use crate::output::{metric_value, print, print_json, with_deviation};
+use crate::view::report;
 use clap::ValueEnum;
 use foretell::{Configuration, Value};
 use foretell_run::{Stored, checkpoint_directory, trial_directory};

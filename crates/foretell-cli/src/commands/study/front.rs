@@ -1,10 +1,10 @@
 //! `foretell study front`: the trials that no other dominates.
 
 use super::table::{self, TableFormat};
-use crate::commands::search::{front_report, study_picture};
 use crate::failure::{Failure, Outcome};
 use crate::output::{print, print_json};
 use crate::plot;
+use crate::view::{front, picture};
 use clap::ValueEnum;
 use foretell_run::Stored;
 use foretell_search::{Front, FrontTrial};
@@ -46,12 +46,12 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
     match format {
         FrontFormat::Json => print_json(&Document { schema: "foretell.front/1", front: &front })?,
         FrontFormat::Csv => print(csv(&front).map_err(Failure::midway)?.trim_end())?,
-        FrontFormat::Table => print(&front_report::text(&front, usize::MAX))?,
+        FrontFormat::Table => print(&front::text(&front, usize::MAX))?,
     }
     match picture {
         Some(path) => {
-            let name = study_picture::name(&stored.directory);
-            plot::save(path, &study_picture::front(&front, &name).draw()).map_err(Failure::midway)
+            let name = picture::name(&stored.directory);
+            plot::save(path, &picture::front(&front, &name).draw()).map_err(Failure::midway)
         }
         None => Ok(()),
     }

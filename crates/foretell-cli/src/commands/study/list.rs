@@ -1,7 +1,7 @@
 //! `foretell study ls`: the studies of a folder.
 
+use crate::asked::{Asked, shell_line};
 use crate::catalogue::catalogue;
-use crate::commands::search::asked::{Asked, shell_line};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, note, print, print_json, table};
 use crate::terminal::visible;

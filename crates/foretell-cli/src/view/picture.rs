@@ -1,15 +1,24 @@
 //! The picture of a study: all curves, stopped ones cut with their forecasts.
 
-use super::flags::FigureKind;
 use crate::catalogue::{catalogue, epsilon_stages};
 use crate::failure::Failure;
 use crate::plot;
+use clap::ValueEnum;
 use foretell::Direction;
 use foretell_logs::direction_of;
 use foretell_run::Stored;
 use foretell_search::{Front, FrontStopped, FrontTrial, Record, Study, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// The figures of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FigureKind {
+    /// All learning curves, with the forecasts of stopped trials.
+    Curves,
+    /// Mean score at each ε, and best so far.
+    QLearning,
+}
 
 /// What a study in `directory` is called: by its folder.
 pub(crate) fn name(directory: &Path) -> String {

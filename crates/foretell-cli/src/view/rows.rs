@@ -13,7 +13,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const SCALED_BY: usize = 200;
 
 /// The names of the parameters that can vary. Networks are too long for a row.
-pub(super) fn parameters(study: &Study) -> Vec<String> {
+pub(crate) fn parameters(study: &Study) -> Vec<String> {
     let Space::Parameters(space) = &study.spec().space else { return Vec::new() };
     let varying = space.parameters().iter().filter(|parameter| parameter.kind.values() != Some(1));
     varying.map(|parameter| parameter.name.clone()).collect()
@@ -32,7 +32,7 @@ pub(crate) fn settings(configuration: &Configuration, names: &[String]) -> Strin
 
 /// A line about trial `number` with the text `watched` and the values of `names`. If the line is wider than `width` columns, it continues
 /// below.
-pub(super) fn line(
+pub(crate) fn line(
     study: &Study,
     number: u64,
     watched: &str,
@@ -68,7 +68,7 @@ pub(super) fn line(
 }
 
 /// Why a trial failed, in one line: what went wrong, and the last that it said.
-pub(super) fn in_one_line(reason: &str) -> String {
+pub(crate) fn in_one_line(reason: &str) -> String {
     let mut lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or_default();
     let told = lines.next_back().map(|last| format!("{what} {last}"));

@@ -1,5 +1,8 @@
 //! What starts the workers of a search: an engine, and the thread that has it keep as many as there are trials to do.
 
+pub(crate) mod ray;
+pub(crate) mod slurm;
+
 use crate::interrupt::Interrupt;
 use crate::output::note;
 use foretell_run::{Door, EventStore, WorkerView};
@@ -14,7 +17,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const HEARD: Duration = Duration::from_secs(60);
 
 /// Starts and ends workers.
-pub(super) trait Engine: Send {
+pub(crate) trait Engine: Send {
     /// Keeps `wanted` workers, of which the search hears some if it `hears`. Answers where they are, in a line.
     fn tend(&mut self, wanted: usize, hears: bool) -> Result<String, EngineError>;
 
@@ -24,7 +27,7 @@ pub(super) trait Engine: Send {
 
 /// Why an engine starts no workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum EngineError {
+pub(crate) enum EngineError {
     /// It may later.
     Now(String),
     /// It never will.
@@ -47,7 +50,7 @@ fn work(door: &Door<EventStore>) -> Option<Work> {
 }
 
 /// An engine at work, on a thread of its own.
-pub(super) struct Tended {
+pub(crate) struct Tended {
     thread: Option<JoinHandle<()>>,
     over: Arc<AtomicBool>,
     failure: Arc<Mutex<Option<String>>>,
@@ -65,7 +68,7 @@ struct Tending {
 
 impl Tended {
     /// Has `engine` keep up to `most` workers for the study behind `door`, until the search is over, or `interrupt` comes.
-    pub(super) fn start(
+    pub(crate) fn start(
         engine: Box<dyn Engine>,
         door: Door<EventStore>,
         most: usize,
@@ -85,7 +88,7 @@ impl Tended {
     }
 
     /// Ends the workers; the text says why the engine ended the search, if it did.
-    pub(super) fn end(mut self) -> Option<String> {
+    pub(crate) fn end(mut self) -> Option<String> {
         self.over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,19 +1,16 @@
-//! What a search says before it begins and after it has ended.
+//! The report of a study, as text and as JSON.
 
-use super::asked;
-use super::flags::Arguments;
-use super::front_report;
-use super::lengths::searched_line;
+use super::front;
 use super::rows::in_one_line;
-use super::study_run::StudyRun;
+use crate::asked;
 use crate::output::{human_duration, metric_difference, metric_value, short_number, table, with_deviation};
 use crate::scheduling::measure_name;
 use crate::terminal::{fitted, visible};
 use foretell::statistics::spearman;
 use foretell::{Configuration, LayerSequence, RunScore, Value};
 use foretell_search::{
-    Best, Front, LastMetrics, Named, Parameter, Policy, Rank, Reason, RecordedForecast, Schedule,
-    SchedulerName, Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
+    Best, Front, LastMetrics, Named, Parameter, Policy, Reason, RecordedForecast, SchedulerName, Space,
+    StoppedTrial, Study, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,147 +74,6 @@ impl Document {
     }
 }
 
-/// What is about to be done, with the sizes that differ from the paper's.
-pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
-    let spec = search.study().spec();
-    let mut lines = vec![format!("searching: {}", search.workload().described(spec))];
-    lines.push(format!(
-        "{} trials of {}{} epochs, {} at a time, seed {}; kept in {}",
-        spec.trials,
-        if spec.schedule.is_full() { "" } else { "up to " },
-        spec.max_resource,
-        search.workers(),
-        spec.seed,
-        search.directory().display()
-    ));
-    lines.push(match &spec.policy {
-        Policy::None if spec.schedule.is_full() => "no stopping: every trial is completed".to_owned(),
-        Policy::None => "no stopping inside the rungs".to_owned(),
-        _ => stopping_line(search.study(), spec.shadow),
-    });
-    lines.extend(objectives_line(spec));
-    lines.extend(rank_line(spec));
-    lines.extend(arguments.budget_line());
-    lines.extend(counting_line(spec));
-    lines.extend(searched_line(spec));
-    if search.found() > 0 {
-        let summary = Summary::new(search.study());
-        let ended = summary.trials.ended();
-        lines.push(format!(
-            "continuing the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
-            spec.trials,
-            summary.epochs.spent,
-            if arguments.out.is_none() && search.study().is_done() {
-                "; another --seed or --out starts a new one"
-            } else {
-                ""
-            }
-        ));
-    }
-    lines.join("\n")
-}
-
-/// What trials count with, if it is not their last value.
-pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
-    let measure = measure_name(spec.run_score, &spec.metric);
-    match spec.run_score {
-        RunScore::Best => Some(format!("the score of a trial is the {measure} it reaches")),
-        RunScore::Mean(_) => Some(format!("the score of a trial is the {measure}")),
-        // what a budget is measured by may well be the best
-        RunScore::Last => spec.budget_epochs.map(|_| {
-            format!("the score of a trial is its last {}; --score best uses the best one", spec.metric)
-        }),
-    }
-}
-
-/// What trials are compared by, if it is not the metric alone.
-pub(super) fn objectives_line(spec: &StudySpec) -> Option<String> {
-    let mut parts = Vec::new();
-    if spec.has_front() {
-        let others: Vec<String> = spec.objectives.iter().map(ToString::to_string).collect();
-        parts.push(format!("objectives: {} (forecast), {}", spec.metric, others.join(", ")));
-    }
-    if !spec.limits.is_empty() {
-        let limits: Vec<String> = spec.limits.iter().map(ToString::to_string).collect();
-        parts.push(format!("limits: {}", limits.join(", ")));
-    }
-    (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// By what trials are compared at rungs, if it is not their value.
-pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
-    let by = match spec.rank {
-        Rank::Value => return None,
-        Rank::Mean => "the forecast of their final value",
-        Rank::Upper => "the forecast of their final value plus its standard deviation",
-    };
-    let waits = matches!(spec.schedule, Schedule::Asha { .. }) || matches!(spec.policy, Policy::Asha(_));
-    Some(format!(
-        "rungs: after {} completed trials, {} compares trials by {by}{}",
-        spec.burn_in,
-        spec.predictor,
-        if waits { "; at a rung that does not predict the final ranks, every trial continues" } else { "" }
-    ))
-}
-
-/// When trials will be stopped, in one short line; --explain says more.
-fn stopping_line(study: &Study, watching: bool) -> String {
-    let spec = study.spec();
-    let (mode, fate, act) = match watching {
-        true => ("watching without stopping", "marked", "mark"),
-        false => ("stopping", "stopped", "stop"),
-    };
-    if let Some(words) = spec.policy.in_words() {
-        return format!("{mode}: a trial is {fate} {words}");
-    }
-    let chance = short_number(((1.0 - spec.criterion.stop_probability) * 1e8).round() / 1e6);
-    let judged = match spec.criterion.agreeing_checks {
-        1 => "a check gives".to_owned(),
-        2 => "two checks in a row give".to_owned(),
-        checks => format!("{checks} checks in a row give"),
-    };
-    let (teachers, aim) = match spec.schedule.is_full() {
-        true if spec.has_front() => (teachers(study), "joining the front"),
-        true => (teachers(study), "winning"),
-        false if study.warm_start_runs().is_empty() => {
-            (format!("{} trials at a level", spec.burn_in), "continuing")
-        }
-        false => {
-            (format!("{} trials at a level, including those of --learn-from", spec.burn_in), "continuing")
-        }
-    };
-    format!(
-        "{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}{}",
-        before_forecasts(spec, act)
-    )
-}
-
-/// What stops trials until there are forecasts, in a few words; --explain has the rule.
-fn before_forecasts(spec: &StudySpec, act: &str) -> String {
-    let rungs = spec.policy.rungs_before_forecasts(spec.max_resource);
-    if rungs.is_empty() || !spec.schedule.is_full() {
-        return String::new();
-    }
-    let rungs: Vec<String> = rungs.iter().map(u64::to_string).collect();
-    format!("; before that, {act} trials far behind at epoch {}", rungs.join(" or "))
-}
-
-/// What forecasts of the end are learnt from.
-fn teachers(study: &Study) -> String {
-    let burn_in = study.spec().burn_in;
-    let full = |count: u64| format!("{count} completed trial{}", if count == 1 { "" } else { "s" });
-    match whole_earlier_runs(study) {
-        0 => full(burn_in),
-        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from"),
-        warm_start => format!("the {warm_start} runs of --learn-from and {}", full(burn_in - warm_start)),
-    }
-}
-
-/// How many runs of an earlier search were trained to the end.
-fn whole_earlier_runs(study: &Study) -> u64 {
-    study.warm_start_runs().iter().filter(|run| study.spec().has_trained_whole(run)).count() as u64
-}
-
 /// The report for people, the best last: with the newest of the stopped and the failed trials, as many as fit on the screen, or `all` of
 /// them, and with what the best trials reported besides the study's metric.
 pub(crate) fn text(study: &Study, document: &Document, metrics: &LastMetrics, all: bool) -> String {
@@ -251,9 +107,7 @@ fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usiz
     parts.extend(shadow(summary));
     parts.extend(early_ranks(study));
     match &document.front {
-        Some(front) => {
-            parts.push(front_report::text(front, if most == usize::MAX { most } else { front_report::SHOWN }))
-        }
+        Some(front) => parts.push(front::text(front, if most == usize::MAX { most } else { front::SHOWN })),
         None => parts.extend(leaders(study, metrics, TOP)),
     }
     parts.push(format!("the study is kept in {}", document.study));

@@ -1,6 +1,5 @@
 //! How a search was asked for: kept beside the log, so that its trainings can be run again.
 
-use super::workload::Workload;
 use crate::output::note;
 use foretell_run::write_atomically;
 use serde::{Deserialize, Serialize};
@@ -19,9 +18,9 @@ pub(crate) struct Asked {
     /// The folder in which it was typed; trainings start there.
     pub(crate) folder: PathBuf,
     /// The command line with the flags of the study file, if there was one.
-    pub(super) words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// What else the study file said.
-    pub(super) request: Map<String, Value>,
+    pub(crate) request: Map<String, Value>,
     /// What trains a configuration, with placeholders.
     command: Vec<String>,
     /// The name of a trial's copy of the configuration file, if it has one.
@@ -30,21 +29,20 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// A search by the command line `words`, without a study file.
-    pub(super) fn by(words: &[OsString]) -> Self {
+    pub(crate) fn by(words: &[OsString]) -> Self {
         let line: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let folder = std::env::current_dir().unwrap_or_default();
         Self { words: line.clone(), line, folder, ..Self::default() }
     }
 
     /// A search by the command line `line` and a study file, which together are `words` and `request`.
-    pub(super) fn with_file(line: &[OsString], words: &[OsString], request: Map<String, Value>) -> Self {
+    pub(crate) fn with_file(line: &[OsString], words: &[OsString], request: Map<String, Value>) -> Self {
         Self { words: Self::by(words).words, request, ..Self::by(line) }
     }
 
     /// Keeps it in the study's `directory`. That it cannot be kept ends nothing: it is only needed to run a training again.
-    pub(super) fn keep(&self, directory: &Path, workload: &Workload) {
-        let config = workload.config.as_ref().map(|config| config.file_name().to_owned());
-        let whole = Self { command: workload.command.clone(), config, ..self.clone() };
+    pub(crate) fn keep(&self, directory: &Path, command: &[String], config: Option<&str>) {
+        let whole = Self { command: command.to_vec(), config: config.map(str::to_owned), ..self.clone() };
         let path = directory.join(FILE);
         let kept = serde_json::to_string_pretty(&whole).map_err(std::io::Error::from);
         if let Err(error) = kept.and_then(|text| write_atomically(&path, text.as_bytes())) {

@@ -1,6 +1,6 @@
 //! Workers in actors of Ray: a program in Python starts them, and ends with the search.
 
-use super::engine::{Engine, EngineError};
+use super::{Engine, EngineError};
 use crate::failure::Failure;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const PROGRAM: &str = include_str!("ray_workers.py");
 const ENDING: Duration = Duration::from_secs(30);
 
 /// The actors of one search.
-pub(super) struct Ray {
+pub(crate) struct Ray {
     program: PathBuf,
     child: Child,
     wishes: Option<ChildStdin>,
@@ -21,7 +21,7 @@ pub(super) struct Ray {
 
 impl Ray {
     /// Starts the program for the study in `directory`; `options` are `address=ray://HOST:10001`, `cpus=2` and `gpus=1`.
-    pub(super) fn start(directory: &Path, options: &[String]) -> Result<Self, Failure> {
+    pub(crate) fn start(directory: &Path, options: &[String]) -> Result<Self, Failure> {
         let folder = directory.join("ray");
         let in_folder = |error| Failure::midway(format!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(in_folder)?;

@@ -1,8 +1,8 @@
 //! Workers in jobs of Slurm: arrays of them, as many as there are trials to do.
 
-use super::asked::shell_line;
-use super::engine::{Engine, EngineError};
+use super::{Engine, EngineError};
 use crate::failure::Failure;
+use foretell_run::shell_line;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const UNHEARD: u32 = 3;
 const ENDING: Duration = Duration::from_secs(40);
 
 /// The jobs of one search.
-pub(super) struct Slurm {
+pub(crate) struct Slurm {
     /// The name of all its jobs: the same whenever the study goes on.
     name: String,
     /// The folder of their script and their output.
@@ -48,7 +48,7 @@ struct Job {
 
 impl Slurm {
     /// The jobs of the study in `directory`, by the options of `sbatch` in `options`: `NAME=VALUE`, or whole lines.
-    pub(super) fn new(directory: &Path, options: &[String], workers: usize) -> Result<Self, Failure> {
+    pub(crate) fn new(directory: &Path, options: &[String], workers: usize) -> Result<Self, Failure> {
         let options = options.iter().map(|option| line_of(option)).collect::<Result<_, _>>()?;
         let study = std::path::absolute(directory).map_err(Failure::midway)?;
         if study.to_string_lossy().contains(['\n', '\r']) {
@@ -102,7 +102,7 @@ impl Slurm {
     }
 
     /// What would be submitted.
-    pub(super) fn explained(&self) -> Result<String, Failure> {
+    pub(crate) fn explained(&self) -> Result<String, Failure> {
         let script = self.folder.join("worker.sh");
         Ok(format!(
             "{}:\n{}\nsubmitted by: sbatch --parsable --array=0-{} {}",
@@ -114,7 +114,7 @@ impl Slurm {
     }
 
     /// Submits a job that owns the study by the command line `words`; answers its number.
-    pub(super) fn submit_owner(&self, words: &[String]) -> Result<String, Failure> {
+    pub(crate) fn submit_owner(&self, words: &[String]) -> Result<String, Failure> {
         let jobs = self.jobs_named(&self.owner_name()).map_err(Failure::input)?;
         if let Some(job) = jobs.first() {
             return Err(Failure::input(format!(
