@@ -43,7 +43,9 @@ pub(crate) struct ReportArguments {
 fn failure(error: ServeError) -> Failure {
     match error {
         ServeError::System(_) => Failure::midway(error),
-        _ => Failure::input(error),
+        ServeError::Open { .. } | ServeError::Token | ServeError::Bind { .. } | ServeError::Study { .. } => {
+            Failure::input(error)
+        }
     }
 }
 

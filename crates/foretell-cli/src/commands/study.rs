@@ -360,7 +360,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         TrialState::Completed { .. } => "completed".to_owned(),
         TrialState::Stopped { reason, .. } => format!("stopped: {}", reason),
         TrialState::Failed { .. } => "failed".to_owned(),
-        _ => "unfinished".to_owned(),
+        TrialState::Running | TrialState::Interrupted => "unfinished".to_owned(),
     };
     let why = match &trial.state {
         TrialState::Failed { reason } => format!("{reason}\n"),

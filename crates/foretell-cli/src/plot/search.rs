@@ -404,7 +404,9 @@ impl SearchTrial {
         match self.fate {
             SearchFate::Failed => None,
             SearchFate::Completed | SearchFate::BurnIn => last(&self.points).map(|point| point.1),
-            _ => foreseen.or_else(|| last(&self.points).map(|point| point.1)),
+            SearchFate::Stopped | SearchFate::Paused | SearchFate::Running => {
+                foreseen.or_else(|| last(&self.points).map(|point| point.1))
+            }
         }
     }
 }

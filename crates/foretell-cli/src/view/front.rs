@@ -1,5 +1,6 @@
 //! The front of a study in words: the trials that no other dominates, and what share of them is thought found.
 
+use super::rows::setting;
 use crate::output::{metric_value, short_number, table};
 use foretell::Value;
 use foretell_search::{Front, FrontTrial};
@@ -37,15 +38,10 @@ fn rows(front: &Front, trials: &[FrontTrial]) -> String {
         differ && !is_objective(name) && short(first.get(*name))
     };
     let names: Vec<&String> = first.keys().filter(differs).collect();
-    let cell = |value: Option<&Value>| match value {
-        Some(Value::Number(number)) => short_number(*number),
-        Some(Value::Text(text)) => text.clone(),
-        _ => "–".to_owned(),
-    };
     let row = |trial: &FrontTrial| {
         let mut cells = vec![trial.trial.to_string(), metric_value(trial.values[0])];
         cells.extend(trial.values[1..].iter().map(|&value| short_number(value)));
-        cells.extend(names.iter().map(|name| cell(trial.configuration.get(*name))));
+        cells.extend(names.iter().map(|name| setting(trial.configuration.get(*name))));
         cells
     };
     let objectives = front.objectives.iter().map(|objective| objective.name.as_str());

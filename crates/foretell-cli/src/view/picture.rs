@@ -168,7 +168,7 @@ fn trial(index: usize, trial: &Trial, direction: Direction, burn_in: bool) -> pl
             TrialState::Completed { .. } => plot::SearchFate::Completed,
             TrialState::Stopped { .. } => plot::SearchFate::Stopped,
             TrialState::Failed { .. } => plot::SearchFate::Failed,
-            _ => plot::SearchFate::Running,
+            TrialState::Running | TrialState::Interrupted => plot::SearchFate::Running,
         },
         forecast: decision
             .and_then(|d| d.forecast)

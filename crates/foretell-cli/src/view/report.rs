@@ -1,9 +1,9 @@
 //! The report of a study, as text and as JSON.
 
 use super::front;
-use super::rows::in_one_line;
+use super::rows::{in_one_line, setting};
 use crate::asked;
-use crate::output::{human_duration, metric_difference, metric_value, short_number, table, with_deviation};
+use crate::output::{human_duration, metric_difference, metric_value, table, with_deviation};
 use crate::scheduling::measure_name;
 use crate::terminal::{fitted, visible};
 use foretell::statistics::spearman;
@@ -217,17 +217,12 @@ pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Opti
     if leaders.len() < 2 {
         return None;
     }
-    let cell = |value: Option<&Value>| match value {
-        Some(Value::Number(number)) => short_number(*number),
-        Some(Value::Text(text)) => text.clone(),
-        _ => "–".to_owned(),
-    };
     let others: BTreeSet<&String> = leaders.iter().flat_map(|leader| leader.metrics.keys()).collect();
     let others: Vec<&String> = others.into_iter().take(OTHERS).collect();
     let row = |leader: &Leader| {
         let mut cells = vec![leader.trial.to_string(), metric_value(leader.score)];
         cells.extend(others.iter().map(|name| number(leader.metrics.get(*name).copied())));
-        cells.extend(names.iter().map(|name| cell(leader.configuration.get(*name))));
+        cells.extend(names.iter().map(|name| setting(leader.configuration.get(*name))));
         cells
     };
     let mut headings = vec!["trial", study.spec().metric.as_str()];

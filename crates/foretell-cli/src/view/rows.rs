@@ -19,6 +19,15 @@ pub(crate) fn parameters(study: &Study) -> Vec<String> {
     varying.map(|parameter| parameter.name.clone()).collect()
 }
 
+/// The cell of a table for the value of a parameter.
+pub(super) fn setting(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Number(number)) => short_number(*number),
+        Some(Value::Text(text)) => text.clone(),
+        Some(Value::Missing) | None => "–".to_owned(),
+    }
+}
+
 /// The values of `names`, as `lr 0.013, depth 4`.
 pub(crate) fn settings(configuration: &Configuration, names: &[String]) -> String {
     let known = names.iter().filter_map(|name| Some((name, configuration.get(name)?)));
@@ -86,7 +95,7 @@ fn coloured(trial: &Trial, text: &str, is_terminal: bool) -> String {
         TrialState::Stopped { .. } => text.yellow().to_string(),
         TrialState::Failed { .. } => text.red().to_string(),
         TrialState::Paused { .. } | TrialState::Interrupted => text.dim().to_string(),
-        _ => text.to_string(),
+        TrialState::Running => text.to_string(),
     }
 }
 

@@ -215,7 +215,7 @@ impl Parser<'_> {
                     place.batches = place.batches.or(of);
                 }
                 Counter::Batch => (place.batch, place.batches) = (Some(value), of),
-                _ => {}
+                Counter::Epoch | Counter::Step => {}
             }
             return true;
         }

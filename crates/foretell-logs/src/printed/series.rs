@@ -99,10 +99,11 @@ impl Series {
         let Key { label, stage, group, is_batched, is_past, .. } = &self.key;
         let said = staged(label).1.is_some();
         let stage = match stage {
-            Stage::Validation if !said => " (validation)",
-            Stage::Training if !said => " (training)",
-            Stage::Test if !said => " (test)",
-            _ => "",
+            Stage::Unsaid => "",
+            _ if said => "",
+            Stage::Validation => " (validation)",
+            Stage::Training => " (training)",
+            Stage::Test => " (test)",
         };
         let group = if group.is_empty() { String::new() } else { format!(" of {group}") };
         let batched = if *is_batched { ", of batches" } else { "" };

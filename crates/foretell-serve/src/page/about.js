@@ -7,7 +7,11 @@ import { $, address, source, study } from "./main.js";
 
 export function row(texts, name) {
   const tr = document.createElement("tr");
-  for (const text of texts) { const td = element(name, text); if (name === "th") td.scope = "col"; tr.append(td); }
+  for (const text of texts) {
+    const td = element(name, text);
+    if (name === "th") td.scope = "col";
+    tr.append(td);
+  }
   return tr;
 }
 
@@ -15,13 +19,16 @@ export function row(texts, name) {
 function flat(settings, before = "") {
   return Object.entries(settings).flatMap(([name, value]) => {
     if ((name === "space" && value.parameters) || value === null || (Array.isArray(value) && !value.length)) return [];
-    return typeof value === "object" && !Array.isArray(value) ? flat(value, before + name + ".") : [[before + name, Array.isArray(value) ? value.map((one) => typeof one === "object" ? JSON.stringify(one) : String(one)).join(", ") : value]];
+    return typeof value === "object" && !Array.isArray(value)
+      ? flat(value, before + name + ".")
+      : [[before + name, Array.isArray(value) ? value.map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join(", ") : value]];
   });
 }
 
-export const optionsOf = (parameter) => parameter.kind === "flag" ? ["false", "true"] : parameter.options || null;
-const bounds = (parameter) => optionsOf(parameter) ? optionsOf(parameter).join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`;
-let aboutOf = null, offeredFor = null;
+export const optionsOf = (parameter) => (parameter.kind === "flag" ? ["false", "true"] : parameter.options || null);
+const bounds = (parameter) => (optionsOf(parameter) ? optionsOf(parameter).join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`);
+let aboutOf = null,
+  offeredFor = null;
 
 export function about(leader) {
   $("best-actions").hidden = !leader;
@@ -29,9 +36,14 @@ export function about(leader) {
   if (!inView("all-settings") || !state.settings || aboutOf === state.settings) return;
   aboutOf = state.settings;
   const parameters = (state.settings.space && state.settings.space.parameters) || [];
-  pairs($("all-settings"), flat(state.settings).map(([name, value]) => [name.replaceAll("_", " "), value]));
+  pairs(
+    $("all-settings"),
+    flat(state.settings).map(([name, value]) => [name.replaceAll("_", " "), value]),
+  );
   $("space").tHead.replaceChildren(row(["name", "kind", "values", "applies if"], "th"));
-  $("space").tBodies[0].replaceChildren(...parameters.map((one) => row([one.name, one.kind, bounds(one), one.active_if ? `${one.active_if.name} is ${one.active_if.equals}` : "always"], "td")));
+  $("space").tBodies[0].replaceChildren(
+    ...parameters.map((one) => row([one.name, one.kind, bounds(one), one.active_if ? `${one.active_if.name} is ${one.active_if.equals}` : "always"], "td")),
+  );
   $("space-box").hidden = !parameters.length;
   $("enqueue").hidden = !source || !parameters.length;
   if (offeredFor !== study) fields({});
@@ -39,8 +51,12 @@ export function about(leader) {
 
 // What people noted about the study: read once it is opened, and written by the form.
 export async function askNotes() {
-  $("notes").hidden = !source; $("noted").textContent = ""; $("notes-text").value = ""; showTags("");
-  const of = study, found = source ? await asks(api("/note")) : null;
+  $("notes").hidden = !source;
+  $("noted").textContent = "";
+  $("notes-text").value = "";
+  showTags("");
+  const of = study,
+    found = source ? await asks(api("/note")) : null;
   if (!found || of !== study) return;
   if (!$("notes-text").value) $("notes-text").value = found.text;
   showTags(found.text);
@@ -48,14 +64,16 @@ export async function askNotes() {
 
 function showTags(text) {
   const tags = text.match(/#[\p{L}\p{N}_-]+/gu) || [];
-  $("tags").hidden = !tags.length; $("tags").textContent = tags.join(" ");
+  $("tags").hidden = !tags.length;
+  $("tags").textContent = tags.join(" ");
 }
 
 export async function writeNotes(event) {
   event.preventDefault();
   $("noted").textContent = "…";
   try {
-    const reply = await fetch(address(api("/note")), { method: "PUT", body: JSON.stringify({ text: $("notes-text").value }) }), answer = await reply.json();
+    const reply = await fetch(address(api("/note")), { method: "PUT", body: JSON.stringify({ text: $("notes-text").value }) }),
+      answer = await reply.json();
     $("noted").textContent = reply.ok ? "saved" : answer.error;
     if (reply.ok) showTags(answer.text);
   } catch {
@@ -66,13 +84,20 @@ export async function writeNotes(event) {
 // The form, filled with `configuration`.
 function fields(configuration) {
   const parameters = (state.settings && state.settings.space && state.settings.space.parameters) || [];
-  offeredFor = study; $("enqueued").textContent = "";
-  $("enqueue-fields").replaceChildren(...parameters.map((one) => {
-    const label = element("label", one.name + " "), value = configuration[one.name] ?? "", field = optionsOf(one) ? element("select") : element("input", null, { type: "text", inputmode: "decimal", placeholder: bounds(one), size: 12 });
-    if (optionsOf(one)) field.append(new Option("", ""), ...optionsOf(one).map((option) => new Option(option, option)));
-    field.name = one.name; field.value = String(value); label.append(field);
-    return label;
-  }));
+  offeredFor = study;
+  $("enqueued").textContent = "";
+  $("enqueue-fields").replaceChildren(
+    ...parameters.map((one) => {
+      const label = element("label", one.name + " "),
+        value = configuration[one.name] ?? "",
+        field = optionsOf(one) ? element("select") : element("input", null, { type: "text", inputmode: "decimal", placeholder: bounds(one), size: 12 });
+      if (optionsOf(one)) field.append(new Option("", ""), ...optionsOf(one).map((option) => new Option(option, option)));
+      field.name = one.name;
+      field.value = String(value);
+      label.append(field);
+      return label;
+    }),
+  );
 }
 
 // Sends the form: numbers as numbers, empty fields left to the sampler.
@@ -80,13 +105,15 @@ export async function enqueue(event) {
   event.preventDefault();
   const configuration = {};
   for (const field of $("enqueue-fields").querySelectorAll("input, select")) {
-    const one = declared(field.name), text = field.value.trim();
+    const one = declared(field.name),
+      text = field.value.trim();
     if (text === "") continue;
     configuration[field.name] = optionsOf(one) ? optionsOf(one).find((option) => String(option) === text) : isNaN(Number(text)) ? text : Number(text);
   }
   $("enqueued").textContent = "…";
   try {
-    const reply = await fetch(address(api("/enqueue")), { method: "POST", body: JSON.stringify({ configuration, id: `${Date.now()}` }) }), answer = await reply.json();
+    const reply = await fetch(address(api("/enqueue")), { method: "POST", body: JSON.stringify({ configuration, id: `${Date.now()}` }) }),
+      answer = await reply.json();
     $("enqueued").textContent = !reply.ok ? answer.error : reply.status === 202 ? "sent to the search, which records it within a second" : "it is tried next";
   } catch {
     $("enqueued").textContent = "the server does not answer, so nothing was enqueued";
@@ -96,30 +123,46 @@ export async function enqueue(event) {
 export function tryAgain() {
   const trial = state.trials.get(chosen);
   if (!trial) return;
-  look({ view: "settings", trial: null, filter: $("filter").value }); remember(true);
-  fields(trial.configuration); $("enqueue").hidden = false; $("enqueue-fields").querySelector("input, select")?.focus();
+  look({ view: "settings", trial: null, filter: $("filter").value });
+  remember(true);
+  fields(trial.configuration);
+  $("enqueue").hidden = false;
+  $("enqueue-fields").querySelector("input, select")?.focus();
 }
 
 export async function askWorkers() {
   if (!source) return;
-  const found = await asks(api("/workers")), workers = found ? found.workers : [];
-  $("workers").hidden = false; $("workers-box").hidden = !workers.length;
-  $("workers-note").textContent = workers.length ? "" : "No remote worker has reported in the last ten minutes. Running trials are on the machine of the search, or report by themselves.";
+  const found = await asks(api("/workers")),
+    workers = found ? found.workers : [];
+  $("workers").hidden = false;
+  $("workers-box").hidden = !workers.length;
+  $("workers-note").textContent = workers.length
+    ? ""
+    : "No remote worker has reported in the last ten minutes. Running trials are on the machine of the search, or report by themselves.";
   $("workers-table").tHead.replaceChildren(row(["worker", "trial", "last heard"], "th"));
   $("workers-table").tBodies[0].replaceChildren(...workers.map((one) => row([one.name, one.trial ?? "–", duration(one.heard_seconds_ago) + " ago"], "td")));
 }
-setInterval(() => { if (!document.hidden && view === "settings") askWorkers(); }, 5000);
+setInterval(() => {
+  if (!document.hidden && view === "settings") askWorkers();
+}, 5000);
 
 // The command of the best trial, where one is known.
 export let bestOf = { id: null, of: null, command: null };
 async function askBest(leader) {
   if (!source || (bestOf.of === state && bestOf.id === leader.id)) return;
-  const own = bestOf = { of: state, id: leader.id, command: null }, found = await asks(api(`/trials/${leader.id}`));
+  const own = (bestOf = { of: state, id: leader.id, command: null }),
+    found = await asks(api(`/trials/${leader.id}`));
   if (own !== bestOf) return;
-  own.command = found ? found.command : null; $("copy-best").hidden = !own.command;
+  own.command = found ? found.command : null;
+  $("copy-best").hidden = !own.command;
 }
 
 // Copies, or where the browser forbids that, shows `text` to be copied.
 export async function copy(text, says) {
-  try { await navigator.clipboard.writeText(text); says.textContent = "copied: " + text; } catch { says.textContent = text; }
+  try {
+    await navigator.clipboard.writeText(text);
+    says.textContent = "copied: " + text;
+  } catch {
+    says.textContent = text;
+  }
 }

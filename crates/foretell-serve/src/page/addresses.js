@@ -12,7 +12,8 @@ export let view = VIEWS[0];
 export const inView = (id) => !$(id).closest(".away");
 // What is looked at, with `change`.
 export function addressOf(change = {}) {
-  const now = { study, view, trial: chosen, filter: $("filter").value.trim(), ...change }, query = new URLSearchParams();
+  const now = { study, view, trial: chosen, filter: $("filter").value.trim(), ...change },
+    query = new URLSearchParams();
   if (now.trial !== null) query.set("trial", now.trial);
   if (now.filter) query.set("filter", now.filter);
   const words = query.toString();
@@ -20,10 +21,21 @@ export function addressOf(change = {}) {
 }
 
 export function addressed() {
-  const [, of, where, words] = location.hash.match(/^#\/([^/?]*)(?:\/([^/?]*))?(?:\?(.*))?$/) || [], query = new URLSearchParams(words || ""), trial = query.get("trial");
+  const [, of, where, words] = location.hash.match(/^#\/([^/?]*)(?:\/([^/?]*))?(?:\?(.*))?$/) || [],
+    query = new URLSearchParams(words || ""),
+    trial = query.get("trial");
   let name = "";
-  try { name = decodeURIComponent(of || ""); } catch { /* no name of a study */ }
-  return { study: name, view: VIEWS.includes(where) ? where : VIEWS[0], trial: trial !== null && /^\d+$/.test(trial) ? Number(trial) : null, filter: query.get("filter") || "" };
+  try {
+    name = decodeURIComponent(of || "");
+  } catch {
+    /* no name of a study */
+  }
+  return {
+    study: name,
+    view: VIEWS.includes(where) ? where : VIEWS[0],
+    trial: trial !== null && /^\d+$/.test(trial) ? Number(trial) : null,
+    filter: query.get("filter") || "",
+  };
 }
 
 // Keeps what is looked at in the address; as a step that Back takes back, if `step`.
@@ -41,12 +53,16 @@ function arrive() {
 }
 
 export function look(to) {
-  view = to.view; $("filter").value = to.filter;
+  view = to.view;
+  $("filter").value = to.filter;
   attend({ openIn: to.view === "trials" ? "row" : to.view === "overview" && to.trial === chosen ? openIn : "home" });
   if (to.trial !== chosen || openIn === "row") attend({ chosen: to.trial, asked: null, reveal: to.trial !== null });
   for (const section of $$("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
   document.documentElement.dataset.view = view;
-  links(); soon(); askForView(); if (view === "compare" || view === "overview") comparisonSoon();
+  links();
+  soon();
+  askForView();
+  if (view === "compare" || view === "overview") comparisonSoon();
 }
 
 // Asks for what only this view shows.
@@ -58,8 +74,11 @@ export function askForView() {
 function links() {
   for (const link of $$("#views a")) {
     link.setAttribute("href", addressOf({ view: link.dataset.view }));
-    if (link.dataset.view === view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
 }
 
-addEventListener("popstate", () => { if (study) arrive(); });
+addEventListener("popstate", () => {
+  if (study) arrive();
+});

@@ -18,7 +18,8 @@ let smoothed = { by: 0, known: new WeakMap() };
 export function seenValues(trial) {
   if (!looking.smooth) return trial.values;
   if (smoothed.by !== looking.smooth) smoothed = { by: looking.smooth, known: new WeakMap() };
-  const found = smoothed.known.get(trial) || [], { values } = trial;
+  const found = smoothed.known.get(trial) || [],
+    { values } = trial;
   if (found.length > values.length) found.length = 0;
   // it goes on from what is known; the sum of weights is 1 − wⁿ
   let mean = found.length ? found[found.length - 1] * (1 - looking.smooth ** found.length) : 0;
@@ -31,32 +32,48 @@ export function seenValues(trial) {
 }
 
 export function canvas(id) {
-  const element = $(id), scale = window.devicePixelRatio || 1, box = element.getBoundingClientRect();
-  element.width = box.width * scale; element.height = box.height * scale;
+  const element = $(id),
+    scale = window.devicePixelRatio || 1,
+    box = element.getBoundingClientRect();
+  element.width = box.width * scale;
+  element.height = box.height * scale;
   const pen = element.getContext("2d");
-  pen.scale(scale, scale); pen.font = "12px system-ui, sans-serif"; pen.lineJoin = "round";
+  pen.scale(scale, scale);
+  pen.font = "12px system-ui, sans-serif";
+  pen.lineJoin = "round";
   return { pen, width: box.width, height: box.height };
 }
 
 // Round numbers from low to high, about `count` of them.
 export function ticks(low, high, count) {
-  const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw)), unit = [1, 2, 5, 10].find((u) => u * power >= raw) * power;
-  const first = Math.ceil(low / unit), found = [];
+  const raw = (high - low) / count,
+    power = 10 ** Math.floor(Math.log10(raw)),
+    unit = [1, 2, 5, 10].find((u) => u * power >= raw) * power;
+  const first = Math.ceil(low / unit),
+    found = [];
   for (let i = first; i * unit <= high + unit * 1e-9 && found.length < 50; i++) found.push(+(i * unit).toPrecision(12));
   return found;
 }
 
 export function frame(pen, { left, right, top, bottom, width, height, low, high, begin = 0, end, label, whole = true, bare = false, log = false }) {
-  const x = (step) => left + (width - left - right) * (step - begin) / (end - begin), f = log ? Math.log : (value) => value;
+  const x = (step) => left + ((width - left - right) * (step - begin)) / (end - begin),
+    f = log ? Math.log : (value) => value;
   const y = (value) => top + (height - top - bottom) * (1 - (f(Math.min(high, Math.max(low, value))) - f(low)) / (f(high) - f(low)));
-  pen.strokeStyle = colour("line"); pen.fillStyle = colour("soft"); pen.lineWidth = 1; pen.textAlign = "right";
+  pen.strokeStyle = colour("line");
+  pen.fillStyle = colour("soft");
+  pen.lineWidth = 1;
+  pen.textAlign = "right";
   for (const value of log ? decades(low, high) : ticks(low, high, Math.max(2, (height - top - bottom) / 45))) {
-    pen.beginPath(); pen.moveTo(left, y(value)); pen.lineTo(width - right, y(value)); pen.stroke();
+    pen.beginPath();
+    pen.moveTo(left, y(value));
+    pen.lineTo(width - right, y(value));
+    pen.stroke();
     pen.fillText(number(value), left - 6, y(value) + 4);
   }
   pen.textAlign = "center";
-  if (!bare) for (const step of ticks(begin, end, Math.max(2, whole ? Math.min(end - begin, (width - left - right) / 90) : (width - left - right) / 90)))
-    if (!whole || Number.isInteger(step)) pen.fillText(number(step), x(step), height - bottom + 16);
+  if (!bare)
+    for (const step of ticks(begin, end, Math.max(2, whole ? Math.min(end - begin, (width - left - right) / 90) : (width - left - right) / 90)))
+      if (!whole || Number.isInteger(step)) pen.fillText(number(step), x(step), height - bottom + 16);
   pen.fillText(label, left + (width - left - right) / 2, height - 3);
   return { x, y };
 }
@@ -65,13 +82,22 @@ export function frame(pen, { left, right, top, bottom, width, height, low, high,
 function range(trials) {
   let count = 0;
   for (const trial of trials) count += trial.values.length;
-  const every = Math.max(1, Math.ceil(count / 20000)), values = [];
+  const every = Math.max(1, Math.ceil(count / 20000)),
+    values = [];
   let at = 0;
   for (const trial of trials) for (const value of trial.values) if (at++ % every === 0) values.push(value);
   const sorted = Float64Array.from(values).sort();
-  let low = sorted[Math.floor(sorted.length * 0.01)], high = sorted[Math.ceil((sorted.length - 1) * 0.99)];
-  for (const trial of trials) if (trial.state === "running" && trial.forecast) { low = Math.min(low, trial.forecast.mean); high = Math.max(high, trial.forecast.mean); }
-  if (!(low < high)) { low -= 0.5; high += 0.5; }
+  let low = sorted[Math.floor(sorted.length * 0.01)],
+    high = sorted[Math.ceil((sorted.length - 1) * 0.99)];
+  for (const trial of trials)
+    if (trial.state === "running" && trial.forecast) {
+      low = Math.min(low, trial.forecast.mean);
+      high = Math.max(high, trial.forecast.mean);
+    }
+  if (!(low < high)) {
+    low -= 0.5;
+    high += 0.5;
+  }
   const pad = (high - low) * 0.05;
   return [low - pad, high + pad];
 }
@@ -79,22 +105,39 @@ function range(trials) {
 export function curves(leader) {
   const { pen, width, height } = canvas("curves");
   const all = [...state.trials.values()].filter((trial) => trial.last !== null);
-  canvas("hover"); untip(); Object.assign(plot, { trials: [], dots: [] });
-  describe(all, leader); key();
-  if (!all.length) { pen.fillStyle = colour("soft"); pen.fillText("no reports yet", 20, height / 2); return; }
+  canvas("hover");
+  untip();
+  Object.assign(plot, { trials: [], dots: [] });
+  describe(all, leader);
+  key();
+  if (!all.length) {
+    pen.fillStyle = colour("soft");
+    pen.fillText("no reports yet", 20, height / 2);
+    return;
+  }
   let [low, high] = range(all);
-  const narrow = width < 560, many = all.length > SINGLY, single = many ? few(all, leader) : all;
+  const narrow = width < 560,
+    many = all.length > SINGLY,
+    single = many ? few(all, leader) : all;
   let end = state.spec ? state.spec.epochs : 1;
   for (const trial of all) end = Math.max(end, trial.steps[trial.steps.length - 1]);
-  const left = all.filter(isLeft), strip = left.length ? narrow ? 50 : 110 : 0, least = positive(all), log = looking.log && least > 0, whole = end;
-  $("log-y").disabled = !(least > 0); $("unzoom").hidden = !looking.part;
+  const left = all.filter(isLeft),
+    strip = left.length ? (narrow ? 50 : 110) : 0,
+    least = positive(all),
+    log = looking.log && least > 0,
+    whole = end;
+  $("log-y").disabled = !(least > 0);
+  $("unzoom").hidden = !looking.part;
   if (log) low = Math.max(low, least);
   let begin = 0;
   if (looking.part) [begin, end, low, high] = looking.part;
   const edge = narrow ? 44 : 58;
   const { x, y } = frame(pen, { left: edge, right: 14 + strip, top: 12, bottom: 36, width, height, low, high, begin, end, label: "epoch", log });
   Object.assign(plot, { trials: single, x, y, end, box: { left: edge, right: width - 14 - strip, top: 12, bottom: height - 36, begin, end, low, high, log } });
-  pen.save(); pen.beginPath(); pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36); if (looking.part) pen.clip();
+  pen.save();
+  pen.beginPath();
+  pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36);
+  if (looking.part) pen.clip();
   $("bands-legend").hidden = !many;
   if (many) {
     const rest = all.filter((trial) => trial.state !== "running");
@@ -104,14 +147,26 @@ export function curves(leader) {
   lines(pen, single, leader, x, y);
   if (strip && looking.part) pen.restore();
   if (strip) stoppedAt(pen, left, { from: width - strip, width: strip - 12, y, bottom: height - 36, low, high });
-  if (strip && looking.part) { pen.save(); pen.beginPath(); pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36); pen.clip(); }
+  if (strip && looking.part) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36);
+    pen.clip();
+  }
   for (const trial of single.filter((trial) => trial.state === "running" && inSight(trial)).slice(-FANS)) fan(pen, trial, x, y, whole);
   if (leader) {
-    pen.strokeStyle = colour("best"); pen.lineWidth = 3; path(pen, [leader], x, y);
+    pen.strokeStyle = colour("best");
+    pen.lineWidth = 3;
+    path(pen, [leader], x, y);
     written(pen, `best: trial ${leader.id}`, x(leader.steps[leader.steps.length - 1]) - 4, Math.max(22, y(worth(leader)) - 8), "right", colour("best"));
   }
   const picked = state.trials.get(chosen);
-  if (picked && picked.last !== null) { fan(pen, picked, x, y, whole); pen.strokeStyle = colour("ink"); pen.lineWidth = 2.5; path(pen, [picked], x, y); }
+  if (picked && picked.last !== null) {
+    fan(pen, picked, x, y, whole);
+    pen.strokeStyle = colour("ink");
+    pen.lineWidth = 2.5;
+    path(pen, [picked], x, y);
+  }
   pen.restore();
 }
 
@@ -124,8 +179,14 @@ function positive(trials) {
 
 // The steps and values at a place of the picture.
 function placeIn(left, top) {
-  const { box } = plot, f = box.log ? Math.log : (v) => v, g = box.log ? Math.exp : (v) => v, share = (at, from, to) => Math.min(1, Math.max(0, (at - from) / (to - from)));
-  return { step: box.begin + (box.end - box.begin) * share(left, box.left, box.right), value: g(f(box.high) + (f(box.low) - f(box.high)) * share(top, box.top, box.bottom)) };
+  const { box } = plot,
+    f = box.log ? Math.log : (v) => v,
+    g = box.log ? Math.exp : (v) => v,
+    share = (at, from, to) => Math.min(1, Math.max(0, (at - from) / (to - from)));
+  return {
+    step: box.begin + (box.end - box.begin) * share(left, box.left, box.right),
+    value: g(f(box.high) + (f(box.low) - f(box.high)) * share(top, box.top, box.bottom)),
+  };
 }
 
 // A part of the picture is enlarged by dragging over it; a click that does not move opens a trial.
@@ -137,16 +198,26 @@ export function beginDrag(event) {
 }
 
 export function drag(event) {
-  const { drag } = looking, box = $("curves").getBoundingClientRect(), left = event.clientX - box.left, top = event.clientY - box.top;
+  const { drag } = looking,
+    box = $("curves").getBoundingClientRect(),
+    left = event.clientX - box.left,
+    top = event.clientY - box.top;
   drag.moved = drag.moved || Math.hypot(left - drag.left, top - drag.top) > MOVED;
   if (!drag.moved) return;
   const { pen } = canvas("hover");
-  untip(); pen.strokeStyle = colour("running"); pen.fillStyle = colour("running"); pen.globalAlpha = 0.12; pen.fillRect(drag.left, drag.top, left - drag.left, top - drag.top);
-  pen.globalAlpha = 1; pen.lineWidth = 1.2; pen.strokeRect(drag.left, drag.top, left - drag.left, top - drag.top);
+  untip();
+  pen.strokeStyle = colour("running");
+  pen.fillStyle = colour("running");
+  pen.globalAlpha = 0.12;
+  pen.fillRect(drag.left, drag.top, left - drag.left, top - drag.top);
+  pen.globalAlpha = 1;
+  pen.lineWidth = 1.2;
+  pen.strokeRect(drag.left, drag.top, left - drag.left, top - drag.top);
 }
 
 export function endDrag(event) {
-  const { drag } = looking, box = $("curves").getBoundingClientRect();
+  const { drag } = looking,
+    box = $("curves").getBoundingClientRect();
   looking.drag = null;
   if (!drag || !drag.moved) return;
   looking.dragged = true; // the click that follows opens nothing
@@ -156,12 +227,19 @@ export function endDrag(event) {
   soon();
 }
 
-export function unzoom() { looking.part = null; soon(); }
+export function unzoom() {
+  looking.part = null;
+  soon();
+}
 
 // A text that can be read over lines.
 export function written(pen, text, x, y, align, ink) {
-  pen.textAlign = align; pen.strokeStyle = colour("paper"); pen.lineWidth = 4; pen.strokeText(text, x, y);
-  pen.fillStyle = ink; pen.fillText(text, x, y);
+  pen.textAlign = align;
+  pen.strokeStyle = colour("paper");
+  pen.lineWidth = 4;
+  pen.strokeText(text, x, y);
+  pen.fillStyle = ink;
+  pen.fillText(text, x, y);
 }
 
 // Ended before the end, and forecast: drawn beside the curves, where it was to end.
@@ -169,16 +247,38 @@ const isLeft = (trial) => ["stopped", "paused", "interrupted"].includes(trial.st
 
 // Where trials that were stopped were forecast to end: all as dots, the best with their central 90 %.
 function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
-  pen.strokeStyle = colour("line"); pen.lineWidth = 1; pen.beginPath(); pen.moveTo(from, bottom); pen.lineTo(from + width, bottom); pen.stroke();
-  pen.fillStyle = colour("soft"); pen.textAlign = "center"; pen.fillText(width < 80 ? "stopped" : "stopped: forecast", from + width / 2, bottom + 33);
-  const seen = left.filter((trial) => inSight(trial) && outcome(trial).value >= low && outcome(trial).value <= high).sort((a, b) => better(outcome(a).value, outcome(b).value) ? -1 : 1);
+  pen.strokeStyle = colour("line");
+  pen.lineWidth = 1;
+  pen.beginPath();
+  pen.moveTo(from, bottom);
+  pen.lineTo(from + width, bottom);
+  pen.stroke();
+  pen.fillStyle = colour("soft");
+  pen.textAlign = "center";
+  pen.fillText(width < 80 ? "stopped" : "stopped: forecast", from + width / 2, bottom + 33);
+  const seen = left
+    .filter((trial) => inSight(trial) && outcome(trial).value >= low && outcome(trial).value <= high)
+    .sort((a, b) => (better(outcome(a).value, outcome(b).value) ? -1 : 1));
   const place = (trial, i) => from + 4 + (width - 8) * (i < FANS ? (i + 0.5) / Math.min(FANS, seen.length) : (trial.id * 0.618034) % 1);
-  plot.dots = seen.slice(0, SINGLY).map((trial, i) => ({ trial, left: place(trial, i), top: y(outcome(trial).value) })).reverse();
+  plot.dots = seen
+    .slice(0, SINGLY)
+    .map((trial, i) => ({ trial, left: place(trial, i), top: y(outcome(trial).value) }))
+    .reverse();
   plot.dots.forEach(({ trial, left: at, top }, i) => {
-    const { interval } = outcome(trial), spread = plot.dots.length - i <= FANS;
-    pen.strokeStyle = pen.fillStyle = shadeOf(trial); pen.globalAlpha = spread ? 1 : 0.45;
-    if (spread) { pen.lineWidth = 1.4; pen.beginPath(); pen.moveTo(at, y(interval[0])); pen.lineTo(at, y(interval[1])); pen.stroke(); }
-    pen.beginPath(); pen.arc(at, top, spread ? 2.6 : 1.6, 0, 7); pen.fill();
+    const { interval } = outcome(trial),
+      spread = plot.dots.length - i <= FANS;
+    pen.strokeStyle = pen.fillStyle = shadeOf(trial);
+    pen.globalAlpha = spread ? 1 : 0.45;
+    if (spread) {
+      pen.lineWidth = 1.4;
+      pen.beginPath();
+      pen.moveTo(at, y(interval[0]));
+      pen.lineTo(at, y(interval[1]));
+      pen.stroke();
+    }
+    pen.beginPath();
+    pen.arc(at, top, spread ? 2.6 : 1.6, 0, 7);
+    pen.fill();
   });
   pen.globalAlpha = 1;
 }
@@ -190,22 +290,47 @@ function describe(all, leader) {
 
 // What is drawn singly where there are many: the running, the best, the chosen one.
 function few(all, leader) {
-  const best = all.filter((trial) => ended(trial)).sort((a, b) => better(worth(a), worth(b)) ? -1 : 1).slice(0, LEADERS);
-  return [...new Set([...best, ...all.filter((trial) => trial.state === "running"), ...(leader ? [leader] : []), ...all.filter((trial) => trial.id === chosen)])];
+  const best = all
+    .filter((trial) => ended(trial))
+    .sort((a, b) => (better(worth(a), worth(b)) ? -1 : 1))
+    .slice(0, LEADERS);
+  return [
+    ...new Set([...best, ...all.filter((trial) => trial.state === "running"), ...(leader ? [leader] : []), ...all.filter((trial) => trial.id === chosen)]),
+  ];
 }
 
 function lines(pen, trials, leader, x, y) {
   // some curves a path: fast, and crossing curves still darken each other
-  const stroke = (own) => { for (let i = 0; i < own.length; i += 25) path(pen, own.slice(i, i + 25), x, y); };
-  const others = trials.filter((trial) => trial !== leader), seen = others.filter(inSight);
-  if (seen.length < others.length) { pen.strokeStyle = colour("line"); pen.lineWidth = 1; pen.globalAlpha = 0.7; stroke(others.filter((trial) => !inSight(trial))); }
-  pen.strokeStyle = colour("failed"); pen.setLineDash([2, 3]); pen.globalAlpha = 0.8; stroke(seen.filter((trial) => trial.state === "failed")); pen.setLineDash([]);
+  const stroke = (own) => {
+    for (let i = 0; i < own.length; i += 25) path(pen, own.slice(i, i + 25), x, y);
+  };
+  const others = trials.filter((trial) => trial !== leader),
+    seen = others.filter(inSight);
+  if (seen.length < others.length) {
+    pen.strokeStyle = colour("line");
+    pen.lineWidth = 1;
+    pen.globalAlpha = 0.7;
+    stroke(others.filter((trial) => !inSight(trial)));
+  }
+  pen.strokeStyle = colour("failed");
+  pen.setLineDash([2, 3]);
+  pen.globalAlpha = 0.8;
+  stroke(seen.filter((trial) => trial.state === "failed"));
+  pen.setLineDash([]);
   for (const running of [false, true]) {
     const own = seen.filter((trial) => trial.state !== "failed" && (trial.state === "running") === running);
-    pen.globalAlpha = running ? 1 : Math.max(0.3, Math.min(0.9, 200 / own.length)); pen.lineWidth = running ? 2.2 : 1;
+    pen.globalAlpha = running ? 1 : Math.max(0.3, Math.min(0.9, 200 / own.length));
+    pen.lineWidth = running ? 2.2 : 1;
     for (const group of byShade(own)) {
-      pen.strokeStyle = pen.fillStyle = group.shade; stroke(group.trials);
-      if (!running && own.length <= 400) for (const trial of group.trials) if (trial.state === "stopped") { pen.beginPath(); pen.arc(x(trial.steps[trial.steps.length - 1]), y(seenValues(trial).at(-1)), 2, 0, 7); pen.fill(); }
+      pen.strokeStyle = pen.fillStyle = group.shade;
+      stroke(group.trials);
+      if (!running && own.length <= 400)
+        for (const trial of group.trials)
+          if (trial.state === "stopped") {
+            pen.beginPath();
+            pen.arc(x(trial.steps[trial.steps.length - 1]), y(seenValues(trial).at(-1)), 2, 0, 7);
+            pen.fill();
+          }
     }
   }
   pen.globalAlpha = 1;
@@ -214,12 +339,18 @@ function lines(pen, trials, leader, x, y) {
 function path(pen, trials, x, y) {
   pen.beginPath();
   for (const trial of trials) {
-    const { steps, gaps } = trial, values = seenValues(trial);
-    let gap = true, next = 0;
+    const { steps, gaps } = trial,
+      values = seenValues(trial);
+    let gap = true,
+      next = 0;
     for (let i = 0; i < steps.length; i++) {
       // steps at which the value was not finite are left out
-      while (gaps[next] < steps[i]) { gap = true; next += 1; }
-      if (gap) pen.moveTo(x(steps[i]), y(values[i])); else pen.lineTo(x(steps[i]), y(values[i]));
+      while (gaps[next] < steps[i]) {
+        gap = true;
+        next += 1;
+      }
+      if (gap) pen.moveTo(x(steps[i]), y(values[i]));
+      else pen.lineTo(x(steps[i]), y(values[i]));
       if (gap && steps.length === 1) pen.lineTo(x(steps[i]) + 2, y(values[i]));
       gap = false;
     }
@@ -233,15 +364,38 @@ const BEND = 3;
 function fan(pen, trial, x, y, end) {
   const { forecast, steps } = trial;
   if (!forecast) return;
-  const from = steps.length - 1, step = steps[from], last = seenValues(trial)[from], until = Math.max(trial.until || end, step), to = x(until);
-  const parts = Array.from({ length: 25 }, (_, i) => i / 24), rise = (part) => (1 - Math.exp(-BEND * part)) / (1 - Math.exp(-BEND));
-  const along = (goal) => parts.map((part) => [x(step + (until - step) * part), y(last + (forecast.mean - last) * rise(part) + (goal - forecast.mean) * Math.sqrt(part))]);
-  const tint = trial.id === chosen ? colour("ink") : shadeOf(trial), draw = (points) => points.forEach(([left, top], i) => i ? pen.lineTo(left, top) : pen.moveTo(left, top));
-  pen.fillStyle = tint; pen.globalAlpha = 0.1; pen.beginPath();
-  draw([...along(forecast.interval[0]), ...along(forecast.interval[1]).reverse()]); pen.fill();
-  pen.globalAlpha = 0.8; pen.strokeStyle = tint; pen.lineWidth = 1.2; pen.setLineDash([4, 3]); pen.beginPath(); draw(along(forecast.mean)); pen.stroke(); pen.setLineDash([]);
-  pen.beginPath(); pen.moveTo(to, y(forecast.interval[0])); pen.lineTo(to, y(forecast.interval[1])); pen.stroke();
-  pen.beginPath(); pen.arc(to, y(forecast.mean), 3, 0, 7); pen.fill(); pen.globalAlpha = 1;
+  const from = steps.length - 1,
+    step = steps[from],
+    last = seenValues(trial)[from],
+    until = Math.max(trial.until || end, step),
+    to = x(until);
+  const parts = Array.from({ length: 25 }, (_, i) => i / 24),
+    rise = (part) => (1 - Math.exp(-BEND * part)) / (1 - Math.exp(-BEND));
+  const along = (goal) =>
+    parts.map((part) => [x(step + (until - step) * part), y(last + (forecast.mean - last) * rise(part) + (goal - forecast.mean) * Math.sqrt(part))]);
+  const tint = trial.id === chosen ? colour("ink") : shadeOf(trial),
+    draw = (points) => points.forEach(([left, top], i) => (i ? pen.lineTo(left, top) : pen.moveTo(left, top)));
+  pen.fillStyle = tint;
+  pen.globalAlpha = 0.1;
+  pen.beginPath();
+  draw([...along(forecast.interval[0]), ...along(forecast.interval[1]).reverse()]);
+  pen.fill();
+  pen.globalAlpha = 0.8;
+  pen.strokeStyle = tint;
+  pen.lineWidth = 1.2;
+  pen.setLineDash([4, 3]);
+  pen.beginPath();
+  draw(along(forecast.mean));
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.beginPath();
+  pen.moveTo(to, y(forecast.interval[0]));
+  pen.lineTo(to, y(forecast.interval[1]));
+  pen.stroke();
+  pen.beginPath();
+  pen.arc(to, y(forecast.mean), 3, 0, 7);
+  pen.fill();
+  pen.globalAlpha = 1;
 }
 
 let banded = { records: -1, at: 0, study: null, columns: [] };
@@ -249,25 +403,35 @@ function bands(pen, trials, end, x, y) {
   // worked out at most every two seconds
   if (banded.study !== state || (banded.records !== state.records && performance.now() - banded.at > 2000))
     banded = { records: state.records, at: performance.now(), study: state, columns: quantiles(trials, end) };
-  for (const [low, high, alpha] of [[0, 4, 0.16], [1, 3, 0.26]]) {
-    pen.fillStyle = colour("stopped"); pen.globalAlpha = alpha; pen.beginPath();
-    banded.columns.forEach(({ step, at }, i) => i ? pen.lineTo(x(step), y(at[low])) : pen.moveTo(x(step), y(at[low])));
+  for (const [low, high, alpha] of [
+    [0, 4, 0.16],
+    [1, 3, 0.26],
+  ]) {
+    pen.fillStyle = colour("stopped");
+    pen.globalAlpha = alpha;
+    pen.beginPath();
+    banded.columns.forEach(({ step, at }, i) => (i ? pen.lineTo(x(step), y(at[low])) : pen.moveTo(x(step), y(at[low]))));
     [...banded.columns].reverse().forEach(({ step, at }) => pen.lineTo(x(step), y(at[high])));
     pen.fill();
   }
-  pen.globalAlpha = 1; pen.strokeStyle = colour("stopped"); pen.lineWidth = 1.4; pen.beginPath();
-  banded.columns.forEach(({ step, at }, i) => i ? pen.lineTo(x(step), y(at[2])) : pen.moveTo(x(step), y(at[2])));
+  pen.globalAlpha = 1;
+  pen.strokeStyle = colour("stopped");
+  pen.lineWidth = 1.4;
+  pen.beginPath();
+  banded.columns.forEach(({ step, at }, i) => (i ? pen.lineTo(x(step), y(at[2])) : pen.moveTo(x(step), y(at[2]))));
   pen.stroke();
 }
 
 // The 5, 25, 50, 75 and 95 % quantiles at up to 200 places.
 function quantiles(trials, end) {
-  const width = Math.max(1, Math.ceil(end / 200)), columns = new Map();
-  for (const { steps, values } of trials) for (let i = 0; i < steps.length; i++) {
-    const place = Math.floor(steps[i] / width) * width;
-    if (!columns.has(place)) columns.set(place, []);
-    columns.get(place).push(values[i]);
-  }
+  const width = Math.max(1, Math.ceil(end / 200)),
+    columns = new Map();
+  for (const { steps, values } of trials)
+    for (let i = 0; i < steps.length; i++) {
+      const place = Math.floor(steps[i] / width) * width;
+      if (!columns.has(place)) columns.set(place, []);
+      columns.get(place).push(values[i]);
+    }
   const found = [...columns].filter(([, values]) => values.length >= 5).sort((a, b) => a[0] - b[0]);
   return found.map(([step, values]) => {
     const sorted = Float64Array.from(values).sort();
@@ -277,29 +441,48 @@ function quantiles(trials, end) {
 
 // The curve nearest to the pointer.
 export function nearest(event) {
-  const box = $("curves").getBoundingClientRect(), [left, top] = [event.clientX - box.left, event.clientY - box.top];
+  const box = $("curves").getBoundingClientRect(),
+    [left, top] = [event.clientX - box.left, event.clientY - box.top];
   const dot = plot.dots.findLast((dot) => Math.hypot(dot.left - left, dot.top - top) < 6);
   if (dot) return { trial: dot.trial, dot };
-  let found = null, least = 24;
+  let found = null,
+    least = 24;
   for (const trial of plot.trials) {
-    const { steps } = trial, values = seenValues(trial);
+    const { steps } = trial,
+      values = seenValues(trial);
     let [low, high] = [0, steps.length - 1];
-    while (low < high) { const middle = (low + high) >> 1; if (plot.x(steps[middle]) < left) low = middle + 1; else high = middle; }
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (plot.x(steps[middle]) < left) low = middle + 1;
+      else high = middle;
+    }
     for (const i of [low - 1, low]) {
       if (i < 0) continue;
       const away = Math.hypot(plot.x(steps[i]) - left, plot.y(values[i]) - top);
-      if (away < least) { least = away; found = { trial, i }; }
+      if (away < least) {
+        least = away;
+        found = { trial, i };
+      }
     }
   }
   return found;
 }
 
 export function hover(event) {
-  const found = nearest(event), { pen } = canvas("hover");
+  const found = nearest(event),
+    { pen } = canvas("hover");
   $("curves").classList.toggle("pick", Boolean(found));
-  if (!found) { untip(); return; }
-  const { trial, i, dot } = found, [left, top] = dot ? [dot.left, dot.top] : [plot.x(trial.steps[i]), plot.y(seenValues(trial)[i])];
-  pen.strokeStyle = pen.fillStyle = colour("ink"); pen.lineWidth = 2; path(pen, [trial], plot.x, plot.y);
-  pen.beginPath(); pen.arc(left, top, 4, 0, 7); pen.fill();
+  if (!found) {
+    untip();
+    return;
+  }
+  const { trial, i, dot } = found,
+    [left, top] = dot ? [dot.left, dot.top] : [plot.x(trial.steps[i]), plot.y(seenValues(trial)[i])];
+  pen.strokeStyle = pen.fillStyle = colour("ink");
+  pen.lineWidth = 2;
+  path(pen, [trial], plot.x, plot.y);
+  pen.beginPath();
+  pen.arc(left, top, 4, 0, 7);
+  pen.fill();
   tip(event, trial, dot ? null : `epoch ${trial.steps[i]}: ${metric()} ${number(trial.values[i])}`);
 }

@@ -7,22 +7,35 @@ import { $, soon } from "./main.js";
 const RESULT = "result";
 const split = (text) => text.match(/(?:[^\s"]|"[^"]*"?)+/g) || [];
 const bare = (text) => text.replace(/"/g, "");
-export const quoted = (text) => /[\s,"]/.test(text) ? `"${text.replace(/"/g, "")}"` : text;
+export const quoted = (text) => (/[\s,"]/.test(text) ? `"${text.replace(/"/g, "")}"` : text);
 
 // What a term may name, and its value.
 const namedValues = {
-  trial: (t) => t.id, state: (t) => t.state, epochs: (t) => t.epochs, [RESULT]: (t) => outcome(t).value, score: (t) => worth(t), forecast: (t) => t.forecast ? t.forecast.mean : null,
+  trial: (t) => t.id,
+  state: (t) => t.state,
+  epochs: (t) => t.epochs,
+  [RESULT]: (t) => outcome(t).value,
+  score: (t) => worth(t),
+  forecast: (t) => (t.forecast ? t.forecast.mean : null),
 };
-const valueOf = (trial, name) => state.parameters.has(name) ? trial.configuration[name] : name === metric() ? outcome(trial).value : namedValues[name](trial);
+const valueOf = (trial, name) => (state.parameters.has(name) ? trial.configuration[name] : name === metric() ? outcome(trial).value : namedValues[name](trial));
 const isNamed = (name) => state.parameters.has(name) || name === metric() || Object.hasOwn(namedValues, name);
 
 function term(text) {
   const [, name, sign, rest] = text.match(/^([^=<>\s]+)(<=|>=|=|<|>)(.+)$/) || [];
   if (!name || !isNamed(name)) return { text, name: null, test: null, word: bare(text).toLowerCase() };
-  const of = (test) => ({ text, name, test: (trial) => { const value = valueOf(trial, name); return value !== null && value !== undefined && test(value); } });
+  const of = (test) => ({
+    text,
+    name,
+    test: (trial) => {
+      const value = valueOf(trial, name);
+      return value !== null && value !== undefined && test(value);
+    },
+  });
   const bounds = sign === "=" ? rest.split("..") : [];
   if (bounds.length === 2) {
-    const low = bounds[0] === "" ? -Infinity : Number(bounds[0]), high = bounds[1] === "" ? Infinity : Number(bounds[1]);
+    const low = bounds[0] === "" ? -Infinity : Number(bounds[0]),
+      high = bounds[1] === "" ? Infinity : Number(bounds[1]);
     if (!isNaN(low) && !isNaN(high)) return { ...of((v) => v >= low && v <= high), low, high };
   }
   const edge = Number(rest);
@@ -36,10 +49,22 @@ const filterText = () => $("filter").value.trim();
 
 // The trials that pass, in their order, and the terms by which they do.
 export function filtering() {
-  const text = filterText(), shownColumns = columns.join();
+  const text = filterText(),
+    shownColumns = columns.join();
   if (filtered.text === text && filtered.of === state && filtered.records === state.records && filtered.columns === shownColumns) return filtered;
-  const terms = split(text).map(term), tests = terms.filter((one) => one.test), wanted = terms.filter((one) => !one.test).map((one) => one.word);
-  const passes = (trial) => tests.every((one) => one.test(trial)) && (!wanted.length || (() => { const has = columns.map((key) => shown(cell(trial, key))).join(" ").toLowerCase(); return wanted.every((word) => has.includes(word)); })());
+  const terms = split(text).map(term),
+    tests = terms.filter((one) => one.test),
+    wanted = terms.filter((one) => !one.test).map((one) => one.word);
+  const passes = (trial) =>
+    tests.every((one) => one.test(trial)) &&
+    (!wanted.length ||
+      (() => {
+        const has = columns
+          .map((key) => shown(cell(trial, key)))
+          .join(" ")
+          .toLowerCase();
+        return wanted.every((word) => has.includes(word));
+      })());
   const all = [...state.trials.values()];
   filtered = { text, of: state, records: state.records, columns: shownColumns, terms, passing: terms.length ? all.filter(passes) : all, set: null };
   filtered.set = terms.length ? new Set(filtered.passing) : null;
@@ -47,7 +72,10 @@ export function filtering() {
 }
 
 // Whether a trial is looked at.
-export const inSight = (trial) => { const { set } = filtering(); return !set || set.has(trial); };
+export const inSight = (trial) => {
+  const { set } = filtering();
+  return !set || set.has(trial);
+};
 export const termOf = (name) => filtering().terms.find((one) => one.name === name) || null;
 
 // Puts `range` in the place of the term about `name`; null takes it away.
@@ -58,5 +86,9 @@ export function setTerm(name, range) {
 
 export function setFilter(text) {
   if ($("filter").value !== text) $("filter").value = text;
-  $("rows").scrollTop = 0; columnsNow(); table(); soon(); remember();
+  $("rows").scrollTop = 0;
+  columnsNow();
+  table();
+  soon();
+  remember();
 }

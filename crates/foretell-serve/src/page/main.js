@@ -23,34 +23,78 @@ export const address = (path, query = {}) => {
   const words = new URLSearchParams(token ? { ...query, token } : query).toString();
   return words ? path + "?" + words : path;
 };
-export let study = null, studies = [], source = null, due = false, took = 0, drawnAt = 0, learnt = { at: -Infinity, ended: -1, soon: null };
+export let study = null,
+  studies = [],
+  source = null,
+  due = false,
+  took = 0,
+  drawnAt = 0,
+  learnt = { at: -Infinity, ended: -1, soon: null };
 
 function totals(leader) {
-  const { trials, epochs, planned, training_seconds: trained, saved_seconds: saved, left_seconds: left, done } = state.totals || { trials: { total: 0, running: 0 }, epochs: {}, planned: 0 };
+  const {
+    trials,
+    epochs,
+    planned,
+    training_seconds: trained,
+    saved_seconds: saved,
+    left_seconds: left,
+    done,
+  } = state.totals || { trials: { total: 0, running: 0 }, epochs: {}, planned: 0 };
   const spared = epochs.without_stopping - epochs.spent;
   const entries = [
-    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", state.totals && state.totals.budget_spent ? whole(trials.total) : `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`], ...(done ? [] : [["running", whole(trials.running)]]),
-    ["completed", whole(trials.completed)], ["stopped", whole(trials.stopped)], ...(trials.paused ? [["paused", whole(trials.paused)]] : []), ["failed", whole(trials.failed)],
-    ["epochs spent", whole(epochs.spent)], ["saved", epochs.spent && trials.completed ? `${Math.round(100 * spared / epochs.without_stopping)} %` : "–"],
-    ...(trained ? [["time trained", duration(trained)], ["time saved", duration(saved)]] : []), ...(left && !done ? [["time left", "about " + duration(left)]] : []),
+    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"],
+    ["trials", state.totals && state.totals.budget_spent ? whole(trials.total) : `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`],
+    ...(done ? [] : [["running", whole(trials.running)]]),
+    ["completed", whole(trials.completed)],
+    ["stopped", whole(trials.stopped)],
+    ...(trials.paused ? [["paused", whole(trials.paused)]] : []),
+    ["failed", whole(trials.failed)],
+    ["epochs spent", whole(epochs.spent)],
+    ["saved", epochs.spent && trials.completed ? `${Math.round((100 * spared) / epochs.without_stopping)} %` : "–"],
+    ...(trained
+      ? [
+          ["time trained", duration(trained)],
+          ["time saved", duration(saved)],
+        ]
+      : []),
+    ...(left && !done ? [["time left", "about " + duration(left)]] : []),
   ];
-  $("totals").replaceChildren(...entries.map(([name, value]) => {
-    const div = document.createElement("div"), dt = document.createElement("dt"), dd = document.createElement("dd");
-    dt.textContent = name; dd.textContent = value; div.append(dt, dd);
-    return div;
-  }));
+  $("totals").replaceChildren(
+    ...entries.map(([name, value]) => {
+      const div = document.createElement("div"),
+        dt = document.createElement("dt"),
+        dd = document.createElement("dd");
+      dt.textContent = name;
+      dd.textContent = value;
+      div.append(dt, dd);
+      return div;
+    }),
+  );
   return trials.total - trials.running;
 }
 
 export function draw() {
-  const began = performance.now(), leader = leading();
+  const began = performance.now(),
+    leader = leading();
   due = false;
   const done = totals(leader);
   columnsNow();
   if (inView("curves-box")) curves(leader);
-  front(); bestSoFar(); parallel(leader); slices(); contour(); table(); why(); about(leader);
-  if (reveal && state.trials.has(chosen)) { attend({ reveal: false }); arriveAt(chosen); }
-  took = performance.now() - began; drawnAt = performance.now();
+  front();
+  bestSoFar();
+  parallel(leader);
+  slices();
+  contour();
+  table();
+  why();
+  about(leader);
+  if (reveal && state.trials.has(chosen)) {
+    attend({ reveal: false });
+    arriveAt(chosen);
+  }
+  took = performance.now() - began;
+  drawnAt = performance.now();
   document.documentElement.dataset.drawn = String(state.records);
   if (source && !learnt.soon && done >= Math.max(learnt.ended + 1, learnt.ended * 1.15))
     learnt.soon = setTimeout(() => learn(done), Math.max(0, learnt.at + 2000 - drawnAt));
@@ -66,35 +110,62 @@ export function soon() {
 // Asks which parameters matter, at most every two seconds.
 async function learn(done) {
   learnt = { at: performance.now(), ended: done, soon: null };
-  const of = study, reply = await fetch(address(`/api/studies/${encodeURIComponent(of)}/importance`)).catch(() => null);
-  if (reply && reply.ok && of === study) { importance(await reply.json()); if (inView("slices")) await askSurface(); parallel(leading()); }
+  const of = study,
+    reply = await fetch(address(`/api/studies/${encodeURIComponent(of)}/importance`)).catch(() => null);
+  if (reply && reply.ok && of === study) {
+    importance(await reply.json());
+    if (inView("slices")) await askSurface();
+    parallel(leading());
+  }
 }
 
 // Shows the trial that the address names.
 function arriveAt(id) {
   const index = openIn === "row" ? kept.findIndex((trial) => trial.id === id) : -1;
-  if (index >= 0) { $("rows").scrollTop = Math.max(0, index - 1) * ROW; rows(); why(); }
+  if (index >= 0) {
+    $("rows").scrollTop = Math.max(0, index - 1) * ROW;
+    rows();
+    why();
+  }
   $("why").scrollIntoView({ block: "nearest" });
 }
 
 export function open(name, to = { view, trial: null, filter: "" }) {
   if (source) source.close();
-  study = name; startAgain(); attend({ chosen: null }); looking.part = null; clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null); surface(null);
-  $("title").textContent = name; document.title = name + " · Foretell"; $("study").value = name;
-  look(to); follow(); askNotes(); askForView();
+  study = name;
+  startAgain();
+  attend({ chosen: null });
+  looking.part = null;
+  clearTimeout(learnt.soon);
+  learnt = { at: -Infinity, ended: -1, soon: null };
+  importance(null);
+  surface(null);
+  $("title").textContent = name;
+  document.title = name + " · Foretell";
+  $("study").value = name;
+  look(to);
+  follow();
+  askNotes();
+  askForView();
 }
 
 // Follows the study from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.
 function follow() {
   const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records, decisions: "none" }));
   source = own;
-  const say = (text) => { if (own === source) $("live").textContent = text; };
-  const going = () => !state.totals || !state.totals.done ? "live" : state.totals.budget_spent ? "the search has ended: its budget is spent" : "the search has ended";
+  const say = (text) => {
+    if (own === source) $("live").textContent = text;
+  };
+  const going = () =>
+    !state.totals || !state.totals.done ? "live" : state.totals.budget_spent ? "the search has ended: its budget is spent" : "the search has ended";
   own.onopen = () => say(going());
   own.onerror = () => {
     if (own !== source) return;
     say("the server does not answer; trying again …");
-    if (own.readyState === EventSource.CLOSED) setTimeout(() => { if (own === source) follow(); }, 2000);
+    if (own.readyState === EventSource.CLOSED)
+      setTimeout(() => {
+        if (own === source) follow();
+      }, 2000);
   };
   own.onmessage = (event) => {
     if (own !== source) return;
@@ -109,55 +180,127 @@ function follow() {
 async function begin() {
   const data = JSON.parse($("data").textContent || "null");
   if (data) {
-    study = data.study; studies = [study]; data.state.forEach(take); $("title").textContent = study; document.title = study + " · Foretell";
-    importance(data.importance); surface(data.surface); look(addressed()); remember(); draw();
+    study = data.study;
+    studies = [study];
+    data.state.forEach(take);
+    $("title").textContent = study;
+    document.title = study + " · Foretell";
+    importance(data.importance);
+    surface(data.surface);
+    look(addressed());
+    remember();
+    draw();
     return;
   }
   const reply = await fetch(address("/api/studies")).catch(() => null);
-  if (!reply || !reply.ok) { $("live").textContent = reply ? (await reply.json()).error : "the server does not answer"; return; }
+  if (!reply || !reply.ok) {
+    $("live").textContent = reply ? (await reply.json()).error : "the server does not answer";
+    return;
+  }
   const there = await reply.json();
   studies = there.studies;
-  if (!studies.length) { $("live").textContent = "there are no studies yet; this page checks again every five seconds"; setTimeout(begin, 5000); return; }
+  if (!studies.length) {
+    $("live").textContent = "there are no studies yet; this page checks again every five seconds";
+    setTimeout(begin, 5000);
+    return;
+  }
   $("study").replaceChildren(...studies.map((name) => new Option(name, name)));
   $("chooser").hidden = studies.length < 2;
-  $("study").onchange = () => { open($("study").value); remember(true); };
+  $("study").onchange = () => {
+    open($("study").value);
+    remember(true);
+  };
   const to = addressed(); // without one, the study that was written last: the one that runs
-  open(studies.includes(to.study) ? to.study : there.latest || studies[0], to.study && !studies.includes(to.study) ? undefined : to); remember(); offer(studies);
+  open(studies.includes(to.study) ? to.study : there.latest || studies[0], to.study && !studies.includes(to.study) ? undefined : to);
+  remember();
+  offer(studies);
 }
 
 $("filter").oninput = () => setFilter($("filter").value);
-$("unfilter").onclick = () => { setFilter(""); $("filter").focus(); };
+$("unfilter").onclick = () => {
+  setFilter("");
+  $("filter").focus();
+};
 $("parallel").onpointerdown = beginBrush;
 $("parallel").onpointermove = moveBrush;
 $("parallel").onpointerup = endBrush;
-$("parallel").onpointercancel = () => { parallels.drag = null; soon(); };
-$("parallel").onpointerleave = () => { if (!parallels.drag) { canvas("hover-parallel"); untip(); } };
+$("parallel").onpointercancel = () => {
+  parallels.drag = null;
+  soon();
+};
+$("parallel").onpointerleave = () => {
+  if (!parallels.drag) {
+    canvas("hover-parallel");
+    untip();
+  }
+};
 $("rows").onscroll = () => rows();
-$("curves-box").onmousemove = (event) => { if (looking.drag) drag(event); else if (plot.x) hover(event); };
+$("curves-box").onmousemove = (event) => {
+  if (looking.drag) drag(event);
+  else if (plot.x) hover(event);
+};
 $("curves-box").onpointerdown = beginDrag;
-addEventListener("pointerup", (event) => { if (looking.drag) endDrag(event); });
-$("curves-box").onmouseleave = () => { if (!looking.drag) canvas("hover"); untip(); };
+addEventListener("pointerup", (event) => {
+  if (looking.drag) endDrag(event);
+});
+$("curves-box").onmouseleave = () => {
+  if (!looking.drag) canvas("hover");
+  untip();
+};
 $("curves-box").ondblclick = unzoom;
 $("unzoom").onclick = unzoom;
-$("log-y").onchange = () => { looking.log = $("log-y").checked; looking.part = null; soon(); };
-$("smooth").oninput = () => { looking.smooth = Number($("smooth").value); soon(); };
-$("curves-box").onclick = (event) => { if (looking.dragged) { looking.dragged = false; return; } const found = plot.x && nearest(event); if (found) choose(found.trial.id); };
+$("log-y").onchange = () => {
+  looking.log = $("log-y").checked;
+  looking.part = null;
+  soon();
+};
+$("smooth").oninput = () => {
+  looking.smooth = Number($("smooth").value);
+  soon();
+};
+$("curves-box").onclick = (event) => {
+  if (looking.dragged) {
+    looking.dragged = false;
+    return;
+  }
+  const found = plot.x && nearest(event);
+  if (found) choose(found.trial.id);
+};
 for (const id of ["progress-epochs", "progress-hours", "contour", "contour-spread", "front-picture", "front-growth"]) findable(id);
 $("front-x").onchange = $("front-y").onchange = () => front();
-$("contour-x").onchange = $("contour-y").onchange = () => { known.isPairChosen = true; contour(); };
+$("contour-x").onchange = $("contour-y").onchange = () => {
+  known.isPairChosen = true;
+  contour();
+};
 for (const button of $$("[data-download]")) button.onclick = () => download(button.dataset.download);
 $("enqueue-form").onsubmit = enqueue;
 $("notes-form").onsubmit = writeNotes;
 $("try-again").onclick = tryAgain;
 $("copy-command").onclick = () => copy($("command").textContent, $("copied"));
 $("copy-best").onclick = () => copy(bestOf.command, $("copied-best"));
-$("open-best").onclick = () => { const leader = leading(); if (leader) choose(leader.id); };
-$("stop").onclick = () => { attend({ asked: chosen }); why(); $("no").focus(); };
-$("no").onclick = () => { attend({ asked: null }); why(); $("stop").focus(); };
+$("open-best").onclick = () => {
+  const leader = leading();
+  if (leader) choose(leader.id);
+};
+$("stop").onclick = () => {
+  attend({ asked: chosen });
+  why();
+  $("no").focus();
+};
+$("no").onclick = () => {
+  attend({ asked: null });
+  why();
+  $("stop").focus();
+};
 $("yes").onclick = () => order("stop");
 $("keep").onclick = () => order("keep");
-addEventListener("keydown", (event) => { if (event.key === "Escape" && asked !== null) $("no").click(); });
-const redraw = () => { soon(); comparisonSoon(); };
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && asked !== null) $("no").click();
+});
+const redraw = () => {
+  soon();
+  comparisonSoon();
+};
 addEventListener("resize", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 begin();

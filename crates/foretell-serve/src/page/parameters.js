@@ -21,28 +21,60 @@ export function axesNow() {
 }
 
 export function parallel(leader) {
-  const names = axesNow(), all = [...state.trials.values()].filter((trial) => outcome(trial).value !== null);
+  const names = axesNow(),
+    all = [...state.trials.values()].filter((trial) => outcome(trial).value !== null);
   $("parameters").hidden = !names.length || !all.length;
   if ($("parameters").hidden || !inView("parameters")) return;
   $("parallel").style.minWidth = Math.max(300, (names.length + 1) * 84) + "px";
   const { pen, width, height } = canvas("parallel"); // what is hidden has no size
-  const trials = sampled(all), seen = trials.filter(inSight), left = 40, right = 64;
-  const x = (i) => left + (width - left - right) * i / names.length, y = (share) => 40 + (height - 58) * (1 - share);
+  const trials = sampled(all),
+    seen = trials.filter(inSight),
+    left = 40,
+    right = 64;
+  const x = (i) => left + ((width - left - right) * i) / names.length,
+    y = (share) => 40 + (height - 58) * (1 - share);
   /** @type {any[]} */
-  const axes = [...names.map((name) => ({ name, scale: scale(name), value: (trial) => trial.configuration[name] })), { name: metric(), scale: results(), value: (trial) => outcome(trial).value }];
-  axes.forEach((axis, i) => { axis.x = x(i); });
+  const axes = [
+    ...names.map((name) => ({ name, scale: scale(name), value: (trial) => trial.configuration[name] })),
+    { name: metric(), scale: results(), value: (trial) => outcome(trial).value },
+  ];
+  axes.forEach((axis, i) => {
+    axis.x = x(i);
+  });
   Object.assign(parallels, { axes, trials: seen, y });
-  $("threads").textContent = (trials.length < all.length ? `the ${Math.floor(THREADS / 2)} best and ${trials.length - Math.floor(THREADS / 2)} of the other ${all.length - Math.floor(THREADS / 2)} trials; ` : "") +
-    "drag along an axis to select trials, and click on the axis to undo";
-  if (seen.length < trials.length) { pen.strokeStyle = colour("line"); pen.globalAlpha = 0.6; thread(pen, trials.filter((trial) => !inSight(trial))); }
-  pen.globalAlpha = Math.max(0.25, Math.min(0.85, 150 / seen.length)); pen.lineWidth = 1.1;
-  for (const group of byShade(seen)) { pen.strokeStyle = group.shade; thread(pen, group.trials); }
+  $("threads").textContent =
+    (trials.length < all.length
+      ? `the ${Math.floor(THREADS / 2)} best and ${trials.length - Math.floor(THREADS / 2)} of the other ${all.length - Math.floor(THREADS / 2)} trials; `
+      : "") + "drag along an axis to select trials, and click on the axis to undo";
+  if (seen.length < trials.length) {
+    pen.strokeStyle = colour("line");
+    pen.globalAlpha = 0.6;
+    thread(
+      pen,
+      trials.filter((trial) => !inSight(trial)),
+    );
+  }
+  pen.globalAlpha = Math.max(0.25, Math.min(0.85, 150 / seen.length));
+  pen.lineWidth = 1.1;
+  for (const group of byShade(seen)) {
+    pen.strokeStyle = group.shade;
+    thread(pen, group.trials);
+  }
   pen.globalAlpha = 1;
   const picked = state.trials.get(chosen);
-  for (const [trial, name] of [[leader, "best"], [picked && outcome(picked).value !== null ? picked : null, "ink"]])
-    if (trial) { pen.strokeStyle = colour(name); pen.lineWidth = 2.5; thread(pen, [trial]); spreadOf(pen, trial); }
+  for (const [trial, name] of [
+    [leader, "best"],
+    [picked && outcome(picked).value !== null ? picked : null, "ink"],
+  ])
+    if (trial) {
+      pen.strokeStyle = colour(name);
+      pen.lineWidth = 2.5;
+      thread(pen, [trial]);
+      spreadOf(pen, trial);
+    }
   axes.forEach((axis, i) => drawAxis(pen, axis, i === axes.length - 1, (width - left - right) / names.length, height));
-  $("hover-parallel").style.minWidth = $("parallel").style.minWidth; canvas("hover-parallel");
+  $("hover-parallel").style.minWidth = $("parallel").style.minWidth;
+  canvas("hover-parallel");
 }
 
 // The lines of `trials`, some a path.
@@ -54,8 +86,12 @@ function thread(pen, trials) {
       let gap = true;
       for (const axis of axes) {
         const v = axis.value(trial);
-        if (v === null || v === undefined) { gap = true; continue; }
-        if (gap) pen.moveTo(axis.x, y(axis.scale.place(v))); else pen.lineTo(axis.x, y(axis.scale.place(v)));
+        if (v === null || v === undefined) {
+          gap = true;
+          continue;
+        }
+        if (gap) pen.moveTo(axis.x, y(axis.scale.place(v)));
+        else pen.lineTo(axis.x, y(axis.scale.place(v)));
         gap = false;
       }
     }
@@ -65,19 +101,41 @@ function thread(pen, trials) {
 
 // The spread of a forecast, on the axis of the results.
 function spreadOf(pen, trial) {
-  const { interval } = outcome(trial), { axes, y } = parallels, axis = axes[axes.length - 1];
+  const { interval } = outcome(trial),
+    { axes, y } = parallels,
+    axis = axes[axes.length - 1];
   if (!interval) return;
-  pen.lineWidth = 4; pen.beginPath(); pen.moveTo(axis.x, y(axis.scale.place(interval[0]))); pen.lineTo(axis.x, y(axis.scale.place(interval[1]))); pen.stroke();
+  pen.lineWidth = 4;
+  pen.beginPath();
+  pen.moveTo(axis.x, y(axis.scale.place(interval[0])));
+  pen.lineTo(axis.x, y(axis.scale.place(interval[1])));
+  pen.stroke();
 }
 
 function drawAxis(pen, { name, scale, x }, last, room, height) {
-  const { y } = parallels, brush = brushOf(name, scale);
-  if (brush) { pen.fillStyle = colour("running"); pen.globalAlpha = 0.25; pen.fillRect(x - 7, y(brush[1]), 14, Math.max(3, y(brush[0]) - y(brush[1]))); pen.globalAlpha = 1; }
-  pen.lineWidth = brush ? 2 : 1; pen.strokeStyle = colour(brush ? "running" : "soft"); pen.beginPath(); pen.moveTo(x, y(0)); pen.lineTo(x, y(1)); pen.stroke();
+  const { y } = parallels,
+    brush = brushOf(name, scale);
+  if (brush) {
+    pen.fillStyle = colour("running");
+    pen.globalAlpha = 0.25;
+    pen.fillRect(x - 7, y(brush[1]), 14, Math.max(3, y(brush[0]) - y(brush[1])));
+    pen.globalAlpha = 1;
+  }
+  pen.lineWidth = brush ? 2 : 1;
+  pen.strokeStyle = colour(brush ? "running" : "soft");
+  pen.beginPath();
+  pen.moveTo(x, y(0));
+  pen.lineTo(x, y(1));
+  pen.stroke();
   written(pen, shortened(pen, name, room - 6), x, 16, "center", colour("ink"));
   if (scale.log) written(pen, "log", x, 29, "center", colour("soft"));
   for (const { text, place } of scale.ticks) {
-    pen.strokeStyle = colour("soft"); pen.lineWidth = 1; pen.beginPath(); pen.moveTo(x, y(place)); pen.lineTo(x + 4, y(place)); pen.stroke();
+    pen.strokeStyle = colour("soft");
+    pen.lineWidth = 1;
+    pen.beginPath();
+    pen.moveTo(x, y(place));
+    pen.lineTo(x + 4, y(place));
+    pen.stroke();
     written(pen, shortened(pen, text, last ? 56 : Math.min(90, room - 12)), x + 7, y(place) + 4, "left", colour("soft"));
   }
 }
@@ -97,7 +155,10 @@ function brushOf(name, scale) {
 
 // The pointer's place: the axis beside it, and how far up it is.
 function onAxis(event) {
-  const box = $("parallel").getBoundingClientRect(), left = event.clientX - box.left, top = event.clientY - box.top, { axes, y } = parallels;
+  const box = $("parallel").getBoundingClientRect(),
+    left = event.clientX - box.left,
+    top = event.clientY - box.top,
+    { axes, y } = parallels;
   const axis = axes.find((axis) => Math.abs(axis.x - left) < REACH) || null;
   return { axis, left, top, share: y ? Math.min(1, Math.max(0, (y(0) - top) / (y(0) - y(1)))) : 0 };
 }
@@ -106,26 +167,41 @@ export function beginBrush(event) {
   const { axis, share } = onAxis(event);
   if (!axis || event.button) return;
   parallels.drag = { axis, from: share, to: share, moved: false };
-  $("parallel").setPointerCapture(event.pointerId); untip();
+  $("parallel").setPointerCapture(event.pointerId);
+  untip();
 }
 
 export function moveBrush(event) {
   const { drag } = parallels;
-  if (!drag) { hoverThread(event); return; }
-  drag.to = onAxis(event).share; drag.moved = drag.moved || Math.abs(drag.to - drag.from) > 0.02;
+  if (!drag) {
+    hoverThread(event);
+    return;
+  }
+  drag.to = onAxis(event).share;
+  drag.moved = drag.moved || Math.abs(drag.to - drag.from) > 0.02;
   if (drag.moved) parallel(leading());
 }
 
 export function endBrush(event) {
   const { drag } = parallels;
   parallels.drag = null;
-  if (!drag) { const found = nearestThread(event); if (found) choose(found.id); return; }
+  if (!drag) {
+    const found = nearestThread(event);
+    if (found) choose(found.id);
+    return;
+  }
   setTerm(drag.axis.name, drag.moved ? brushed(drag.axis.scale, Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)) : null);
 }
 
 // What a brush from `low` to `high` leaves, as the filter says it.
 function brushed(scale, low, high) {
-  if (scale.kinds) { const kinds = scale.kinds.filter((kind) => { const place = scale.place(kind); return place >= low - 0.02 && place <= high + 0.02; }); return kinds.length ? kinds.map(quoted).join(",") : null; }
+  if (scale.kinds) {
+    const kinds = scale.kinds.filter((kind) => {
+      const place = scale.place(kind);
+      return place >= low - 0.02 && place <= high + 0.02;
+    });
+    return kinds.length ? kinds.map(quoted).join(",") : null;
+  }
   return `${outward(scale.at(low), Math.floor)}..${outward(scale.at(high), Math.ceil)}`;
 }
 
@@ -137,25 +213,39 @@ function outward(value, rounded) {
 }
 
 function nearestThread(event) {
-  const { left, top } = onAxis(event), { axes, trials, y } = parallels;
+  const { left, top } = onAxis(event),
+    { axes, trials, y } = parallels;
   const i = axes.findIndex((axis, i) => i + 1 < axes.length && left >= axis.x && left <= axes[i + 1].x);
   if (i < 0) return null;
-  const [a, b] = [axes[i], axes[i + 1]], part = (left - a.x) / (b.x - a.x);
-  let found = null, least = 6;
+  const [a, b] = [axes[i], axes[i + 1]],
+    part = (left - a.x) / (b.x - a.x);
+  let found = null,
+    least = 6;
   for (const trial of trials) {
     const [from, to] = [a.value(trial), b.value(trial)];
     if (from === null || from === undefined || to === null || to === undefined) continue;
     const away = Math.abs(y(a.scale.place(from)) * (1 - part) + y(b.scale.place(to)) * part - top);
-    if (away < least || (away === least && found && better(outcome(trial).value, outcome(found).value))) { least = away; found = trial; }
+    if (away < least || (away === least && found && better(outcome(trial).value, outcome(found).value))) {
+      least = away;
+      found = trial;
+    }
   }
   return found;
 }
 
 function hoverThread(event) {
-  const { axis } = onAxis(event), found = nearestThread(event), { pen } = canvas("hover-parallel");
+  const { axis } = onAxis(event),
+    found = nearestThread(event),
+    { pen } = canvas("hover-parallel");
   $("parallel").style.cursor = axis ? "ns-resize" : found ? "pointer" : "";
-  if (!found) { untip(); return; }
-  pen.strokeStyle = colour("ink"); pen.lineWidth = 2; thread(pen, [found]); spreadOf(pen, found);
+  if (!found) {
+    untip();
+    return;
+  }
+  pen.strokeStyle = colour("ink");
+  pen.lineWidth = 2;
+  thread(pen, [found]);
+  spreadOf(pen, found);
   tip(event, found);
 }
 
@@ -168,7 +258,9 @@ export function shortened(pen, text, width) {
 // The best half, and every so many-th of the others.
 function sampled(trials) {
   if (trials.length <= THREADS) return trials;
-  const sorted = [...trials].sort((a, b) => better(outcome(a).value, outcome(b).value) ? -1 : 1), best = sorted.slice(0, THREADS / 2), rest = sorted.slice(THREADS / 2);
+  const sorted = [...trials].sort((a, b) => (better(outcome(a).value, outcome(b).value) ? -1 : 1)),
+    best = sorted.slice(0, THREADS / 2),
+    rest = sorted.slice(THREADS / 2);
   const every = rest.length / (THREADS / 2);
   return [...best, ...Array.from({ length: THREADS / 2 }, (_, i) => rest[Math.floor(i * every)])];
 }
@@ -180,16 +272,29 @@ export function importance(found) {
   known.importance = found;
   $("importance").hidden = !found || !(found.parameters.length || found.trials);
   if ($("importance").hidden) return;
-  const enough = found.parameters.length > 0, explained = found.explained === null ? null : Math.max(0, Math.round(100 * found.explained));
+  const enough = found.parameters.length > 0,
+    explained = found.explained === null ? null : Math.max(0, Math.round(100 * found.explained));
   $("importance-note").textContent = !enough
     ? `Parameter importance needs ${found.needed} completed or stopped trials (${found.trials} so far).`
     : `Based on ${found.trials} trials${found.used < found.trials ? `, ${found.used} of them, evenly from the worst to the best` : ""}. A Gaussian process over the configurations ` +
-      (explained === null ? "was fitted." : `explains ${explained} % of the differences between unseen trials` + (explained < 30 ? ": too little to trust this order." : "."));
-  $("importance-bars").replaceChildren(...found.parameters.map(({ name, share }) => {
-    const row = document.createElement("li"), label = document.createElement("span"), bar = document.createElement("span"), value = document.createElement("span");
-    const percent = Math.round(100 * Math.min(1, share));
-    label.textContent = name; label.title = name; value.textContent = percent + " %"; bar.className = "bar"; bar.style.setProperty("--share", percent + "%"); bar.setAttribute("aria-hidden", "true");
-    row.append(label, bar, value);
-    return row;
-  }));
+      (explained === null
+        ? "was fitted."
+        : `explains ${explained} % of the differences between unseen trials` + (explained < 30 ? ": too little to trust this order." : "."));
+  $("importance-bars").replaceChildren(
+    ...found.parameters.map(({ name, share }) => {
+      const row = document.createElement("li"),
+        label = document.createElement("span"),
+        bar = document.createElement("span"),
+        value = document.createElement("span");
+      const percent = Math.round(100 * Math.min(1, share));
+      label.textContent = name;
+      label.title = name;
+      value.textContent = percent + " %";
+      bar.className = "bar";
+      bar.style.setProperty("--share", percent + "%");
+      bar.setAttribute("aria-hidden", "true");
+      row.append(label, bar, value);
+      return row;
+    }),
+  );
 }

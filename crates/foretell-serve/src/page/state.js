@@ -6,21 +6,55 @@ function anew() {
 }
 
 // Forgets all that was taken in.
-export function startAgain() { state = anew(); }
+export function startAgain() {
+  state = anew();
+}
 
 export function take(news) {
   if (news.anew) startAgain();
-  state.records = news.records; state.spec = news.study; state.totals = news.totals; state.settings = news.settings || state.settings; state.front = news.front || state.front;
+  state.records = news.records;
+  state.spec = news.study;
+  state.totals = news.totals;
+  state.settings = news.settings || state.settings;
+  state.front = news.front || state.front;
   for (const trial of news.trials) update(trial);
 }
 
 function update(news) {
   const id = news.trial;
-  if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], metrics: {}, last: null, forecast: null, probability: null, ordered: "" });
-  const trial = state.trials.get(id), { state: now, epochs, until, kept, score, gaps, ended } = news;
-  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, ended, began: news.began ?? null, seconds: news.seconds ?? null, metrics: news.metrics || trial.metrics, why: news.why ?? "", byHand: news.reason === "by_hand" });
+  if (!state.trials.has(id))
+    meet({
+      id,
+      configuration: news.configuration,
+      steps: [],
+      values: [],
+      gaps: [],
+      decisions: [],
+      metrics: {},
+      last: null,
+      forecast: null,
+      probability: null,
+      ordered: "",
+    });
+  const trial = state.trials.get(id),
+    { state: now, epochs, until, kept, score, gaps, ended } = news;
+  Object.assign(trial, {
+    state: now,
+    epochs,
+    until,
+    kept,
+    score,
+    gaps,
+    ended,
+    began: news.began ?? null,
+    seconds: news.seconds ?? null,
+    metrics: news.metrics || trial.metrics,
+    why: news.why ?? "",
+    byHand: news.reason === "by_hand",
+  });
   // what a reader that was cut off had not seen to its end is sent again
-  append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values);
+  append(trial.steps, news.from, news.steps);
+  append(trial.values, news.from, news.values);
   if (news.decisions) append(trial.decisions, news.decided, news.decisions);
   if (trial.values.length) trial.last = trial.values[trial.values.length - 1];
   Object.assign(trial, { forecast: news.forecast || null, probability: news.probability ?? null });
@@ -51,12 +85,12 @@ function meet(trial) {
 }
 
 export const minimizes = () => Boolean(state.spec) && state.spec.direction === "minimize";
-export const better = (a, b) => minimizes() ? a < b : a > b;
+export const better = (a, b) => (minimizes() ? a < b : a > b);
 // what a trial is worth so far
 export const worth = (trial) => trial.score;
 const countsBest = () => Boolean(state.spec) && state.spec.score === "best";
 export const ended = (trial) => trial.state === "completed" || (countsBest() && (trial.state === "stopped" || trial.state === "paused"));
-export const metric = () => state.spec ? state.spec.metric : "result";
+export const metric = () => (state.spec ? state.spec.metric : "result");
 export const leading = () => (state.totals && state.totals.best && state.trials.get(state.totals.best.trial)) || null;
 
 // The parameters that vary.
@@ -75,7 +109,7 @@ export const uncertain = (mean, sd) => {
 // Whether this is the configuration that was given first, before those that the sampler chose.
 export const isYours = (trial) => trial.id === 0 && Boolean(state.spec) && (state.spec.queue || []).length === 1;
 export const whole = (n) => (n || 0).toLocaleString("en");
-export const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);
+export const shown = (value) => (typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value));
 export function duration(seconds) {
   const minutes = seconds / 60;
   if (minutes < 1) return Math.round(seconds) + " s";

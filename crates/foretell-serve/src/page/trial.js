@@ -6,18 +6,33 @@ import { button, kept, named, opened } from "./table.js";
 import { row } from "./about.js";
 import { addressOf, remember, view } from "./addresses.js";
 import { $, address, draw, source, study } from "./main.js";
-export let chosen = null, asked = null, openIn = "home", reveal = false;
+export let chosen = null,
+  asked = null,
+  openIn = "home",
+  reveal = false;
 // Sets some of these from another file.
-export function attend(change) { ({ chosen, asked, openIn, reveal } = { chosen, asked, openIn, reveal, ...change }); }
+export function attend(change) {
+  ({ chosen, asked, openIn, reveal } = { chosen, asked, openIn, reveal, ...change });
+}
 
 // Opens a trial: in its row of the table, or beneath the curves.
 export function choose(id, where = view === "trials" ? "row" : "home") {
-  chosen = id; asked = null; openIn = where; remember(true); draw(); $("why-title").focus({ preventScroll: true }); $("why").scrollIntoView({ block: "nearest" });
+  chosen = id;
+  asked = null;
+  openIn = where;
+  remember(true);
+  draw();
+  $("why-title").focus({ preventScroll: true });
+  $("why").scrollIntoView({ block: "nearest" });
 }
 
 export function close() {
   const before = chosen;
-  chosen = null; asked = null; remember(true); draw(); button(before)?.focus({ preventScroll: true });
+  chosen = null;
+  asked = null;
+  remember(true);
+  draw();
+  button(before)?.focus({ preventScroll: true });
 }
 
 export const element = (tag, text, attributes = {}) => {
@@ -30,23 +45,46 @@ export const element = (tag, text, attributes = {}) => {
 /** @type {any} */
 let whyPanel = null;
 export function why() {
-  const trial = state.trials.get(chosen), place = openIn === "row" && trial && kept.includes(trial) ? opened().cells[0].firstChild : $("why-home"), panel = $("why") || whyPanel;
+  const trial = state.trials.get(chosen),
+    place = openIn === "row" && trial && kept.includes(trial) ? opened().cells[0].firstChild : $("why-home"),
+    panel = $("why") || whyPanel;
   whyPanel = panel;
-  if (panel.parentNode !== place) { const inside = panel.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null; place.append(panel); inside?.focus({ preventScroll: true }); }
+  if (panel.parentNode !== place) {
+    const inside = panel.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null;
+    place.append(panel);
+    inside?.focus({ preventScroll: true });
+  }
   panel.hidden = !trial;
   if (!trial) return;
   const reason = trial.why && !trial.byHand ? ": " + trial.why.split("\n")[0] : "";
   $("why-title").textContent = `Trial ${trial.id}: ${named(trial)}${reason}`;
   const more = trial.why.includes("\n") ? trial.why : "";
-  $("failure").hidden = !more; $("failure").textContent = more;
-  pairs($("settings-of"), Object.entries(trial.configuration).filter(([, value]) => value !== null));
+  $("failure").hidden = !more;
+  $("failure").textContent = more;
+  pairs(
+    $("settings-of"),
+    Object.entries(trial.configuration).filter(([, value]) => value !== null),
+  );
   const { value, sd, how } = outcome(trial);
-  pairs($("metrics-of"), [[metric(), number(worth(trial))], ...(how === "forecast" ? [["forecast", uncertain(value, sd)]] : []), ...Object.entries(trial.metrics), ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`]]);
-  hand(trial); decisions(trial); details(trial);
+  pairs($("metrics-of"), [
+    [metric(), number(worth(trial))],
+    ...(how === "forecast" ? [["forecast", uncertain(value, sd)]] : []),
+    ...Object.entries(trial.metrics),
+    ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`],
+  ]);
+  hand(trial);
+  decisions(trial);
+  details(trial);
 }
 
 export function pairs(list, entries) {
-  list.replaceChildren(...entries.map(([name, value]) => { const div = document.createElement("div"); div.append(element("dt", name), element("dd", shown(value))); return div; }));
+  list.replaceChildren(
+    ...entries.map(([name, value]) => {
+      const div = document.createElement("div");
+      div.append(element("dt", name), element("dd", shown(value)));
+      return div;
+    }),
+  );
 }
 
 function decisions(trial) {
@@ -54,73 +92,134 @@ function decisions(trial) {
   $("undecided").hidden = trial.decisions.length > 0;
   $("decided").hidden = !trial.decisions.length;
   $("decisions").tHead.replaceChildren(row(["epoch", metric(), "forecast", "90 % interval", "against", "sure", "then", "why"], "th"));
-  $("decisions").tBodies[0].replaceChildren(...trial.decisions.map((d) => row([
-    d.step, shown(values.get(d.step)), d.forecast ? uncertain(d.forecast.mean, d.forecast.sd) : "–",
-    d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–", number(d.incumbent),
-    d.probability == null ? "–" : (100 * d.probability).toFixed(2) + " %",
-    d.action === "stop" ? d.shadow ? "would stop" : "stop" : "continue", d.why], "td")));
+  $("decisions").tBodies[0].replaceChildren(
+    ...trial.decisions.map((d) =>
+      row(
+        [
+          d.step,
+          shown(values.get(d.step)),
+          d.forecast ? uncertain(d.forecast.mean, d.forecast.sd) : "–",
+          d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–",
+          number(d.incumbent),
+          d.probability == null ? "–" : (100 * d.probability).toFixed(2) + " %",
+          d.action === "stop" ? (d.shadow ? "would stop" : "stop") : "continue",
+          d.why,
+        ],
+        "td",
+      ),
+    ),
+  );
 }
 
 // What only the server has of a trial: all metrics, its command, who runs it, what it prints.
 let detailed = { of: null, id: null, as: null, found: null, printed: null, timer: null };
 function details(trial) {
-  if (detailed.of !== state || detailed.id !== trial.id) { clearTimeout(detailed.timer); detailed = { of: state, id: trial.id, as: null, found: null, printed: null, timer: null }; showDetails(); }
+  if (detailed.of !== state || detailed.id !== trial.id) {
+    clearTimeout(detailed.timer);
+    detailed = { of: state, id: trial.id, as: null, found: null, printed: null, timer: null };
+    showDetails();
+  }
   $("address-of").href = addressOf({ view: "trials", trial: trial.id, filter: "" });
   $("try-again").hidden = !source || !(state.settings && state.settings.space && state.settings.space.parameters);
   const now = `${trial.epochs} ${trial.state} ${trial.kept}`;
-  if (source && detailed.as !== now) { detailed.as = now; askDetails(detailed, trial); }
+  if (source && detailed.as !== now) {
+    detailed.as = now;
+    askDetails(detailed, trial);
+  }
 }
 
 export const api = (path) => `/api/studies/${encodeURIComponent(study)}${path}`;
-export const asks = async (path, query) => { const reply = await fetch(address(path, query)).catch(() => null); return reply && reply.ok ? reply.json() : null; };
+export const asks = async (path, query) => {
+  const reply = await fetch(address(path, query)).catch(() => null);
+  return reply && reply.ok ? reply.json() : null;
+};
 
 async function askDetails(own, trial) {
   const found = await asks(api(`/trials/${trial.id}`));
   if (own !== detailed || !found) return;
-  own.found = found; trial.decisions = found.decisions; decisions(trial); showDetails();
+  own.found = found;
+  trial.decisions = found.decisions;
+  decisions(trial);
+  showDetails();
   if (!own.timer) askOutput(own, trial);
 }
 
 // Reads on what a trial prints, as long as it runs and is looked at.
 async function askOutput(own, trial) {
-  const query = own.printed ? { from: own.printed.to } : {}, found = await asks(api(`/trials/${trial.id}/output`), query);
+  const query = own.printed ? { from: own.printed.to } : {},
+    found = await asks(api(`/trials/${trial.id}/output`), query);
   if (own !== detailed) return;
   if (found && found.is_here) {
     const before = own.printed && found.from === own.printed.to ? own.printed.text : "";
-    own.printed = { to: found.to, text: (before + found.text).slice(-200000) }; showOutput();
+    own.printed = { to: found.to, text: (before + found.text).slice(-200000) };
+    showOutput();
   }
   own.timer = chosen === trial.id && (trial.state === "running" || trial.state === "interrupted") ? setTimeout(() => askOutput(own, trial), 1000) : null;
 }
 
 function showDetails() {
-  const { found } = detailed, series = Object.entries(found ? found.metrics : {}).filter(([, { steps }]) => steps.length > 1);
+  const { found } = detailed,
+    series = Object.entries(found ? found.metrics : {}).filter(([, { steps }]) => steps.length > 1);
   $("command-of").hidden = $("copy-command").hidden = !(found && found.command);
   $("command").textContent = found && found.command ? found.command : "";
   $("used").textContent = found && found.usage ? used(found.usage) : "";
   $("copied").textContent = found && found.worker ? `runs on ${found.worker.name}` : "";
   $("metrics-curves").hidden = !series.length;
-  $("metrics-curves").replaceChildren(...series.map(([name], i) => { const box = element("div", null, { class: "canvas" }); box.append(element("canvas", null, { id: "metric-" + i, class: "metric", role: "img", "aria-label": `${name} by epoch` })); return box; }));
+  $("metrics-curves").replaceChildren(
+    ...series.map(([name], i) => {
+      const box = element("div", null, { class: "canvas" });
+      box.append(element("canvas", null, { id: "metric-" + i, class: "metric", role: "img", "aria-label": `${name} by epoch` }));
+      return box;
+    }),
+  );
   series.forEach(([name, { steps, values }], i) => metricCurve("metric-" + i, name, steps, values));
   showOutput();
 }
 
 // The memory and the GPUs that a trial used.
 function used({ peak_memory, peak_gpu_memory, samples }) {
-  const size = (bytes) => bytes < 2 ** 30 ? (bytes / 2 ** 20).toFixed(0) + " MiB" : (bytes / 2 ** 30).toFixed(1) + " GiB", busy = samples.map((sample) => sample.gpu_busy).filter((value) => value != null);
-  return ["memory up to " + size(peak_memory), ...(peak_gpu_memory ? ["GPU memory up to " + size(peak_gpu_memory)] : []), ...(busy.length ? [`GPU busy for ${(busy.reduce((a, b) => a + b) / busy.length).toFixed(0)} % of the time`] : [])].join(", ");
+  const size = (bytes) => (bytes < 2 ** 30 ? (bytes / 2 ** 20).toFixed(0) + " MiB" : (bytes / 2 ** 30).toFixed(1) + " GiB"),
+    busy = samples.map((sample) => sample.gpu_busy).filter((value) => value != null);
+  return [
+    "memory up to " + size(peak_memory),
+    ...(peak_gpu_memory ? ["GPU memory up to " + size(peak_gpu_memory)] : []),
+    ...(busy.length ? [`GPU busy for ${(busy.reduce((a, b) => a + b) / busy.length).toFixed(0)} % of the time`] : []),
+  ].join(", ");
 }
 
 function metricCurve(id, name, steps, values) {
   if (!$(id) || !$(id).getBoundingClientRect().width) return;
   const { pen, width, height } = canvas(id);
-  let low = Math.min(...values), high = Math.max(...values);
-  if (!(low < high)) { low -= 0.5; high += 0.5; }
-  const pad = (high - low) * 0.08, { x, y } = frame(pen, { left: 52, right: 10, top: 10, bottom: 32, width, height, low: low - pad, high: high + pad, end: steps[steps.length - 1], label: name });
-  pen.strokeStyle = colour("running"); pen.lineWidth = 1.6; pen.beginPath(); values.forEach((value, i) => pen.lineTo(x(steps[i]), y(value))); pen.stroke();
+  let low = Math.min(...values),
+    high = Math.max(...values);
+  if (!(low < high)) {
+    low -= 0.5;
+    high += 0.5;
+  }
+  const pad = (high - low) * 0.08,
+    { x, y } = frame(pen, {
+      left: 52,
+      right: 10,
+      top: 10,
+      bottom: 32,
+      width,
+      height,
+      low: low - pad,
+      high: high + pad,
+      end: steps[steps.length - 1],
+      label: name,
+    });
+  pen.strokeStyle = colour("running");
+  pen.lineWidth = 1.6;
+  pen.beginPath();
+  values.forEach((value, i) => pen.lineTo(x(steps[i]), y(value)));
+  pen.stroke();
 }
 
 function showOutput() {
-  const { printed } = detailed, pre = $("output"), atEnd = pre.scrollTop + pre.clientHeight > pre.scrollHeight - 30;
+  const { printed } = detailed,
+    pre = $("output"),
+    atEnd = pre.scrollTop + pre.clientHeight > pre.scrollHeight - 30;
   $("output-of").hidden = !printed;
   // without colours; of a line that is drawn again and again, the last
   pre.textContent = printed ? printed.text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/^.*\r(?!\n)/gm, "") : "";
@@ -144,7 +243,9 @@ function hand(trial) {
 export async function order(what) {
   const trial = state.trials.get(chosen);
   if (!trial) return;
-  asked = null; trial.ordered = what === "stop" ? "stopping …" : "keeping …"; why();
+  asked = null;
+  trial.ordered = what === "stop" ? "stopping …" : "keeping …";
+  why();
   $(what === "stop" ? "why-title" : "keep").focus();
   try {
     const reply = await fetch(address(`/api/studies/${encodeURIComponent(study)}/trials/${trial.id}/${what}`), { method: "POST" });

@@ -113,7 +113,9 @@ impl Opt {
     pub(super) fn given(&self, placeholder: &str) -> Vec<String> {
         match self.style {
             Style::Separate if !self.is_flag => vec![self.flag.clone(), placeholder.to_owned()],
-            _ => vec![format!("{}={placeholder}", self.flag)],
+            Style::Separate | Style::Joined | Style::Word | Style::File => {
+                vec![format!("{}={placeholder}", self.flag)]
+            }
         }
     }
 }

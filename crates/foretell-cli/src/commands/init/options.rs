@@ -319,7 +319,7 @@ fn possible(option: &Opt) -> Option<String> {
         Type::Whole if value >= 2.0 => format!("int:{}:{}", (value / 2.0).floor().max(1.0), 2.0 * value),
         Type::Real if value < 1.0 => format!("float:{}:{}", value / 2.0, (2.0 * value).min(1.0)),
         Type::Real => format!("float:{}:{}", value / 2.0, 2.0 * value),
-        _ => return None,
+        Type::Whole | Type::Unknown | Type::Truth | Type::Text => return None,
     })
 }
 

@@ -63,7 +63,7 @@ fn setting(row: &Row) -> String {
     let budget = match row.error_budget {
         Some(ErrorBudget::PerRun) => Some("per-run"),
         Some(ErrorBudget::PerRunEvenly) => Some("per-run-evenly"),
-        _ => None,
+        Some(ErrorBudget::PerCheck) | None => None,
     };
     flags.extend(budget.map(|budget| format!("--error-budget {budget}")));
     flags.push(format!("--burn-in {}", row.burn_in));
@@ -263,7 +263,7 @@ fn budget(budget: Option<ErrorBudget>) -> &'static str {
     match budget {
         Some(ErrorBudget::PerRun) => " a run",
         Some(ErrorBudget::PerRunEvenly) => " a run, evenly",
-        _ => "",
+        Some(ErrorBudget::PerCheck) | None => "",
     }
 }
 

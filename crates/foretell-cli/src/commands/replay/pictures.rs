@@ -46,7 +46,7 @@ fn particulars(variant: &Variant) -> [String; 7] {
     let budget = match variant.criterion.map(|criterion| criterion.error_budget) {
         Some(ErrorBudget::PerRun) => "Δ a run",
         Some(ErrorBudget::PerRunEvenly) => "Δ a run, evenly",
-        _ => "Δ a check",
+        Some(ErrorBudget::PerCheck) | None => "Δ a check",
     };
     let spec = &variant.spec;
     [

@@ -49,7 +49,7 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
             let bracket = successive_halving(trials, max_resource, eta)?;
             (Some(Plan { max_resource, eta, brackets: vec![bracket] }), None)
         }
-        _ => (None, None),
+        Schedule::Full | Schedule::IEpoch { .. } | Schedule::Asha { .. } => (None, None),
     };
     let levels = spec.schedule.levels(max_resource)?;
     // where no bracket says how many go on, all do

@@ -72,7 +72,7 @@ impl Fleet {
             Some(On::Slurm) => {
                 Slurm::new(directory, &arguments.control.slurm, arguments.workers())?.explained().map(Some)
             }
-            _ => Ok(None),
+            Some(On::Workers | On::Ray) | None => Ok(None),
         }
     }
 

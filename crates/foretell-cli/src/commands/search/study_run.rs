@@ -166,7 +166,7 @@ impl StudyRun {
         );
         Err(match finish {
             Finish::Cancelled => Failure::Interrupted(said, interrupt.exit_code()),
-            _ => Failure::Midway(said),
+            Finish::Done | Finish::Unfinished | Finish::Spent(_) => Failure::Midway(said),
         })
     }
 

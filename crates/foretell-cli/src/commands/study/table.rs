@@ -78,7 +78,7 @@ pub(super) fn write(writer: &mut dyn Write, table: &Table, format: TableFormat) 
             write_parquet(&mut bytes, table)?;
             writer.write_all(&bytes)?;
         }
-        _ => write_csv(writer, table)?,
+        TableFormat::Csv | TableFormat::Jsonl => write_csv(writer, table)?,
     }
     writer.flush()
 }
