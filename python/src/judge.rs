@@ -125,7 +125,7 @@ impl Judge {
         self.spec.burn_in
     }
 
-    /// What has been learnt from.
+    /// What has been learned from.
     #[getter]
     fn finished(&self) -> Runs {
         let metric = Metric::new(&self.spec.metric, self.spec.direction);

@@ -46,7 +46,7 @@ def test_ctrl_c_ends_a_search_that_goes_on_later(tmp_path):
     assert child.returncode == 130 and "run the same command again" in said
 
 
-def test_the_licences_are_in_the_package():
+def test_the_licenses_are_in_the_package():
     import importlib.metadata
 
     try:

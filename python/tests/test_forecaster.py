@@ -248,7 +248,7 @@ BAD_RUNS = [
 
 
 @pytest.mark.parametrize("given, kind, words", BAD_RUNS)
-def test_runs_that_cannot_be_learnt_from(given, kind, words):
+def test_runs_that_cannot_be_learned_from(given, kind, words):
     with pytest.raises(kind) as error:
         Forecaster.fit(**{"direction": "maximize", **given})
     assert words in str(error.value) and "\n" not in str(error.value)

@@ -156,7 +156,7 @@ def test_a_folder_in_the_place_of_the_space_is_said(tmp_path):
         Study(SPACE, learn_from="runs", **HOW)
 
 
-def test_a_misspelt_setting_and_an_empty_folder_are_said(tmp_path):
+def test_a_misspelled_setting_and_an_empty_folder_are_said(tmp_path):
     with pytest.raises(TypeError, match="unknown setting 'trails'. Did you mean 'trials'?"):
         Study(SPACE, metric="val_acc", epochs=20, trails=40)
     with pytest.raises(ValueError, match="there is no study in this folder"):

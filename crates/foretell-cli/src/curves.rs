@@ -351,7 +351,7 @@ pub(crate) fn not_laid(path: &Path, error: HistoryError) -> Failure {
     })
 }
 
-/// How many runs are not learnt from because they end too early, or count with a value that was not recorded at the target.
+/// How many runs are not learned from because they end too early, or count with a value that was not recorded at the target.
 fn without_value(runs: &[Run], history: &History) -> Option<String> {
     let target = last_step(history);
     let (mut short, mut between, mut late) = (0, 0, 0);

@@ -345,7 +345,7 @@ fn without_a_terminal_a_line_says_now_and_then_how_far_it_is() {
     let more = ["--trials", "1", "--no-stopping", "--heartbeat", "0.3s"];
     let (_, said) = output(&mut search(folder.path(), &more, script), 0);
     assert!(said.contains("searching: 0 of 1 trials ended, 1 running; best –"), "{said}");
-    assert!(!said.contains('\u{1b}'), "no colours without a terminal: {said}");
+    assert!(!said.contains('\u{1b}'), "no colors without a terminal: {said}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_script_with_checkpoints_trains_no_epoch_twice() {
 }
 
 #[test]
-fn a_shell_script_minimises_its_error() {
+fn a_shell_script_minimizes_its_error() {
     let folder = folder();
     let flags =
         ["search", "--param", "lr=log:0.001:1", "--metric", "error", "--epochs", "30", "--trials", "12"];

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A training whose accuracy rises towards a top that depends on the learning rate; it prints one line per epoch, slowly enough
+/// A training whose accuracy rises toward a top that depends on the learning rate; it prints one line per epoch, slowly enough
 /// that it trains no further once it is stopped.
 const TRAINER: &str = r#"
 epoch=1

@@ -212,7 +212,7 @@ fn what_is_missing_is_named() -> Tested {
 }
 
 #[test]
-fn shallow_networks_are_learnt_from_and_deep_ones_forecast() -> Tested {
+fn shallow_networks_are_learned_from_and_deep_ones_forecast() -> Tested {
     let folder = tempfile::tempdir()?;
     write_resnets(folder.path())?;
     let document = reproduce(folder.path(), &["--only", "depth"])?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Rises towards a top that depends on the learning rate, or on how many convolutions a network has. Keeps its epoch in a
+/// Rises toward a top that depends on the learning rate, or on how many convolutions a network has. Keeps its epoch in a
 /// checkpoint and continues from there. With AGAIN it reports the epochs before once more, since the last reports before a kill may not
 /// have been heard, and these count again. Writes each epoch that it trains into `trained`, and pauses after FORETELL_UNTIL.
 const TRAINER: &str = r#"
@@ -234,7 +234,7 @@ fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
 
 #[test]
 fn runs_in_another_unit_teach_nothing() {
-    let learnt = |name: &str, unit: f64| {
+    let learned = |name: &str, unit: f64| {
         let mut lines = String::from("lr,val_acc_1,val_acc_2\n");
         for i in 1..=12 {
             lines += &format!("0.{i:02},{},{}\n", unit * 0.3, unit * (0.4 + 0.02 * f64::from(i)));
@@ -251,7 +251,7 @@ fn runs_in_another_unit_teach_nothing() {
         (100.0, "echo '{\"foretell\":{\"step\":1,\"val_acc\":0.435}}'", 0, "forecasts will be wrong"),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let (name, lines) = learnt("old.csv", unit);
+        let (name, lines) = learned("old.csv", unit);
         std::fs::write(folder.path().join(&name), lines).unwrap();
         let flags = ["--trials", "3", "--burn-in", "3", "--epochs", "2", "--learn-from", &name];
         let flags = [&LEARNING_RATE[..], &flags].concat();

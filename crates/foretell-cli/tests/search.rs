@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// A training that rises towards a top which depends on the learning rate; one line an epoch.
+/// A training that rises toward a top which depends on the learning rate; one line an epoch.
 const TRAINER: &str = r#"
 epoch=1
 while [ $epoch -le $FORETELL_MAX_RESOURCE ]; do
@@ -396,7 +396,7 @@ fn no_default_burn_in_is_too_short_to_learn_from() {
 }
 
 #[test]
-fn a_loss_is_minimised_unless_told_otherwise() {
+fn a_loss_is_minimized_unless_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     let best = |out: &str, more: &[&str]| {
         let arguments =

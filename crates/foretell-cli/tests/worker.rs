@@ -364,7 +364,7 @@ fn a_metric_that_no_trial_prints_is_refused_at_the_first_trial_as_in_a_local_sea
         );
     }
     let failed = records(folder.path()).iter().filter(|record| record["event"] == "failed").count();
-    assert_eq!(failed, 1, "no further trial was burnt");
+    assert_eq!(failed, 1, "no further trial was burned");
 }
 
 #[test]

@@ -171,10 +171,10 @@ fn split(recorded: &Recorded, all: &History, train: usize, observed: f64, seed: 
     let tau = ((observed * grid.len() as f64 + 1e-9) as usize).max(1);
     let (cut, target) = (*grid.get(tau - 1)?, *grid.last()?);
     let order: Vec<usize> = shuffled(finished.len(), seed + 1).into_iter().map(|k| finished[k]).collect();
-    let learnt: Vec<Run> = order[..train].iter().map(|&i| recorded.runs[i].clone()).collect();
+    let learned: Vec<Run> = order[..train].iter().map(|&i| recorded.runs[i].clone()).collect();
     let seen: Vec<usize> = order[..train].iter().map(|&i| recorded.repeats[i]).collect();
     let options = HistoryOptions { target: Some(target), ..options(recorded) };
-    let history = History::new(&learnt, &options).ok()?;
+    let history = History::new(&learned, &options).ok()?;
     let alive = |i: &usize| {
         let curve = &recorded.runs[*i].curve;
         curve.diverged_at().is_none_or(|at| at > cut) && !curve.until(cut).is_empty()
@@ -195,8 +195,8 @@ fn options(recorded: &Recorded) -> HistoryOptions {
 /// The forecasts of the tested runs, with their recorded ends.
 fn forecasts(split: &Split, predictor: &dyn Predictor) -> Result<Vec<(Forecast, Option<f64>)>, Failure> {
     let history = &split.history;
-    let learnt: Vec<usize> = (0..history.len()).collect();
-    let encoder = history.encoder(&learnt);
+    let learned: Vec<usize> = (0..history.len()).collect();
+    let encoder = history.encoder(&learned);
     let mut models: BTreeMap<usize, Box<dyn Model>> = BTreeMap::new();
     let mut found = Vec::new();
     for (run, seen) in &split.tests {
@@ -207,7 +207,7 @@ fn forecasts(split: &Split, predictor: &dyn Predictor) -> Result<Vec<(Forecast, 
         let model = match models.entry(prefix.len()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => {
-                free.insert(predictor.fit(&history.training_set(&learnt, prefix.len(), &encoder))?)
+                free.insert(predictor.fit(&history.training_set(&learned, prefix.len(), &encoder))?)
             }
         };
         let configuration = encoder.encode(&run.configuration);

@@ -215,7 +215,7 @@ mod tests {
         {
             assert!(!is_outcome(name, true), "{name}");
         }
-        assert!(!is_outcome("loss", false), "a text column `loss` names the loss that was minimised");
+        assert!(!is_outcome("loss", false), "a text column `loss` names the loss that was minimized");
         for name in
             ["config_id", "random_seed", "IsTest", "study", "trial", "config_group", "", "Unnamed: 0", "file"]
         {

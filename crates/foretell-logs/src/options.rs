@@ -42,7 +42,7 @@ impl EmptyEnds {
 pub struct ReadOptions {
     /// How large lines and files may be.
     pub limits: Limits,
-    /// The tool that wrote the logs; `None`: recognised by their content.
+    /// The tool that wrote the logs; `None`: recognized by their content.
     pub format: Option<crate::Format>,
     /// The metric: a column of a long file, the prefix of a wide one (`acc` or `acc_`). Default: by name, see
     /// [`read`](crate::read()).

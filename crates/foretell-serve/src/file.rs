@@ -15,7 +15,7 @@ const STYLE: &str = include_str!("page/page.css");
 /// The script's modules, in the order of their use.
 const SCRIPT: [&str; 18] = [
     include_str!("page/state.js"),
-    include_str!("page/colours.js"),
+    include_str!("page/colors.js"),
     include_str!("page/scales.js"),
     include_str!("page/filter.js"),
     include_str!("page/tip.js"),
@@ -57,14 +57,14 @@ fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// The colours of trials, from the worst to the best, as the page's script has them.
+/// The colors of trials, from the worst to the best, as the page's script has them.
 fn shades() -> String {
     let share = |i: usize| i as f64 / (SHADES - 1) as f64;
     let on = |paper| -> Vec<String> { (0..SHADES).map(|i| hex(shade(share(i), paper))).collect() };
     json!({"light": on(Paper::White), "dark": on(Paper::Black), "worst_share": WORST_SHARE}).to_string()
 }
 
-/// The style, with the colours of trials that have one of their own.
+/// The style, with the colors of trials that have one of their own.
 fn style() -> String {
     let own = |paper| format!("--best: {}; --failed: {};", hex(best(paper)), hex(failed(paper)));
     STYLE.replace("/*LIGHT*/", &own(Paper::White)).replace("/*DARK*/", &own(Paper::Black))

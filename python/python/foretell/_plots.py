@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Okabe and Ito's colours, told apart by everybody; those of the command's pictures.
-COLOURS = {
+#: Okabe and Ito's colors, told apart by everybody; those of the command's pictures.
+COLORS = {
     "completed": "#0072b2",
     "stopped": "#d55e00",
     "running": "#009e73",
@@ -40,17 +40,17 @@ def _curves(plt: Any, view: dict[str, Any]) -> Any:
         state, steps, values = trial["state"], trial["steps"], trial["values"]
         if not steps:
             continue
-        colour = COLOURS.get(state, "#999999")
+        color = COLORS.get(state, "#999999")
         label = state if state not in shown else None
         shown.add(state)
-        axes.plot(steps, values, color=colour, alpha=0.7, linewidth=1.2, label=label, marker="." if len(steps) == 1 else None)
+        axes.plot(steps, values, color=color, alpha=0.7, linewidth=1.2, label=label, marker="." if len(steps) == 1 else None)
         forecast = (trial["decision"] or {}).get("forecast") if state == "stopped" else None
         if forecast:
             low, high = forecast["interval"]
-            axes.plot([steps[-1], end], [values[-1], forecast["mean"]], color=colour, alpha=0.35, linewidth=0.8, linestyle=":")
-            axes.plot(end, forecast["mean"], ".", color=colour, alpha=0.6)
+            axes.plot([steps[-1], end], [values[-1], forecast["mean"]], color=color, alpha=0.35, linewidth=0.8, linestyle=":")
+            axes.plot(end, forecast["mean"], ".", color=color, alpha=0.6)
             if few:
-                axes.plot([end, end], [low, high], color=colour, alpha=0.3)
+                axes.plot([end, end], [low, high], color=color, alpha=0.3)
     axes.set_xlabel("epoch")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel(view["settings"]["metric"])
@@ -68,11 +68,11 @@ def _history(plt: Any, view: dict[str, Any]) -> Any:
         spent += row["epochs"] or 0
         if row["score"] is not None and row["state"] == "completed":
             best = row["score"] if best is None else better(best, row["score"])
-            axes.plot(spent, row["score"], ".", color=COLOURS["completed"], alpha=0.4)
+            axes.plot(spent, row["score"], ".", color=COLORS["completed"], alpha=0.4)
         if best is not None:
             points.append((spent, best))
     if points:
-        axes.step(*zip(*points), where="post", color=COLOURS["stopped"], label="best so far")
+        axes.step(*zip(*points), where="post", color=COLORS["stopped"], label="best so far")
         axes.legend(frameon=False)
     axes.set_xlabel("epochs trained")
     axes.set_ylabel(view["settings"]["metric"])
@@ -107,7 +107,7 @@ def _slice(axes: Any, rows: list[dict[str, Any]], name: str, kind: dict[str, Any
         value = "forecast" if state == "stopped" else "score"
         found = [row for row in rows if row["state"] == state and row[value] is not None and row.get(f"param.{name}") is not None]
         at = [str(_plain(row[f"param.{name}"])) if is_choice else row[f"param.{name}"] for row in found]
-        axes.scatter(at, [row[value] for row in found], s=14, alpha=0.7, color=COLOURS[state], label=state if state == "completed" else "stopped: forecast")
+        axes.scatter(at, [row[value] for row in found], s=14, alpha=0.7, color=COLORS[state], label=state if state == "completed" else "stopped: forecast")
     if kind["kind"] in ("log", "logint"):
         axes.set_xscale("log")
     axes.set_xlabel(name)

@@ -161,7 +161,7 @@ class Judge:
         self._settings = settings
         self._begin(log_columns)
         if history is not None:
-            runs = _learnt(history, direction, metric)
+            runs = _learned(history, direction, metric)
             if runs.direction != direction:
                 raise ValueError(f"the metric `{runs.metric}` of the history has the direction {runs.direction!r}, but direction={direction!r}")
             self._core.learn_from(runs)
@@ -317,7 +317,7 @@ def as_dict(decision: Judgement) -> dict[str, Any]:
     }
 
 
-def _learnt(history: Any, direction: str, metric: str | None) -> Runs:
+def _learned(history: Any, direction: str, metric: str | None) -> Runs:
     """The runs of `history`. Files and frames are read for `metric`; without it, for the metric that looks like a result."""
     if not (is_path(history) or are_paths(history) or is_frame(history)):
         return collect(history, direction=direction, metric=metric)

@@ -1,4 +1,4 @@
-//! `foretell draw`: recorded curves as a picture, coloured by what they came to.
+//! `foretell draw`: recorded curves as a picture, colored by what they came to.
 
 use crate::curves::CurveFlags;
 use crate::failure::{Failure, Outcome};
@@ -102,7 +102,7 @@ fn all_came(history: &History, runs: &[Run]) -> Vec<(usize, Came)> {
         runs.iter().enumerate().filter_map(|(i, run)| Some((i, end(run)?))).collect();
     finished.sort_by(|a, b| score(b.1).total_cmp(&score(a.1)));
     let others = finished.len().saturating_sub(1).max(1) as f64;
-    // equal results have equal colours: the mean of their ranks
+    // equal results have equal colors: the mean of their ranks
     let share = |value: f64| {
         let better = finished.partition_point(|known| score(known.1) > score(value)) as f64;
         let no_worse = finished.partition_point(|known| score(known.1) >= score(value)) as f64;

@@ -184,7 +184,7 @@ fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     recorded.map_or(history.value(score), |score| history.direction().value(score))
 }
 
-/// Says which runs lie far from all that was learnt from.
+/// Says which runs lie far from all that was learned from.
 fn say_extrapolated(rows: &[Row], running: &Recorded) {
     let far: Vec<&Row> = rows.iter().filter(|row| !row.extrapolated.is_empty()).collect();
     if let Some(first) = far.first() {

@@ -1,7 +1,7 @@
 //! Forecast accuracy: R² against the observed fraction of the curves, one line per predictor, one panel per set of curves.
 
 use super::bands::{self, Banded};
-use super::colour::{INK, SILVER};
+use super::color::{INK, SILVER};
 use super::figure::{Figure, Rect, Shape, Stroke, Text};
 use super::page::Page;
 use super::panel::{LABEL, Panel};
@@ -21,7 +21,7 @@ pub(crate) struct AccuracyPoint {
 /// One predictor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccuracySeries {
-    /// Its name; the same name has the same colour in every panel.
+    /// Its name; the same name has the same color in every panel.
     pub predictor: String,
     /// By observed fraction.
     pub points: Vec<AccuracyPoint>,

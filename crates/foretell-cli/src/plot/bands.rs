@@ -1,6 +1,6 @@
 //! Lines with bands of uncertainty, each with its name at its right end, which several figures share.
 
-use super::colour::{Colour, series};
+use super::color::{Color, series};
 use super::figure::{Shape, Stroke, hinted};
 use super::font;
 use super::labels::{EndLabel, column};
@@ -32,8 +32,8 @@ pub(crate) struct Banded {
 
 /// How the `index`-th line is drawn; from the eighth on dashed.
 pub(crate) fn stroke(index: usize, width: f64) -> Stroke {
-    let colour = series(index);
-    if index < 7 { Stroke::solid(colour, width) } else { Stroke::dashed(colour, width) }
+    let color = series(index);
+    if index < 7 { Stroke::solid(color, width) } else { Stroke::dashed(color, width) }
 }
 
 /// All lines with their bands, without names.
@@ -63,16 +63,16 @@ pub(crate) fn names(panel: &Panel, all: &[Banded]) -> Vec<Shape> {
     let label = |(index, one): (usize, &Banded)| {
         let end = one.points.iter().rev().find(|p| p.1.is_finite())?;
         let y = panel.y.pixel(end.1).clamp(panel.area.top, panel.area.bottom);
-        Some(EndLabel { y, content: one.name.clone(), colour: dark(series(index)) })
+        Some(EndLabel { y, content: one.name.clone(), color: dark(series(index)) })
     };
     let labels: Vec<EndLabel> = all.iter().enumerate().filter_map(label).collect();
     column(&labels, panel.area.right + 8.0, NAMES * width() - 12.0, panel.area.top, panel.area.bottom)
 }
 
-/// A colour dark enough for text on white.
-fn dark(colour: Colour) -> Colour {
-    let [r, g, b] = colour.rgb.map(|c| (f32::from(c) * 0.78) as u8);
-    Colour { rgb: [r, g, b], opacity: 1.0 }
+/// A color dark enough for text on white.
+fn dark(color: Color) -> Color {
+    let [r, g, b] = color.rgb.map(|c| (f32::from(c) * 0.78) as u8);
+    Color { rgb: [r, g, b], opacity: 1.0 }
 }
 
 /// Entries of the key for named lines.

@@ -1,7 +1,7 @@
 //! Calibration: how often intervals of a nominal coverage hold the true value, one line per predictor.
 
 use super::bands::{self, Banded};
-use super::colour::{GREY, SILVER};
+use super::color::{GRAY, SILVER};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group};
 use super::page::Page;
 use super::panel::{LABEL, Panel};
@@ -52,7 +52,7 @@ impl Calibration {
                 .iter()
                 .filter(|p| panel.x.holds(p.0) && panel.y.holds(p.1))
                 .filter_map(|p| panel.place(*p));
-            places.map(|place| Shape::Dot(place, 3.6, bands::stroke(i, 1.0).colour)).collect()
+            places.map(|place| Shape::Dot(place, 3.6, bands::stroke(i, 1.0).color)).collect()
         };
         group("points", self.series.iter().enumerate().flat_map(of_series).collect())
     }
@@ -61,7 +61,7 @@ impl Calibration {
 fn diagonal(panel: &Panel) -> Vec<Shape> {
     let mut shapes = panel.line(&[(0.0, 0.0), (1.0, 1.0)], Stroke::dashed(SILVER, 1.4));
     let note = |at: (f64, f64), content: &str, anchor| {
-        panel.place(at).map(|at| Shape::Text(Text::new(at, content, LABEL, GREY).anchored(anchor)))
+        panel.place(at).map(|at| Shape::Text(Text::new(at, content, LABEL, GRAY).anchored(anchor)))
     };
     shapes.extend(note((0.02, 0.965), "too cautious: intervals wider than needed", Anchor::Start));
     shapes.extend(note((0.98, 0.02), "overconfident: intervals too narrow", Anchor::End));

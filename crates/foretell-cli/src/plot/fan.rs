@@ -1,6 +1,6 @@
 //! Fan charts: running curves with forecasts of their final values, in bands that open from the last measured point.
 
-use super::colour::{BLUE, Colour, GREY, INK, VERMILLION};
+use super::color::{BLUE, Color, GRAY, INK, VERMILLION};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, hinted};
 use super::font;
 use super::page::{Key, Mark, Page};
@@ -78,9 +78,9 @@ impl Fan {
         for level in self.levels() {
             let label = format!("{:.0} %", 100.0 * level);
             // the wider bands lie under the narrower ones, as in the fans
-            let colour =
+            let color =
                 self.levels().into_iter().filter(|l| *l >= level).fold(0.0, |o, _| o + (1.0 - o) * SHADE);
-            keys.push(Key::new(Mark::Band(VERMILLION.with_opacity(colour)), label));
+            keys.push(Key::new(Mark::Band(VERMILLION.with_opacity(color)), label));
         }
         if self.incumbent.is_some() {
             keys.push(Key::new(Mark::Line(Stroke::dashed(INK, 1.2)), "best completed run"));
@@ -184,11 +184,11 @@ fn heading(cell: Rect, run: &FanRun) -> Vec<Shape> {
     let chance = run.chance.filter(|c| c.is_finite()).map(percent);
     let right = chance.map(|c| format!("{c} to beat the best")).unwrap_or_default();
     let room = cell.width() - 32.0 - font::width(&right, LABEL - 1.0, false);
-    let text = |x: f64, content: String, size: f64, colour: Colour| Text::new((x, y), content, size, colour);
+    let text = |x: f64, content: String, size: f64, color: Color| Text::new((x, y), content, size, color);
     let name = text(cell.left + 10.0, font::shorten(&run.name, 1.08 * LABEL, room), LABEL, INK).bold();
     vec![
         Shape::Text(name),
-        Shape::Text(text(cell.right - 16.0, right, LABEL - 1.0, GREY).anchored(Anchor::End)),
+        Shape::Text(text(cell.right - 16.0, right, LABEL - 1.0, GRAY).anchored(Anchor::End)),
     ]
 }
 

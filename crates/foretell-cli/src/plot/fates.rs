@@ -1,6 +1,6 @@
-//! Replay: all recorded runs, coloured by what early stopping would have done: kept, stopped, stopped wrongly.
+//! Replay: all recorded runs, colored by what early stopping would have done: kept, stopped, stopped wrongly.
 
-use super::colour::{BLUE, Colour, INK, ORANGE, PURPLE};
+use super::color::{BLUE, Color, INK, ORANGE, PURPLE};
 use super::figure::{Anchor, Figure, Shape, Stroke, Text, hinted};
 use super::labels::spread;
 use super::page::{Key, Mark, Page};
@@ -48,7 +48,7 @@ pub(crate) struct Fates {
     pub runs: Vec<RecordedRun>,
 }
 
-/// The largest number of wrongly stopped runs that are labelled.
+/// The largest number of wrongly stopped runs that are labeled.
 const NAMED: usize = 6;
 
 impl Fates {
@@ -70,7 +70,7 @@ impl Fates {
     fn keys(&self) -> Vec<Key> {
         let key = |fate, name: &str| {
             let count = self.runs.iter().filter(|r| r.fate == fate).count();
-            Key::new(Mark::Line(Stroke::solid(colour(fate), 2.4)), format!("{name} ({count})"))
+            Key::new(Mark::Line(Stroke::solid(color(fate), 2.4)), format!("{name} ({count})"))
         };
         vec![
             key(RecordedFate::Kept, "kept"),
@@ -90,13 +90,13 @@ impl Fates {
         let faint = (14.0 / self.runs.len().max(1) as f64).sqrt().clamp(0.3, 1.0) as f32;
         let wrong = run.fate == RecordedFate::StoppedWrongly;
         let (width, opacity) = if wrong { (2.6, 1.0) } else { (1.5, 0.25 + 0.6 * faint) };
-        let colour = colour(run.fate).with_opacity(opacity);
-        let rest = Stroke::dotted(colour.with_opacity(if wrong { 0.9 } else { 0.5 * opacity }), 1.0);
+        let color = color(run.fate).with_opacity(opacity);
+        let rest = Stroke::dotted(color.with_opacity(if wrong { 0.9 } else { 0.5 * opacity }), 1.0);
         let (trained, saved) = split(run);
         let mut shapes = panel.line(saved, rest);
-        shapes.extend(panel.line(trained, Stroke::solid(colour, width)));
+        shapes.extend(panel.line(trained, Stroke::solid(color, width)));
         let stop = trained.last().filter(|_| run.stopped_at.is_some()).and_then(|p| panel.place(*p));
-        shapes.extend(stop.map(|place| Shape::Dot(place, if wrong { 4.0 } else { 2.2 }, colour)));
+        shapes.extend(stop.map(|place| Shape::Dot(place, if wrong { 4.0 } else { 2.2 }, color)));
         hinted("run", self.hint(run), shapes)
     }
 
@@ -126,7 +126,7 @@ impl Fates {
     }
 }
 
-fn colour(fate: RecordedFate) -> Colour {
+fn color(fate: RecordedFate) -> Color {
     match fate {
         RecordedFate::Kept => BLUE,
         RecordedFate::Stopped => ORANGE,

@@ -1,6 +1,6 @@
 //! A figure: a page of shapes in pixels, which the `svg` and `png` writers draw alike.
 
-use super::colour::Colour;
+use super::color::Color;
 use super::size::Size;
 
 /// A place on the page, (right, down) in pixels from the top left corner.
@@ -44,8 +44,8 @@ impl Rect {
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stroke {
-    /// Its colour.
-    pub colour: Colour,
+    /// Its color.
+    pub color: Color,
     /// Its width in pixels.
     pub width: f64,
     /// Length of dash and gap in pixels; `None` is solid.
@@ -54,18 +54,18 @@ pub(crate) struct Stroke {
 
 impl Stroke {
     /// A solid line.
-    pub(crate) const fn solid(colour: Colour, width: f64) -> Self {
-        Self { colour, width, dash: None }
+    pub(crate) const fn solid(color: Color, width: f64) -> Self {
+        Self { color, width, dash: None }
     }
 
     /// A dashed line.
-    pub(crate) const fn dashed(colour: Colour, width: f64) -> Self {
-        Self { colour, width, dash: Some((5.0, 4.0)) }
+    pub(crate) const fn dashed(color: Color, width: f64) -> Self {
+        Self { color, width, dash: Some((5.0, 4.0)) }
     }
 
     /// A dotted line.
-    pub(crate) const fn dotted(colour: Colour, width: f64) -> Self {
-        Self { colour, width, dash: Some((1.5, 3.5)) }
+    pub(crate) const fn dotted(color: Color, width: f64) -> Self {
+        Self { color, width, dash: Some((1.5, 3.5)) }
     }
 }
 
@@ -89,8 +89,8 @@ pub(crate) struct Text {
     pub content: String,
     /// Font size in pixels.
     pub size: f64,
-    /// Its colour.
-    pub colour: Colour,
+    /// Its color.
+    pub color: Color,
     /// Which end is at `at`.
     pub anchor: Anchor,
     /// Bold or regular.
@@ -101,9 +101,9 @@ pub(crate) struct Text {
 
 impl Text {
     /// Regular text that starts at `at`, without halo.
-    pub(crate) fn new(at: Place, content: impl Into<String>, size: f64, colour: Colour) -> Self {
+    pub(crate) fn new(at: Place, content: impl Into<String>, size: f64, color: Color) -> Self {
         let content = content.into();
-        Self { at, content, size, colour, anchor: Anchor::Start, bold: false, halo: false }
+        Self { at, content, size, color, anchor: Anchor::Start, bold: false, halo: false }
     }
 
     /// The same text anchored elsewhere.
@@ -128,10 +128,10 @@ pub(crate) enum Shape {
     /// A line through points.
     Line(Vec<Place>, Stroke),
     /// A filled polygon.
-    Area(Vec<Place>, Colour),
-    /// A filled disc: centre, radius, colour.
-    Dot(Place, f64, Colour),
-    /// A ring: centre, radius, stroke.
+    Area(Vec<Place>, Color),
+    /// A filled disc: center, radius, color.
+    Dot(Place, f64, Color),
+    /// A ring: center, radius, stroke.
     Ring(Place, f64, Stroke),
     /// A line of text.
     Text(Text),

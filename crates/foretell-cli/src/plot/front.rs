@@ -1,6 +1,6 @@
 //! The front of a study: the metric against another objective, stopped trials at their forecasts.
 
-use super::colour::{BLUE, GREY, SILVER, VERMILLION};
+use super::color::{BLUE, GRAY, SILVER, VERMILLION};
 use super::figure::{Figure, Shape, Stroke, hinted};
 use super::page::{Key, Mark, Page};
 use super::panel::Panel;
@@ -86,14 +86,14 @@ impl FrontFigure {
         let mut shapes = panel.line(&self.stairs(&along), Stroke::dashed(BLUE.with_opacity(0.5), 1.2));
         let groups =
             [(&self.dominated, SILVER, 3.0), (&self.stopped, VERMILLION, 3.0), (&self.front, BLUE, 4.5)];
-        for (points, colour, radius) in groups {
+        for (points, color, radius) in groups {
             shapes.extend(points.iter().filter_map(|point| {
                 let at = panel.place((point.x, point.y))?;
                 let (low, high) = (point.y - point.deviation, point.y + point.deviation);
-                let whisker = panel.whisker(point.x, low, high, Stroke::solid(colour.with_opacity(0.5), 1.2));
+                let whisker = panel.whisker(point.x, low, high, Stroke::solid(color.with_opacity(0.5), 1.2));
                 let whisker = whisker.filter(|_| point.deviation > 0.0);
                 let mut parts: Vec<Shape> = whisker.into_iter().collect();
-                parts.push(Shape::Dot(at, radius, colour.with_opacity(0.85)));
+                parts.push(Shape::Dot(at, radius, color.with_opacity(0.85)));
                 let hint = format!(
                     "{}: {} {}, {} {}",
                     point.name,
@@ -112,7 +112,7 @@ impl FrontFigure {
                 middle,
                 "no trial has finished yet",
                 14.0,
-                GREY,
+                GRAY,
             )));
         }
         shapes

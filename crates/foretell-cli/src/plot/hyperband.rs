@@ -1,7 +1,7 @@
 //! Replay of Hyperband: speed-up by early stopping after each of its iterations, one line per variant.
 
 use super::bands::{self, Banded};
-use super::colour::SILVER;
+use super::color::SILVER;
 use super::figure::{Figure, Stroke};
 use super::page::Page;
 use super::panel::Panel;

@@ -1,6 +1,6 @@
 //! Labels at the ends of lines, moved apart so that they do not overlap.
 
-use super::colour::Colour;
+use super::color::Color;
 use super::figure::{Shape, Text};
 use super::font;
 use super::panel::LABEL;
@@ -11,8 +11,8 @@ pub(crate) struct EndLabel {
     pub y: f64,
     /// Its content.
     pub content: String,
-    /// The colour of its line.
-    pub colour: Colour,
+    /// The color of its line.
+    pub color: Color,
 }
 
 /// The labels in a column that starts at `left`, between `top` and `bottom`, each cut to `limit` pixels.
@@ -23,12 +23,12 @@ pub(crate) fn column(labels: &[EndLabel], left: f64, limit: f64, top: f64, botto
         .zip(labels)
         .map(|(y, label)| {
             let content = font::shorten(&label.content, LABEL, limit);
-            Shape::Text(Text::new((left, y + 0.35 * LABEL), content, LABEL, label.colour).haloed())
+            Shape::Text(Text::new((left, y + 0.35 * LABEL), content, LABEL, label.color).haloed())
         })
         .collect()
 }
 
-/// Moves heights apart until neighbours are `gap` away from each other, keeping their order and, where there is room,
+/// Moves heights apart until neighbors are `gap` away from each other, keeping their order and, where there is room,
 /// the limits.
 pub(crate) fn spread(wanted: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();

@@ -10,7 +10,7 @@
 mod accuracy;
 mod bands;
 mod calibration;
-mod colour;
+mod color;
 mod error;
 mod fan;
 mod fates;

@@ -1,6 +1,6 @@
 //! A page: title, subtitle and key at the top, the rest for panels.
 
-use super::colour::{Colour, GREY, INK, shade};
+use super::color::{Color, GRAY, INK, shade};
 use super::figure::{Figure, Place, Rect, Shape, Stroke, Text, group};
 use super::font;
 use super::panel::LABEL;
@@ -32,17 +32,17 @@ pub(crate) enum Mark {
     /// A line.
     Line(Stroke),
     /// A disc.
-    Dot(Colour),
+    Dot(Color),
     /// A disc with a whisker.
-    Whisker(Colour),
+    Whisker(Color),
     /// A filled area.
-    Band(Colour),
-    /// The colours of results, from the worst to the best.
+    Band(Color),
+    /// The colors of results, from the worst to the best.
     Ramp,
     /// A triangle.
-    Triangle(Colour),
+    Triangle(Color),
     /// A cross.
-    Cross(Colour),
+    Cross(Color),
 }
 
 /// One entry of the key.
@@ -87,7 +87,7 @@ impl Page {
             font::wrap(subtitle, SUBTITLE, false, width - 2.0 * margin).into_iter().filter(|_| size.is_none())
         {
             y += SUBTITLE;
-            shapes.push(Shape::Text(Text::new((margin, y), line, SUBTITLE, GREY)));
+            shapes.push(Shape::Text(Text::new((margin, y), line, SUBTITLE, GRAY)));
             y += 5.0;
         }
         y = key(&mut shapes, keys, y);
@@ -119,7 +119,7 @@ impl Page {
         let content = font::shorten(content, 11.0, width() - 2.0 * margin());
         let at =
             (width() - margin(), self.figure.height - if self.figure.size.is_some() { 2.0 } else { 9.0 });
-        self.draw([Shape::Text(Text::new(at, content, 11.0, GREY).anchored(super::figure::Anchor::End))]);
+        self.draw([Shape::Text(Text::new(at, content, 11.0, GRAY).anchored(super::figure::Anchor::End))]);
     }
 }
 
@@ -144,19 +144,19 @@ fn key(shapes: &mut Vec<Shape>, keys: &[Key], top: f64) -> f64 {
     y
 }
 
-/// A mark around its centre.
+/// A mark around its center.
 pub(crate) fn mark(mark: Mark, (x, y): Place) -> Vec<Shape> {
     match mark {
         Mark::Line(stroke) => vec![Shape::Line(vec![(x - 13.0, y), (x + 13.0, y)], stroke)],
-        Mark::Dot(colour) => vec![Shape::Dot((x, y), 4.0, colour)],
-        Mark::Whisker(colour) => vec![
-            Shape::Line(vec![(x, y - 8.0), (x, y + 8.0)], Stroke::solid(colour.with_opacity(0.6), 1.5)),
-            Shape::Dot((x, y), 3.5, colour),
+        Mark::Dot(color) => vec![Shape::Dot((x, y), 4.0, color)],
+        Mark::Whisker(color) => vec![
+            Shape::Line(vec![(x, y - 8.0), (x, y + 8.0)], Stroke::solid(color.with_opacity(0.6), 1.5)),
+            Shape::Dot((x, y), 3.5, color),
         ],
-        Mark::Band(colour) => {
+        Mark::Band(color) => {
             vec![Shape::Area(
                 vec![(x - 13.0, y - 6.0), (x + 13.0, y - 6.0), (x + 13.0, y + 6.0), (x - 13.0, y + 6.0)],
-                colour,
+                color,
             )]
         }
         Mark::Ramp => {
@@ -167,11 +167,11 @@ pub(crate) fn mark(mark: Mark, (x, y): Place) -> Vec<Shape> {
             };
             (0..13).map(part).collect()
         }
-        Mark::Triangle(colour) => {
-            vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], colour)]
+        Mark::Triangle(color) => {
+            vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], color)]
         }
-        Mark::Cross(colour) => {
-            let stroke = Stroke::solid(colour, 2.2);
+        Mark::Cross(color) => {
+            let stroke = Stroke::solid(color, 2.2);
             let arm = 4.2;
             vec![
                 Shape::Line(vec![(x - arm, y - arm), (x + arm, y + arm)], stroke),

@@ -1,6 +1,6 @@
 //! A panel: one pair of axes with its grid, and lines, bands and marks drawn in the units of the data.
 
-use super::colour::{Colour, GREY, INK, MIST, SILVER};
+use super::color::{Color, GRAY, INK, MIST, SILVER};
 use super::figure::{Anchor, Place, Rect, Shape, Stroke, Text, clipped};
 use super::scale::{Range, Scale};
 
@@ -100,7 +100,7 @@ impl Panel {
         let mut shapes = self.grid_lines(self.area.left, self.area.right);
         for (value, label) in self.y.ticks(self.y_count()) {
             let at = (self.area.left - 7.0, self.y.pixel(value) + 0.35 * TICK);
-            shapes.push(Shape::Text(Text::new(at, label, TICK, GREY).anchored(Anchor::End)));
+            shapes.push(Shape::Text(Text::new(at, label, TICK, GRAY).anchored(Anchor::End)));
         }
         shapes
     }
@@ -131,7 +131,7 @@ impl Panel {
         for (value, label) in ticks {
             let x = self.x.pixel(*value);
             shapes.push(Shape::Line(vec![(x, bottom), (x, bottom + 4.0)], Stroke::solid(SILVER, 1.0)));
-            let text = Text::new((x, bottom + 18.0), label.clone(), TICK, GREY);
+            let text = Text::new((x, bottom + 18.0), label.clone(), TICK, GRAY);
             shapes.push(Shape::Text(text.anchored(Anchor::Middle)));
         }
         shapes
@@ -144,14 +144,14 @@ impl Panel {
             .filter(|piece| !piece.is_empty())
             .map(|piece| piece.iter().filter_map(|p| self.place(*p)).collect::<Vec<Place>>())
             .map(|places| match places.as_slice() {
-                [only] => Shape::Dot(*only, stroke.width.max(1.5), stroke.colour),
+                [only] => Shape::Dot(*only, stroke.width.max(1.5), stroke.color),
                 _ => Shape::Line(places, stroke),
             })
             .collect()
     }
 
     /// The area between two heights: `(x, low, high)`; points with a missing value are left out.
-    pub(crate) fn band(&self, points: &[(f64, f64, f64)], colour: Colour) -> Option<Shape> {
+    pub(crate) fn band(&self, points: &[(f64, f64, f64)], color: Color) -> Option<Shape> {
         let lower =
             points.iter().filter_map(|(x, low, high)| self.place((*x, *low)).filter(|_| high.is_finite()));
         let upper = points
@@ -159,7 +159,7 @@ impl Panel {
             .rev()
             .filter_map(|(x, low, high)| self.place((*x, *high)).filter(|_| low.is_finite()));
         let places: Vec<Place> = lower.chain(upper).collect();
-        (places.len() > 2).then_some(Shape::Area(places, colour))
+        (places.len() > 2).then_some(Shape::Area(places, color))
     }
 
     /// A level line over the whole width.

@@ -1,12 +1,11 @@
 //! Writes a figure as PNG: lines, areas and the outlines of the built-in font, smoothed, about 1600 pixels wide.
 
 use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Stroke as Pen, StrokeDash,
-    Transform,
+    FillRule, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Stroke as Pen, StrokeDash, Transform,
 };
 use ttf_parser::OutlineBuilder;
 
-use super::colour::{Colour, WHITE};
+use super::color::{Color, WHITE};
 use super::error::PlotError;
 use super::figure::{Figure, Place, Rect, Shape, Stroke, Text};
 use super::font;
@@ -25,7 +24,7 @@ pub(crate) fn encode(figure: &Figure) -> Result<Vec<u8>, PlotError> {
     let (width, height) = ((figure.width * zoom).round() as u32, (figure.height * zoom).round() as u32);
     let failed = |reason: String| PlotError::Png { width, height, reason };
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| failed("too large or empty".to_owned()))?;
-    pixmap.fill(Color::WHITE);
+    pixmap.fill(tiny_skia::Color::WHITE);
     Canvas { pixmap: &mut pixmap, zoom: Transform::from_scale(zoom as f32, zoom as f32) }
         .shapes(&figure.shapes, None);
     pixmap.encode_png().map_err(|error| failed(error.to_string()))
@@ -46,11 +45,11 @@ impl Canvas<'_> {
     fn shape(&mut self, shape: &Shape, mask: Option<&Mask>) {
         match shape {
             Shape::Line(points, stroke) => self.stroke(polyline(points, false), stroke, mask),
-            Shape::Area(points, colour) => self.fill(polyline(points, true), *colour, mask),
-            Shape::Dot(centre, radius, colour) => self.fill(circle(*centre, *radius), *colour, mask),
-            Shape::Ring(centre, radius, stroke) => {
-                self.fill(circle(*centre, *radius), WHITE, mask);
-                self.stroke(circle(*centre, *radius), stroke, mask);
+            Shape::Area(points, color) => self.fill(polyline(points, true), *color, mask),
+            Shape::Dot(center, radius, color) => self.fill(circle(*center, *radius), *color, mask),
+            Shape::Ring(center, radius, stroke) => {
+                self.fill(circle(*center, *radius), WHITE, mask);
+                self.stroke(circle(*center, *radius), stroke, mask);
             }
             Shape::Text(text) => self.text(text, mask),
             Shape::Group { clip: None, shapes, .. } => self.shapes(shapes, mask),
@@ -71,13 +70,13 @@ impl Canvas<'_> {
             ..Pen::default()
         };
         if let Some(path) = path {
-            self.pixmap.stroke_path(&path, &paint(stroke.colour), &pen, self.zoom, mask);
+            self.pixmap.stroke_path(&path, &paint(stroke.color), &pen, self.zoom, mask);
         }
     }
 
-    fn fill(&mut self, path: Option<Path>, colour: Colour, mask: Option<&Mask>) {
+    fn fill(&mut self, path: Option<Path>, color: Color, mask: Option<&Mask>) {
         if let Some(path) = path {
-            self.pixmap.fill_path(&path, &paint(colour), FillRule::Winding, self.zoom, mask);
+            self.pixmap.fill_path(&path, &paint(color), FillRule::Winding, self.zoom, mask);
         }
     }
 
@@ -89,7 +88,7 @@ impl Canvas<'_> {
             }
         }
         for glyph in glyphs {
-            self.fill(Some(glyph), text.colour, mask);
+            self.fill(Some(glyph), text.color, mask);
         }
     }
 
@@ -106,9 +105,9 @@ impl Canvas<'_> {
     }
 }
 
-fn paint(colour: Colour) -> Paint<'static> {
-    let [r, g, b] = colour.rgb;
-    let alpha = (255.0 * colour.opacity.clamp(0.0, 1.0)).round() as u8;
+fn paint(color: Color) -> Paint<'static> {
+    let [r, g, b] = color.rgb;
+    let alpha = (255.0 * color.opacity.clamp(0.0, 1.0)).round() as u8;
     let mut paint = Paint::default();
     paint.set_color_rgba8(r, g, b, alpha);
     paint

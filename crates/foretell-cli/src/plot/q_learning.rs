@@ -1,7 +1,7 @@
 //! A Q-learning search: mean score at each ε, and over the models the best so far and the means of the best few.
 
 use super::bands::{self, Banded};
-use super::colour::{GREY, INK, MIST, SILVER};
+use super::color::{GRAY, INK, MIST, SILVER};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, hinted};
 use super::font;
 use super::page::{Key, Mark, Page};
@@ -38,7 +38,7 @@ impl QLearning {
     /// Draws the mean for each ε, a dot for each model, and lines for the best, the top 5 and the top 15.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
-            Key::new(Mark::Line(Stroke::solid(GREY, 4.0)), format!("mean {} at each ε", self.metric)),
+            Key::new(Mark::Line(Stroke::solid(GRAY, 4.0)), format!("mean {} at each ε", self.metric)),
             Key::new(Mark::Dot(SILVER), "one model"),
         ];
         let mut page = Page::new(620.0, &self.title, &self.subtitle, &keys);
@@ -80,7 +80,7 @@ impl QLearning {
         let bar = |(stage, start, end, mean): (EpsilonStage, usize, usize, f64)| {
             let (from, to) = (panel.place((start as f64, bottom))?, panel.place((end as f64, mean))?);
             let (left, right) = (from.0 + 1.0, to.0 - 1.0);
-            let level = Shape::Line(vec![(left, to.1), (right, to.1)], Stroke::solid(GREY, 4.0));
+            let level = Shape::Line(vec![(left, to.1), (right, to.1)], Stroke::solid(GRAY, 4.0));
             let edge = Shape::Line(vec![(to.0, panel.area.top), (to.0, from.1)], Stroke::solid(MIST, 1.0));
             let hint = format!("ε = {}: {} models, mean {}", short(stage.epsilon), end - start, short(mean));
             Some(hinted("stage", hint, vec![edge, level]))
@@ -120,7 +120,7 @@ impl QLearning {
             let half = 0.5 * font::width(&content, TICK, false);
             if middle - half > free {
                 shapes
-                    .push(Shape::Text(Text::new((middle, y), content, TICK, GREY).anchored(Anchor::Middle)));
+                    .push(Shape::Text(Text::new((middle, y), content, TICK, GRAY).anchored(Anchor::Middle)));
                 free = middle + half + 6.0;
             }
         }

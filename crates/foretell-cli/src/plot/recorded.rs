@@ -1,6 +1,6 @@
-//! Recorded curves, coloured by what they came to: a panel for each set.
+//! Recorded curves, colored by what they came to: a panel for each set.
 
-use super::colour::{self, Colour, SILVER, shade};
+use super::color::{self, Color, SILVER, shade};
 use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
 use super::font;
 use super::page::{Key, Mark, Page};
@@ -74,7 +74,7 @@ impl RecordedCurves {
             |came: Came| self.panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.came == came);
         for (came, words) in [(Came::Diverged, "diverged"), (Came::Unfinished, "unfinished")] {
             if has(came) {
-                keys.push(Key::new(Mark::Line(Stroke::solid(colour_of(came), 2.4)), words));
+                keys.push(Key::new(Mark::Line(Stroke::solid(color_of(came), 2.4)), words));
             }
         }
         keys
@@ -91,7 +91,7 @@ impl CurvePanel {
         let heading = format!("{}: {} of {} curves", self.name, self.curves.len(), self.runs);
         let heading = font::shorten(&heading, LABEL, cell.width() - 12.0);
         let at = (panel.area.left - 46.0, panel.area.top - 34.0);
-        shapes.push(Shape::Text(Text::new(at, heading, LABEL, super::colour::INK).bold()));
+        shapes.push(Shape::Text(Text::new(at, heading, LABEL, super::color::INK).bold()));
         let mut order: Vec<&DrawnCurve> = self.curves.iter().collect();
         order.sort_by(|a, b| height(a.came).total_cmp(&height(b.came)));
         shapes.push(panel.clip(order.into_iter().map(|curve| self.curve(&panel, curve)).collect()));
@@ -100,7 +100,7 @@ impl CurvePanel {
 
     fn curve(&self, panel: &Panel, curve: &DrawnCurve) -> Shape {
         let opacity = (30.0 / self.curves.len().max(1) as f64).sqrt().clamp(0.35, 0.9) as f32;
-        let stroke = Stroke::solid(colour_of(curve.came).with_opacity(opacity), 1.4);
+        let stroke = Stroke::solid(color_of(curve.came).with_opacity(opacity), 1.4);
         let came = match curve.came {
             Came::ToTheEnd(_, value) => format!("ended at {}", short(value)),
             Came::Diverged => "diverged".to_owned(),
@@ -119,10 +119,10 @@ fn height(came: Came) -> f64 {
     }
 }
 
-fn colour_of(came: Came) -> Colour {
+fn color_of(came: Came) -> Color {
     match came {
         Came::ToTheEnd(share, _) => shade(share),
-        Came::Diverged => colour::failed(),
+        Came::Diverged => color::failed(),
         Came::Unfinished => SILVER,
     }
 }

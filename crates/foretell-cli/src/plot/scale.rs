@@ -132,7 +132,7 @@ fn labels(values: &[f64], step: f64) -> Vec<String> {
     if (1e-4..1e5).contains(&largest) {
         return plain;
     }
-    // as few digits as tell neighbours apart
+    // as few digits as tell neighbors apart
     let digits = (largest.log10().floor() - place).clamp(0.0, 17.0) as usize;
     let powers: Vec<String> = values.iter().map(|value| power(*value, step, digits)).collect();
     let longest = |labels: &[String]| labels.iter().map(String::len).max().unwrap_or(0);

@@ -1,6 +1,6 @@
 //! Forecasts against true values, one point per curve, with intervals and the diagonal of perfect forecasts.
 
-use super::colour::{BLUE, GREY, INK, SILVER, VERMILLION};
+use super::color::{BLUE, GRAY, INK, SILVER, VERMILLION};
 use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
 use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
@@ -80,7 +80,7 @@ impl Scatter {
         let row = |(i, (name, value)): (usize, (&str, String))| {
             let y = top + 46.0 * i as f64;
             [
-                Shape::Text(Text::new((left, y), name, LABEL, GREY)),
+                Shape::Text(Text::new((left, y), name, LABEL, GRAY)),
                 Shape::Text(Text::new((left, y + 20.0), value, LABEL + 4.0, INK).bold()),
             ]
         };
@@ -104,11 +104,11 @@ impl ScatterPoint {
 
 fn mark(panel: &Panel, point: &ScatterPoint, dense: f32) -> Option<Shape> {
     let place = panel.place((point.truth, point.forecast))?;
-    let colour = if point.holds() == Some(false) { VERMILLION } else { BLUE };
-    let whisker = Stroke::solid(colour.with_opacity(0.45 * dense), 1.2);
+    let color = if point.holds() == Some(false) { VERMILLION } else { BLUE };
+    let whisker = Stroke::solid(color.with_opacity(0.45 * dense), 1.2);
     let mut shapes: Vec<Shape> =
         panel.whisker(point.truth, point.low, point.high, whisker).into_iter().collect();
-    shapes.push(Shape::Dot(place, 3.0, colour.with_opacity(0.35 + 0.5 * dense)));
+    shapes.push(Shape::Dot(place, 3.0, color.with_opacity(0.35 + 0.5 * dense)));
     Some(hinted("point", format!("true {}, forecast {}", short(point.truth), short(point.forecast)), shapes))
 }
 
@@ -119,9 +119,9 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 /// 1 − Σ(truth − forecast)² / Σ(truth − mean truth)².
 fn r_squared(pairs: &[(f64, f64)]) -> f64 {
-    let centre = mean(pairs.iter().map(|p| p.0));
+    let center = mean(pairs.iter().map(|p| p.0));
     let missed: f64 = pairs.iter().map(|p| (p.0 - p.1).powi(2)).sum();
-    let spread: f64 = pairs.iter().map(|p| (p.0 - centre).powi(2)).sum();
+    let spread: f64 = pairs.iter().map(|p| (p.0 - center).powi(2)).sum();
     1.0 - missed / spread
 }
 

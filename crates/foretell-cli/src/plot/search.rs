@@ -1,6 +1,6 @@
 //! A study: all learning curves, where trials were stopped, their forecasts, and the best trial.
 
-use super::colour::{self, Colour, GREY, INK, SILVER, shade};
+use super::color::{self, Color, GRAY, INK, SILVER, shade};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
 use super::font;
 use super::page::{Key, Mark, Page, width};
@@ -142,8 +142,8 @@ impl Search {
         ];
         let is_drawn = |fate| self.count(fate) > 0 && (!self.is_many() || fate == SearchFate::Running);
         let curves = names.into_iter().filter(|(fate, _)| is_drawn(*fate)).map(|(fate, name)| {
-            let colour = if fate == SearchFate::Failed { colour::failed() } else { GREY };
-            let stroke = Stroke { colour, ..self.stroke(fate, colour, 2.0) };
+            let color = if fate == SearchFate::Failed { color::failed() } else { GRAY };
+            let stroke = Stroke { color, ..self.stroke(fate, color, 2.0) };
             Key::new(Mark::Line(stroke), format!("{name} ({})", self.count(fate)))
         });
         let mut keys: Vec<Key> = curves.collect();
@@ -151,37 +151,37 @@ impl Search {
             let mut opacity = 0.0;
             for (share, own) in BANDS {
                 opacity += (1.0 - opacity) * own;
-                let mark = Mark::Band(GREY.with_opacity(opacity));
+                let mark = Mark::Band(GRAY.with_opacity(opacity));
                 keys.push(Key::new(mark, format!("{:.0} % of the trials", 100.0 * share)));
             }
-            keys.push(Key::new(Mark::Line(Stroke::solid(GREY, 2.0)), "median"));
+            keys.push(Key::new(Mark::Line(Stroke::solid(GRAY, 2.0)), "median"));
         }
         if self.unfinished().next().is_some() {
-            keys.push(Key::new(Mark::Whisker(GREY), "forecast ± standard deviation"));
+            keys.push(Key::new(Mark::Whisker(GRAY), "forecast ± standard deviation"));
         }
         if self.best.is_some() {
-            keys.insert(0, Key::new(Mark::Line(Stroke::solid(colour::best(), 3.2)), "best"));
+            keys.insert(0, Key::new(Mark::Line(Stroke::solid(color::best(), 3.2)), "best"));
             keys.insert(1, Key::new(Mark::Ramp, "from worse to better"));
         }
         keys
     }
 
-    fn stroke(&self, fate: SearchFate, colour: Colour, width: f64) -> Stroke {
+    fn stroke(&self, fate: SearchFate, color: Color, width: f64) -> Stroke {
         // with more curves each is fainter, so that where many lie can be seen
         let faint = (14.0 / self.trials.len().max(1) as f64).sqrt().clamp(0.3, 1.0) as f32;
         match fate {
-            SearchFate::Completed => Stroke::solid(colour.with_opacity(0.45 + 0.5 * faint), width),
-            SearchFate::BurnIn => Stroke::solid(colour.with_opacity(0.9 * faint.max(0.5)), 0.6 * width),
+            SearchFate::Completed => Stroke::solid(color.with_opacity(0.45 + 0.5 * faint), width),
+            SearchFate::BurnIn => Stroke::solid(color.with_opacity(0.9 * faint.max(0.5)), 0.6 * width),
             SearchFate::Stopped | SearchFate::Paused => {
-                Stroke::dashed(colour.with_opacity(0.3 + 0.6 * faint), 0.8 * width)
+                Stroke::dashed(color.with_opacity(0.3 + 0.6 * faint), 0.8 * width)
             }
-            SearchFate::Running => Stroke::solid(colour, 1.4 * width),
-            SearchFate::Failed => Stroke::dotted(colour, width),
+            SearchFate::Running => Stroke::solid(color, 1.4 * width),
+            SearchFate::Failed => Stroke::dotted(color, width),
         }
     }
 
-    /// The colour of each trial, by what it came to: its last value, or, if it ended before the end, its forecast.
-    fn shades(&self) -> Vec<Colour> {
+    /// The color of each trial, by what it came to: its last value, or, if it ended before the end, its forecast.
+    fn shades(&self) -> Vec<Color> {
         let turned = if self.maximize { 1.0 } else { -1.0 };
         let score = |trial: &SearchTrial| trial.result().map(|value| turned * value);
         let scores: Vec<Option<f64>> = self.trials.iter().map(score).collect();
@@ -192,7 +192,7 @@ impl Search {
         let share = |score: f64| if best > worst { (score - worst) / (best - worst) } else { 1.0 };
         scores
             .into_iter()
-            .map(|score| score.map_or_else(colour::failed, |score| shade(share(score))))
+            .map(|score| score.map_or_else(color::failed, |score| shade(share(score))))
             .collect()
     }
 
@@ -245,11 +245,11 @@ impl Search {
             let (low, high) = (0.5 - share / 2.0, 0.5 + share / 2.0);
             let corners: Vec<_> =
                 steps.iter().map(|step| (step[0].0, quantile(step, low), quantile(step, high))).collect();
-            panel.band(&corners, GREY.with_opacity(opacity))
+            panel.band(&corners, GRAY.with_opacity(opacity))
         };
         let mut shapes: Vec<Shape> = BANDS.into_iter().filter_map(band).collect();
         let median: Vec<(f64, f64)> = steps.iter().map(|step| (step[0].0, quantile(step, 0.5))).collect();
-        shapes.extend(panel.line(&median, Stroke::solid(GREY, 2.0)));
+        shapes.extend(panel.line(&median, Stroke::solid(GRAY, 2.0)));
         Some(panel.clip(vec![group("bands", shapes)]))
     }
 
@@ -287,11 +287,11 @@ impl Search {
     fn incumbent(&self, panel: &Panel, strip: f64) -> Option<Shape> {
         let y = self.best.map(|b| panel.y.pixel(b.1)).filter(|y| y.is_finite())?;
         let ends = vec![(panel.area.left, y), (panel.area.right + 8.0 + strip, y)];
-        Some(Shape::Line(ends, Stroke::dashed(colour::best().with_opacity(0.7), 1.2)))
+        Some(Shape::Line(ends, Stroke::dashed(color::best().with_opacity(0.7), 1.2)))
     }
 
     /// The trials that are drawn one by one, from the back to the front, with their strokes; the best is not among them.
-    fn strokes(&self, shades: &[Colour]) -> Vec<(usize, Stroke)> {
+    fn strokes(&self, shades: &[Color]) -> Vec<(usize, Stroke)> {
         let order = [
             SearchFate::BurnIn,
             SearchFate::Paused,
@@ -307,7 +307,7 @@ impl Search {
         trials.map(|(index, trial)| (index, self.stroke(trial.fate, shades[index], 1.6))).collect()
     }
 
-    fn curves(&self, panel: &Panel, shades: &[Colour]) -> Shape {
+    fn curves(&self, panel: &Panel, shades: &[Color]) -> Shape {
         let strokes = self.strokes(shades).into_iter();
         panel.clip(strokes.map(|(index, stroke)| self.curve(panel, &self.trials[index], stroke)).collect())
     }
@@ -316,7 +316,7 @@ impl Search {
         let mut shapes = panel.line(&trial.points, stroke);
         if matches!(trial.fate, SearchFate::Stopped | SearchFate::Paused | SearchFate::Failed) {
             shapes.extend(
-                last(&trial.points).and_then(|p| panel.place(p)).map(|p| Shape::Dot(p, 2.4, stroke.colour)),
+                last(&trial.points).and_then(|p| panel.place(p)).map(|p| Shape::Dot(p, 2.4, stroke.color)),
             );
         }
         hinted("trial", self.hint(trial), shapes)
@@ -339,7 +339,7 @@ impl Search {
     }
 
     /// One dot for each forecast, side by side in the order of the trials; a ring where it lies outside the picture.
-    fn forecasts(&self, panel: &Panel, strip: f64, shades: &[Colour]) -> Shape {
+    fn forecasts(&self, panel: &Panel, strip: f64, shades: &[Color]) -> Shape {
         let count = self.unfinished().count();
         let step = (strip - 20.0) / count.max(1) as f64;
         let dense = (1.0 / (1.0 + count as f64 / 40.0)).max(0.25) as f32;
@@ -347,14 +347,14 @@ impl Search {
         for (rank, (index, forecast)) in self.unfinished().enumerate() {
             let x = panel.area.right + 18.0 + (rank as f64 + 0.5) * step;
             let trial = &self.trials[index];
-            let colour = shades[index];
-            let joint = joining(panel, trial, (x, forecast.mean), colour.with_opacity(0.55 * dense));
+            let color = shades[index];
+            let joint = joining(panel, trial, (x, forecast.mean), color.with_opacity(0.55 * dense));
             let mut marks: Vec<Shape> = joint.into_iter().collect();
             marks.extend(dot_and_whisker(
                 panel,
                 x,
                 forecast,
-                self.stroke(trial.fate, colour, 1.0).colour,
+                self.stroke(trial.fate, color, 1.0).color,
                 count,
             ));
             shapes.push(hinted("forecast", self.hint(trial), marks));
@@ -365,7 +365,7 @@ impl Search {
 
     fn best_curve(&self, panel: &Panel) -> Option<Shape> {
         let trial = self.trials.get(self.best?.0)?;
-        let shapes = panel.line(&trial.points, Stroke::solid(colour::best(), 3.2));
+        let shapes = panel.line(&trial.points, Stroke::solid(color::best(), 3.2));
         Some(panel.clip(vec![hinted("trial best", self.hint(trial), shapes)]))
     }
 
@@ -387,7 +387,7 @@ impl Search {
         } else {
             under.fold(line, |bottom, place| bottom.max(place.1)) + 7.0 + 0.75 * LABEL
         };
-        let text = Text::new((x, y), content, LABEL, colour::best());
+        let text = Text::new((x, y), content, LABEL, color::best());
         Some(group("label", vec![Shape::Text(text.anchored(Anchor::End).bold().haloed())]))
     }
 
@@ -415,31 +415,31 @@ fn last(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     points.iter().rev().copied().find(|p| p.0.is_finite() && p.1.is_finite())
 }
 
-fn joining(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), colour: Colour) -> Option<Shape> {
+fn joining(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), color: Color) -> Option<Shape> {
     let start = last(&trial.points).and_then(|p| panel.place(p))?;
-    Some(Shape::Line(vec![start, (x, panel.y.pixel(mean))], Stroke::dashed(colour, 1.0)))
+    Some(Shape::Line(vec![start, (x, panel.y.pixel(mean))], Stroke::dashed(color, 1.0)))
 }
 
 fn dot_and_whisker(
     panel: &Panel,
     x: f64,
     forecast: SearchForecast,
-    colour: Colour,
+    color: Color,
     count: usize,
 ) -> Vec<Shape> {
     let y = panel.y.pixel(forecast.mean);
     let (low, high) = (forecast.mean - forecast.deviation, forecast.mean + forecast.deviation);
-    let whisker = Stroke::solid(colour.with_opacity(0.6 * colour.opacity), 1.3);
+    let whisker = Stroke::solid(color.with_opacity(0.6 * color.opacity), 1.3);
     let mut shapes = Vec::new();
     if low.is_finite() && high.is_finite() {
         shapes.push(Shape::Line(vec![(x, panel.y.pixel(low)), (x, panel.y.pixel(high))], whisker));
     }
     let radius = if count > 60 { 2.4 } else { 3.5 };
     if panel.y.holds(forecast.mean) {
-        shapes.push(Shape::Dot((x, y), radius, colour.with_opacity(1.0)));
+        shapes.push(Shape::Dot((x, y), radius, color.with_opacity(1.0)));
     } else {
         let edge = y.clamp(panel.area.top, panel.area.bottom);
-        shapes.push(Shape::Ring((x, edge), radius, Stroke::solid(colour.with_opacity(1.0), 1.2)));
+        shapes.push(Shape::Ring((x, edge), radius, Stroke::solid(color.with_opacity(1.0), 1.2)));
     }
     shapes
 }
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn another_metric_is_drawn_below_in_the_same_colours() {
+    fn another_metric_is_drawn_below_in_the_same_colors() {
         let mut study = study(12);
         let curve = |at: usize| (1..=5).map(|e| (f64::from(e), 3.0 / f64::from(e) + at as f64)).collect();
         let curves = (0..11).map(curve).collect();

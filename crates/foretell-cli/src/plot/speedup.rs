@@ -1,7 +1,7 @@
 //! Replay: speed-up against stop probability, one line per variant; a cross where the best run was usually lost.
 
 use super::bands::{self, Banded};
-use super::colour::{GREY, SILVER};
+use super::color::{GRAY, SILVER};
 use super::figure::{Figure, Shape, Stroke, hinted};
 use super::page::{Key, Mark, Page, mark};
 use super::panel::Panel;
@@ -44,8 +44,8 @@ impl Speedup {
     /// Draws the variants over the stop probabilities tried, at equal distances.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
-            Key::new(Mark::Triangle(GREY), "best run kept in most orderings"),
-            Key::new(Mark::Cross(GREY), "best run lost in most orderings"),
+            Key::new(Mark::Triangle(GRAY), "best run kept in most orderings"),
+            Key::new(Mark::Cross(GRAY), "best run lost in most orderings"),
         ];
         let mut page = Page::new(600.0, &self.title, &self.subtitle, &keys);
         let tried = self.tried();
@@ -77,9 +77,9 @@ impl Speedup {
     fn marks(&self, panel: &Panel, tried: &[f64]) -> Vec<Shape> {
         let mark_of = |series: &SpeedupSeries, index: usize, point: &SpeedupPoint| {
             let place = panel.place((rank(tried, point.stop_probability), point.speedup))?;
-            let colour = bands::stroke(index, 1.0).colour;
+            let color = bands::stroke(index, 1.0).color;
             let kept = point.best_kept > 0.5;
-            let sign = if kept { Mark::Triangle(colour) } else { Mark::Cross(colour) };
+            let sign = if kept { Mark::Triangle(color) } else { Mark::Cross(color) };
             let share = 100.0 * point.best_kept;
             let hint = format!("{}: {} times, best kept in {share:.0} %", series.name, short(point.speedup));
             Some(hinted(if kept { "kept" } else { "lost" }, hint, mark(sign, place)))

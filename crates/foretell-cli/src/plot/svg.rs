@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::colour::Colour;
+use super::color::Color;
 use super::figure::{Anchor, Figure, Place, Rect, Shape, Stroke, Text};
 use super::font;
 use super::size::Size;
@@ -42,12 +42,12 @@ impl Writer {
                 let line = format!("<polyline points=\"{}\" fill=\"none\"{}/>", places(points), pen(stroke));
                 self.push(&line);
             }
-            Shape::Area(points, colour) => {
-                self.push(&format!("<polygon points=\"{}\"{}/>", places(points), fill(*colour)));
+            Shape::Area(points, color) => {
+                self.push(&format!("<polygon points=\"{}\"{}/>", places(points), fill(*color)));
             }
-            Shape::Dot(centre, radius, colour) => self.push(&circle(*centre, *radius, &fill(*colour))),
-            Shape::Ring(centre, radius, stroke) => {
-                self.push(&circle(*centre, *radius, &format!(" fill=\"#ffffff\"{}", pen(stroke))));
+            Shape::Dot(center, radius, color) => self.push(&circle(*center, *radius, &fill(*color))),
+            Shape::Ring(center, radius, stroke) => {
+                self.push(&circle(*center, *radius, &format!(" fill=\"#ffffff\"{}", pen(stroke))));
             }
             Shape::Text(content) => self.push(&text(content)),
             Shape::Group { class, hint, clip, shapes } => self.group(class, hint.as_deref(), *clip, shapes),
@@ -106,30 +106,30 @@ fn text(text: &Text) -> String {
         number(text.at.1),
         number(text.size),
         number(font::width(&text.content, text.size, text.bold)),
-        fill(text.colour),
+        fill(text.color),
         escape(&text.content)
     )
 }
 
 fn pen(stroke: &Stroke) -> String {
     let dash = stroke.dash.map(|(on, off)| format!(" stroke-dasharray=\"{} {}\"", number(on), number(off)));
-    let mut style = format!(" stroke=\"{}\" stroke-width=\"{}\"", hex(stroke.colour), number(stroke.width));
+    let mut style = format!(" stroke=\"{}\" stroke-width=\"{}\"", hex(stroke.color), number(stroke.width));
     style.push_str(" stroke-linejoin=\"round\" stroke-linecap=\"butt\"");
-    style.push_str(&opacity("stroke-opacity", stroke.colour));
+    style.push_str(&opacity("stroke-opacity", stroke.color));
     style.push_str(&dash.unwrap_or_default());
     style
 }
 
-fn fill(colour: Colour) -> String {
-    format!(" fill=\"{}\"{}", hex(colour), opacity("fill-opacity", colour))
+fn fill(color: Color) -> String {
+    format!(" fill=\"{}\"{}", hex(color), opacity("fill-opacity", color))
 }
 
-fn opacity(name: &str, colour: Colour) -> String {
-    if colour.opacity >= 1.0 { String::new() } else { format!(" {name}=\"{:.3}\"", colour.opacity) }
+fn opacity(name: &str, color: Color) -> String {
+    if color.opacity >= 1.0 { String::new() } else { format!(" {name}=\"{:.3}\"", color.opacity) }
 }
 
-fn hex(colour: Colour) -> String {
-    let [r, g, b] = colour.rgb;
+fn hex(color: Color) -> String {
+    let [r, g, b] = color.rgb;
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 

@@ -1,6 +1,6 @@
-//! Another metric of a study's trials, drawn below its curves: the same trials on the same steps, in the same colours.
+//! Another metric of a study's trials, drawn below its curves: the same trials on the same steps, in the same colors.
 
-use super::colour;
+use super::color;
 use super::figure::{Rect, Shape, Stroke, group};
 use super::panel::Panel;
 use super::scale::Range;
@@ -36,7 +36,7 @@ impl Watched {
             |trial: usize, stroke| panel.line(self.curves.get(trial).map_or(&[], Vec::as_slice), stroke);
         let mut lines: Vec<Shape> =
             strokes.iter().flat_map(|&(trial, stroke)| curve(trial, stroke)).collect();
-        lines.extend(best.into_iter().flat_map(|trial| curve(trial, Stroke::solid(colour::best(), 3.2))));
+        lines.extend(best.into_iter().flat_map(|trial| curve(trial, Stroke::solid(color::best(), 3.2))));
         let mut shapes = panel.frame(resource, &self.metric);
         shapes.push(panel.clip(vec![group("watched", lines)]));
         shapes

@@ -62,7 +62,7 @@ pub(crate) fn line(
     let (blocks, room) = if is_narrow { (8, 9) } else { (20, 18) };
     let curve = usize::try_from(spec.max_resource).unwrap_or(usize::MAX).min(blocks);
     let yours = if number == 0 && spec.queue.len() == 1 { " (yours)" } else { "" };
-    let state = coloured(trial, &(state_text(trial, is_narrow) + yours), width.is_some());
+    let state = colored(trial, &(state_text(trial, is_narrow) + yours), width.is_some());
     let line = format!(
         "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}{}{}",
         sparkline(trial, study, curve),
@@ -84,8 +84,8 @@ pub(crate) fn in_one_line(reason: &str) -> String {
     harmless(&told.unwrap_or_else(|| what.to_owned())).into_owned()
 }
 
-/// The state in its colour, on a terminal that shows colours.
-fn coloured(trial: &Trial, text: &str, is_terminal: bool) -> String {
+/// The state in its color, on a terminal that shows colors.
+fn colored(trial: &Trial, text: &str, is_terminal: bool) -> String {
     if !is_terminal {
         return text.to_owned();
     }

@@ -3,7 +3,7 @@
 use super::align::{align, common_end, pack, resource};
 use super::doubles::{DOUBLED, without_doubles};
 use super::packed::Resource;
-use super::recognise::{self, Found, Source};
+use super::recognize::{self, Found, Source};
 use super::series::{Ended, RunLog, Wanted};
 use super::survey::{LeftOut, Survey};
 use super::update::{Manifest, SourceRead};
@@ -51,7 +51,7 @@ pub(crate) fn is_old(path: &Path, options: &ReadOptions) -> Result<bool, Error> 
     if options.format.is_some() {
         return Ok(true);
     }
-    let found = recognise::below(path, None)?;
+    let found = recognize::below(path, None)?;
     if path.is_dir() {
         // a folder of curve files may hold a table of one run besides
         let named = path.join("curves.csv").exists() || path.join("curves.csv.gz").exists();
@@ -63,12 +63,12 @@ pub(crate) fn is_old(path: &Path, options: &ReadOptions) -> Result<bool, Error> 
 
 /// Whether a file is a table of many runs, or a file of curves.
 pub(crate) fn is_table(file: &Path) -> Result<bool, Error> {
-    Ok(recognise::kind(file)? == recognise::Kind::Table)
+    Ok(recognize::kind(file)? == recognize::Kind::Table)
 }
 
 /// Whether there is any log of a tool at `path`.
 pub(crate) fn holds_logs(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
-    Ok(options.format.is_some() || !recognise::below(path, None)?.sources.is_empty())
+    Ok(options.format.is_some() || !recognize::below(path, None)?.sources.is_empty())
 }
 
 /// Lists the logs below `paths`: the tools, the runs, the metrics, and the ignored files.
@@ -252,7 +252,7 @@ pub(crate) fn gather(
 impl Gathered {
     /// The sources below `path`; what is there besides is left out.
     fn find(&mut self, path: &Path, options: &ReadOptions) -> Result<Vec<Source>, Error> {
-        let Found { sources, tables, doubled, deleted, .. } = recognise::below(path, options.format)?;
+        let Found { sources, tables, doubled, deleted, .. } = recognize::below(path, options.format)?;
         let mut leave = |what: &Path, why: &str| {
             self.left_out.push(LeftOut { what: what.display().to_string(), why: why.to_owned() });
         };
@@ -372,7 +372,7 @@ fn database(
     _: &Wanted,
     _: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    recognise::kind(file).map(|_| ())
+    recognize::kind(file).map(|_| ())
 }
 
 /// The event files of one run, those of its parts with names of their own.

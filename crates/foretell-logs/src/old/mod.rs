@@ -2,7 +2,7 @@
 //!
 //! | files | what they have |
 //! |---|---|
-//! | `recognise` | which tool wrote a file, and which files are one run |
+//! | `recognize` | which tool wrote a file, and which files are one run |
 //! | `tensorboard`, `wandb`, `mlflow`, `sqlite`, `lines`, `tables`, `study` | one reader a tool, or a kind of file |
 //! | `series`, `packed`, `align`, `survey` | a run as it was logged; its values in little memory; its curve on one resource; what there is, in words |
 //! | `doubles` | runs that two tools logged |
@@ -18,7 +18,7 @@ mod mlflow;
 mod packed;
 mod point;
 mod protobuf;
-mod recognise;
+mod recognize;
 mod series;
 #[cfg(feature = "sqlite")]
 mod sqlite;

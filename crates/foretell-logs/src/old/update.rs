@@ -1,7 +1,7 @@
 //! Reading again only where files changed: what was read before, and from which files.
 
 use super::packed::Resource;
-use super::recognise::Source;
+use super::recognize::Source;
 use crate::error::Error;
 use crate::options::ReadOptions;
 use serde::{Deserialize, Serialize};

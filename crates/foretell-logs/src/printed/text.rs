@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_drawings_and_wrappers_vanish() {
+    fn colors_drawings_and_wrappers_vanish() {
         let cases: [(&[u8], &str); 12] = [
             (b"\x1b[1;32mval_acc\x1b[0m=\x1b[33m0.71\x1b[m", "val_acc=0.71"),
             (b"\x1b]0;title\x07loss 1", "loss 1"),

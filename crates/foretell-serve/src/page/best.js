@@ -1,6 +1,6 @@
 // The best so far, against epochs and against time; and all trials, when they ended.
 import { better, ended, number, outcome, state, worth } from "./state.js";
-import { colour, shadeOf } from "./colours.js";
+import { color, shadeOf } from "./colors.js";
 import { results } from "./scales.js";
 import { inSight } from "./filter.js";
 import { canvas, frame } from "./curves.js";
@@ -53,7 +53,7 @@ function against(id, trials, at, label) {
     trials.length > 500 ? 1.8 : 3,
   );
   let best = null;
-  pen.strokeStyle = colour("best");
+  pen.strokeStyle = color("best");
   pen.lineWidth = 2.5;
   pen.beginPath();
   for (const trial of [...state.trials.values()].filter((trial) => trial.ended && ended(trial) && worth(trial) !== null).sort((a, b) => at(a) - at(b))) {

@@ -1,6 +1,6 @@
 // Several studies side by side: the best so far against the epochs spent, and their totals.
 import { number } from "./state.js";
-import { colour } from "./colours.js";
+import { color } from "./colors.js";
 import { canvas, frame } from "./curves.js";
 import { row } from "./about.js";
 import { inView } from "./addresses.js";
@@ -42,7 +42,7 @@ function comparison() {
   );
   sideBySide();
   if (!points.length) {
-    pen.fillStyle = colour("soft");
+    pen.fillStyle = color("soft");
     pen.fillText("no study has a result yet", 20, height / 2);
     return;
   }
@@ -57,7 +57,7 @@ function comparison() {
   const { x, y } = frame(pen, { left: 58, right: 16, top: 12, bottom: 36, width, height, low: low - pad, high: high + pad, end, label: "epochs spent" });
   compared.forEach((one, i) => {
     if (!drawn.includes(one)) return;
-    pen.strokeStyle = colour(HUES[i % HUES.length]);
+    pen.strokeStyle = color(HUES[i % HUES.length]);
     pen.lineWidth = 2;
     pen.setLineDash([[], [6, 3], [2, 3]][Math.floor(i / HUES.length) % 3]);
     pen.beginPath();

@@ -1,6 +1,6 @@
 // The learning curves: all of them, or quantile bands with the running and the best ones where there are too many.
 import { better, ended, metric, number, outcome, state, worth } from "./state.js";
-import { byShade, colour, key, shadeOf } from "./colours.js";
+import { byShade, color, key, shadeOf } from "./colors.js";
 import { decades } from "./scales.js";
 import { inSight } from "./filter.js";
 import { tip, untip } from "./tip.js";
@@ -59,8 +59,8 @@ export function frame(pen, { left, right, top, bottom, width, height, low, high,
   const x = (step) => left + ((width - left - right) * (step - begin)) / (end - begin),
     f = log ? Math.log : (value) => value;
   const y = (value) => top + (height - top - bottom) * (1 - (f(Math.min(high, Math.max(low, value))) - f(low)) / (f(high) - f(low)));
-  pen.strokeStyle = colour("line");
-  pen.fillStyle = colour("soft");
+  pen.strokeStyle = color("line");
+  pen.fillStyle = color("soft");
   pen.lineWidth = 1;
   pen.textAlign = "right";
   for (const value of log ? decades(low, high) : ticks(low, high, Math.max(2, (height - top - bottom) / 45))) {
@@ -111,7 +111,7 @@ export function curves(leader) {
   describe(all, leader);
   key();
   if (!all.length) {
-    pen.fillStyle = colour("soft");
+    pen.fillStyle = color("soft");
     pen.fillText("no reports yet", 20, height / 2);
     return;
   }
@@ -155,15 +155,15 @@ export function curves(leader) {
   }
   for (const trial of single.filter((trial) => trial.state === "running" && inSight(trial)).slice(-FANS)) fan(pen, trial, x, y, whole);
   if (leader) {
-    pen.strokeStyle = colour("best");
+    pen.strokeStyle = color("best");
     pen.lineWidth = 3;
     path(pen, [leader], x, y);
-    written(pen, `best: trial ${leader.id}`, x(leader.steps[leader.steps.length - 1]) - 4, Math.max(22, y(worth(leader)) - 8), "right", colour("best"));
+    written(pen, `best: trial ${leader.id}`, x(leader.steps[leader.steps.length - 1]) - 4, Math.max(22, y(worth(leader)) - 8), "right", color("best"));
   }
   const picked = state.trials.get(chosen);
   if (picked && picked.last !== null) {
     fan(pen, picked, x, y, whole);
-    pen.strokeStyle = colour("ink");
+    pen.strokeStyle = color("ink");
     pen.lineWidth = 2.5;
     path(pen, [picked], x, y);
   }
@@ -206,8 +206,8 @@ export function drag(event) {
   if (!drag.moved) return;
   const { pen } = canvas("hover");
   untip();
-  pen.strokeStyle = colour("running");
-  pen.fillStyle = colour("running");
+  pen.strokeStyle = color("running");
+  pen.fillStyle = color("running");
   pen.globalAlpha = 0.12;
   pen.fillRect(drag.left, drag.top, left - drag.left, top - drag.top);
   pen.globalAlpha = 1;
@@ -235,7 +235,7 @@ export function unzoom() {
 // A text that can be read over lines.
 export function written(pen, text, x, y, align, ink) {
   pen.textAlign = align;
-  pen.strokeStyle = colour("paper");
+  pen.strokeStyle = color("paper");
   pen.lineWidth = 4;
   pen.strokeText(text, x, y);
   pen.fillStyle = ink;
@@ -247,13 +247,13 @@ const isLeft = (trial) => ["stopped", "paused", "interrupted"].includes(trial.st
 
 // Where trials that were stopped were forecast to end: all as dots, the best with their central 90 %.
 function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
-  pen.strokeStyle = colour("line");
+  pen.strokeStyle = color("line");
   pen.lineWidth = 1;
   pen.beginPath();
   pen.moveTo(from, bottom);
   pen.lineTo(from + width, bottom);
   pen.stroke();
-  pen.fillStyle = colour("soft");
+  pen.fillStyle = color("soft");
   pen.textAlign = "center";
   pen.fillText(width < 80 ? "stopped" : "stopped: forecast", from + width / 2, bottom + 33);
   const seen = left
@@ -307,12 +307,12 @@ function lines(pen, trials, leader, x, y) {
   const others = trials.filter((trial) => trial !== leader),
     seen = others.filter(inSight);
   if (seen.length < others.length) {
-    pen.strokeStyle = colour("line");
+    pen.strokeStyle = color("line");
     pen.lineWidth = 1;
     pen.globalAlpha = 0.7;
     stroke(others.filter((trial) => !inSight(trial)));
   }
-  pen.strokeStyle = colour("failed");
+  pen.strokeStyle = color("failed");
   pen.setLineDash([2, 3]);
   pen.globalAlpha = 0.8;
   stroke(seen.filter((trial) => trial.state === "failed"));
@@ -373,7 +373,7 @@ function fan(pen, trial, x, y, end) {
     rise = (part) => (1 - Math.exp(-BEND * part)) / (1 - Math.exp(-BEND));
   const along = (goal) =>
     parts.map((part) => [x(step + (until - step) * part), y(last + (forecast.mean - last) * rise(part) + (goal - forecast.mean) * Math.sqrt(part))]);
-  const tint = trial.id === chosen ? colour("ink") : shadeOf(trial),
+  const tint = trial.id === chosen ? color("ink") : shadeOf(trial),
     draw = (points) => points.forEach(([left, top], i) => (i ? pen.lineTo(left, top) : pen.moveTo(left, top)));
   pen.fillStyle = tint;
   pen.globalAlpha = 0.1;
@@ -407,7 +407,7 @@ function bands(pen, trials, end, x, y) {
     [0, 4, 0.16],
     [1, 3, 0.26],
   ]) {
-    pen.fillStyle = colour("stopped");
+    pen.fillStyle = color("stopped");
     pen.globalAlpha = alpha;
     pen.beginPath();
     banded.columns.forEach(({ step, at }, i) => (i ? pen.lineTo(x(step), y(at[low])) : pen.moveTo(x(step), y(at[low]))));
@@ -415,7 +415,7 @@ function bands(pen, trials, end, x, y) {
     pen.fill();
   }
   pen.globalAlpha = 1;
-  pen.strokeStyle = colour("stopped");
+  pen.strokeStyle = color("stopped");
   pen.lineWidth = 1.4;
   pen.beginPath();
   banded.columns.forEach(({ step, at }, i) => (i ? pen.lineTo(x(step), y(at[2])) : pen.moveTo(x(step), y(at[2]))));
@@ -478,7 +478,7 @@ export function hover(event) {
   }
   const { trial, i, dot } = found,
     [left, top] = dot ? [dot.left, dot.top] : [plot.x(trial.steps[i]), plot.y(seenValues(trial)[i])];
-  pen.strokeStyle = pen.fillStyle = colour("ink");
+  pen.strokeStyle = pen.fillStyle = color("ink");
   pen.lineWidth = 2;
   path(pen, [trial], plot.x, plot.y);
   pen.beginPath();

@@ -1,6 +1,6 @@
 // Trials as dots: of what is measured full, of forecasts hollow. The pointer finds them.
 import { better, outcome, state } from "./state.js";
-import { colour, shadeOf } from "./colours.js";
+import { color, shadeOf } from "./colors.js";
 import { inSight } from "./filter.js";
 import { tip, untip } from "./tip.js";
 import { choose, chosen } from "./trial.js";
@@ -15,14 +15,14 @@ export function drawDots(pen, id, dots, radius = 3) {
     const seen = inSight(trial),
       hollow = outcome(trial).how === "forecast";
     pen.globalAlpha = seen ? 0.85 : 0.4;
-    pen.strokeStyle = pen.fillStyle = seen ? shadeOf(trial) : colour("line");
+    pen.strokeStyle = pen.fillStyle = seen ? shadeOf(trial) : color("line");
     pen.lineWidth = 1.3;
     pen.beginPath();
     pen.arc(left, top, trial.id === chosen ? radius + 2.5 : radius, 0, 7);
     if (hollow) pen.stroke();
     else pen.fill();
     if (trial.id === chosen) {
-      pen.strokeStyle = colour("ink");
+      pen.strokeStyle = color("ink");
       pen.globalAlpha = 1;
       pen.lineWidth = 2;
       pen.stroke();

@@ -1,6 +1,6 @@
 // The front of a study with several objectives: the trials that no other dominates, and the hypervolume against the epochs spent.
 import { number, state, whole } from "./state.js";
-import { colour, shadeOf } from "./colours.js";
+import { color, shadeOf } from "./colors.js";
 import { between, results } from "./scales.js";
 import { inSight } from "./filter.js";
 import { canvas, frame, written } from "./curves.js";
@@ -121,7 +121,7 @@ function frontPicture(all) {
   for (const [at, line] of lines)
     for (const bound of limitsOf(at)) {
       const [x1, y1, x2, y2] = line(bound);
-      pen.strokeStyle = colour("failed");
+      pen.strokeStyle = color("failed");
       pen.lineWidth = 1.4;
       pen.setLineDash([5, 4]);
       pen.beginPath();
@@ -129,7 +129,7 @@ function frontPicture(all) {
       pen.lineTo(x2, y2);
       pen.stroke();
       pen.setLineDash([]);
-      written(pen, `limit ${number(bound)}`, Math.min(x2 - 4, area.right - 4), at === up && y1 > area.top + 20 ? y1 - 5 : y1 + 12, "right", colour("failed"));
+      written(pen, `limit ${number(bound)}`, Math.min(x2 - 4, area.right - 4), at === up && y1 > area.top + 20 ? y1 - 5 : y1 + 12, "right", color("failed"));
     }
   const own = all.filter(({ kind }) => kind === "front"),
     at = ({ values }) => /** @type {[number, number]} */ ([x(values[across]), y(values[up])]);
@@ -165,7 +165,7 @@ function frontPicture(all) {
     "front-picture",
     all.slice(-MOST_DOTS).map((one) => ({ trial: one.trial, left: at(one)[0], top: at(one)[1], line: line(one) })),
   );
-  pen.fillStyle = colour("best");
+  pen.fillStyle = color("best");
   for (const one of own)
     if (inSight(one.trial)) {
       pen.beginPath();
@@ -186,7 +186,7 @@ function frontPicture(all) {
 // The edge of what the front dominates: the points from the best across to the worst, then to the worst corners.
 function stairs(pen, points, floor, end) {
   if (!points.length) return;
-  pen.strokeStyle = colour("best");
+  pen.strokeStyle = color("best");
   pen.lineWidth = 1.6;
   pen.globalAlpha = 0.7;
   pen.beginPath();
@@ -201,8 +201,8 @@ function stairs(pen, points, floor, end) {
 }
 
 function axes(pen, sx, sy, { left, right, top, bottom }, [across, up]) {
-  pen.strokeStyle = colour("line");
-  pen.fillStyle = colour("soft");
+  pen.strokeStyle = color("line");
+  pen.fillStyle = color("soft");
   pen.lineWidth = 1;
   pen.textAlign = "right";
   for (const { text, place } of sy.ticks) {
@@ -236,7 +236,7 @@ function growth() {
     steps = state.front.growth,
     end = Math.max(state.totals.epochs.spent, steps[steps.length - 1].epochs) || 1;
   const { x, y } = frame(pen, { left: 58, right: 14, top: 12, bottom: 36, width, height, low: 0, high: 1, end, label: "epochs spent", whole: false });
-  pen.strokeStyle = colour("best");
+  pen.strokeStyle = color("best");
   pen.lineWidth = 2.5;
   pen.beginPath();
   pen.moveTo(x(steps[0].epochs), y(0));

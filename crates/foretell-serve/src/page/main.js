@@ -29,7 +29,7 @@ export let study = null,
   due = false,
   took = 0,
   drawnAt = 0,
-  learnt = { at: -Infinity, ended: -1, soon: null };
+  learned = { at: -Infinity, ended: -1, soon: null };
 
 function totals(leader) {
   const {
@@ -96,8 +96,8 @@ export function draw() {
   took = performance.now() - began;
   drawnAt = performance.now();
   document.documentElement.dataset.drawn = String(state.records);
-  if (source && !learnt.soon && done >= Math.max(learnt.ended + 1, learnt.ended * 1.15))
-    learnt.soon = setTimeout(() => learn(done), Math.max(0, learnt.at + 2000 - drawnAt));
+  if (source && !learned.soon && done >= Math.max(learned.ended + 1, learned.ended * 1.15))
+    learned.soon = setTimeout(() => learn(done), Math.max(0, learned.at + 2000 - drawnAt));
 }
 
 // Draws soon; where drawing takes long, not more than a quarter of the time.
@@ -109,7 +109,7 @@ export function soon() {
 
 // Asks which parameters matter, at most every two seconds.
 async function learn(done) {
-  learnt = { at: performance.now(), ended: done, soon: null };
+  learned = { at: performance.now(), ended: done, soon: null };
   const of = study,
     reply = await fetch(address(`/api/studies/${encodeURIComponent(of)}/importance`)).catch(() => null);
   if (reply && reply.ok && of === study) {
@@ -136,8 +136,8 @@ export function open(name, to = { view, trial: null, filter: "" }) {
   startAgain();
   attend({ chosen: null });
   looking.part = null;
-  clearTimeout(learnt.soon);
-  learnt = { at: -Infinity, ended: -1, soon: null };
+  clearTimeout(learned.soon);
+  learned = { at: -Infinity, ended: -1, soon: null };
   importance(null);
   surface(null);
   $("title").textContent = name;

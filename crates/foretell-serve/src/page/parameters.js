@@ -1,6 +1,6 @@
 // What the parameters do: parallel coordinates with brushes, and how much of the results each of them explains.
 import { better, leading, metric, outcome, state, varying } from "./state.js";
-import { byShade, colour } from "./colours.js";
+import { byShade, color } from "./colors.js";
 import { results, scale } from "./scales.js";
 import { inSight, quoted, setTerm, termOf } from "./filter.js";
 import { tip, untip } from "./tip.js";
@@ -47,7 +47,7 @@ export function parallel(leader) {
       ? `the ${Math.floor(THREADS / 2)} best and ${trials.length - Math.floor(THREADS / 2)} of the other ${all.length - Math.floor(THREADS / 2)} trials; `
       : "") + "drag along an axis to select trials, and click on the axis to undo";
   if (seen.length < trials.length) {
-    pen.strokeStyle = colour("line");
+    pen.strokeStyle = color("line");
     pen.globalAlpha = 0.6;
     thread(
       pen,
@@ -67,7 +67,7 @@ export function parallel(leader) {
     [picked && outcome(picked).value !== null ? picked : null, "ink"],
   ])
     if (trial) {
-      pen.strokeStyle = colour(name);
+      pen.strokeStyle = color(name);
       pen.lineWidth = 2.5;
       thread(pen, [trial]);
       spreadOf(pen, trial);
@@ -116,27 +116,27 @@ function drawAxis(pen, { name, scale, x }, last, room, height) {
   const { y } = parallels,
     brush = brushOf(name, scale);
   if (brush) {
-    pen.fillStyle = colour("running");
+    pen.fillStyle = color("running");
     pen.globalAlpha = 0.25;
     pen.fillRect(x - 7, y(brush[1]), 14, Math.max(3, y(brush[0]) - y(brush[1])));
     pen.globalAlpha = 1;
   }
   pen.lineWidth = brush ? 2 : 1;
-  pen.strokeStyle = colour(brush ? "running" : "soft");
+  pen.strokeStyle = color(brush ? "running" : "soft");
   pen.beginPath();
   pen.moveTo(x, y(0));
   pen.lineTo(x, y(1));
   pen.stroke();
-  written(pen, shortened(pen, name, room - 6), x, 16, "center", colour("ink"));
-  if (scale.log) written(pen, "log", x, 29, "center", colour("soft"));
+  written(pen, shortened(pen, name, room - 6), x, 16, "center", color("ink"));
+  if (scale.log) written(pen, "log", x, 29, "center", color("soft"));
   for (const { text, place } of scale.ticks) {
-    pen.strokeStyle = colour("soft");
+    pen.strokeStyle = color("soft");
     pen.lineWidth = 1;
     pen.beginPath();
     pen.moveTo(x, y(place));
     pen.lineTo(x + 4, y(place));
     pen.stroke();
-    written(pen, shortened(pen, text, last ? 56 : Math.min(90, room - 12)), x + 7, y(place) + 4, "left", colour("soft"));
+    written(pen, shortened(pen, text, last ? 56 : Math.min(90, room - 12)), x + 7, y(place) + 4, "left", color("soft"));
   }
 }
 
@@ -242,7 +242,7 @@ function hoverThread(event) {
     untip();
     return;
   }
-  pen.strokeStyle = colour("ink");
+  pen.strokeStyle = color("ink");
   pen.lineWidth = 2;
   thread(pen, [found]);
   spreadOf(pen, found);

@@ -1,6 +1,6 @@
 // Where the values of a parameter lie on an axis: by the scale that it is searched on.
 import { number, state } from "./state.js";
-import { span } from "./colours.js";
+import { span } from "./colors.js";
 import { ticks } from "./curves.js";
 import { optionsOf } from "./about.js";
 

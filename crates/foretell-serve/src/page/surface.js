@@ -1,6 +1,6 @@
 // The results as a surface over the parameters: a slice along each, a contour over two, with how unsure they are.
 import { better, number, outcome, shown, uncertain } from "./state.js";
-import { colour, shades, toned } from "./colours.js";
+import { color, shades, toned } from "./colors.js";
 import { results, scale } from "./scales.js";
 import { inSight } from "./filter.js";
 import { canvas, frame, ticks } from "./curves.js";
@@ -84,7 +84,7 @@ function oneSlice(id, { name, values, means, sds }) {
   };
   const wide = side * 0.7,
     jitter = (trial) => (own.kinds ? (((trial.id * 0.618034) % 1) - 0.5) * wide * 1.4 : 0);
-  pen.fillStyle = colour("soft");
+  pen.fillStyle = color("soft");
   pen.textAlign = "center";
   for (const { text, place } of own.ticks)
     pen.fillText(shortened(pen, text, (width - 60) / own.ticks.length), across(0) + side + (across(1) - across(0) - 2 * side) * place, height - 22);
@@ -96,8 +96,8 @@ function oneSlice(id, { name, values, means, sds }) {
     2.4,
   );
   const reach = (i, sign) => y(means[i] + sign * CENTRAL * sds[i]);
-  pen.fillStyle = colour("running");
-  pen.strokeStyle = colour("running");
+  pen.fillStyle = color("running");
+  pen.strokeStyle = color("running");
   pen.lineWidth = 2;
   if (own.kinds)
     values.forEach((value, i) => {
@@ -181,7 +181,7 @@ export function contour() {
     "contour-spread",
     found,
     (sd) =>
-      colour("running") +
+      color("running") +
       Math.round(20 + 200 * (most > least ? (sd - least) / (most - least) : 0))
         .toString(16)
         .padStart(2, "0"),
@@ -223,9 +223,9 @@ function plane(id, { x: across, y: up, x_values: xs, y_values: ys }, tint, cells
       pen.fillRect(l, t, r - l, u - t);
     }),
   );
-  colourScale(pen, { left: width - right + 12, top, bottom: height - bottom }, tint, cells);
+  colorScale(pen, { left: width - right + 12, top, bottom: height - bottom }, tint, cells);
   if (lined && !sx.kinds && !sy.kinds) isolines(pen, xs.map(x), ys.map(y), cells);
-  pen.fillStyle = colour("soft");
+  pen.fillStyle = color("soft");
   pen.textAlign = "center";
   for (const { text, place: share } of sx.ticks)
     pen.fillText(shortened(pen, text, 70), sx.kinds ? x(text) : left + (width - left - right) * share, height - 22);
@@ -254,16 +254,16 @@ function plane(id, { x: across, y: up, x_values: xs, y_values: ys }, tint, cells
     if (inSight(trial)) {
       pen.beginPath();
       pen.arc(a, b, trial.id === chosen ? 5 : 2.6, 0, 7);
-      pen.fillStyle = colour("paper");
+      pen.fillStyle = color("paper");
       pen.fill();
-      pen.strokeStyle = colour("ink");
+      pen.strokeStyle = color("ink");
       pen.lineWidth = trial.id === known.through || trial.id === chosen ? 2.5 : 0.8;
       pen.stroke();
     }
 }
 
 // What the colors mean: a bar from the least to the most of the cells, with round values beside it.
-function colourScale(pen, { left, top, bottom }, tint, cells) {
+function colorScale(pen, { left, top, bottom }, tint, cells) {
   const flat = cells.flat(),
     low = Math.min(...flat),
     most = Math.max(...flat),
@@ -273,10 +273,10 @@ function colourScale(pen, { left, top, bottom }, tint, cells) {
     pen.fillStyle = tint(low + ((high - low) * (bottom - row)) / (bottom - top));
     pen.fillRect(left, row, 12, 1);
   }
-  pen.strokeStyle = colour("line");
+  pen.strokeStyle = color("line");
   pen.lineWidth = 1;
   pen.strokeRect(left, top, 12, bottom - top);
-  pen.fillStyle = colour("soft");
+  pen.fillStyle = color("soft");
   pen.textAlign = "left";
   for (const value of ticks(low, high, 4)) pen.fillText(number(value), left + 17, at(value) + 4);
 }
@@ -285,7 +285,7 @@ function colourScale(pen, { left, top, bottom }, tint, cells) {
 function isolines(pen, xs, ys, cells) {
   const flat = cells.flat(),
     levels = ticks(Math.min(...flat), Math.max(...flat) + 1e-12, 7);
-  pen.strokeStyle = colour("paper");
+  pen.strokeStyle = color("paper");
   pen.lineWidth = 1;
   pen.globalAlpha = 0.8;
   for (const level of levels) {

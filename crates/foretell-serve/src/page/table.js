@@ -1,6 +1,6 @@
 // The table of trials: sorted and filtered; only the rows in sight are in the document.
 import { isYours, metric, minimizes, shown, state, uncertain, varying, whole, worth } from "./state.js";
-import { shadeOf } from "./colours.js";
+import { shadeOf } from "./colors.js";
 import { knownValues, objectives } from "./front.js";
 import { filtering } from "./filter.js";
 import { choose, chosen, close, openIn } from "./trial.js";

@@ -1,6 +1,6 @@
 // One trial: settings, metrics, output, and why it was stopped or goes on, decision by decision; and what a person orders about it.
 import { metric, number, outcome, shown, state, uncertain, whole, worth } from "./state.js";
-import { colour } from "./colours.js";
+import { color } from "./colors.js";
 import { canvas, frame } from "./curves.js";
 import { button, kept, named, opened } from "./table.js";
 import { row } from "./about.js";
@@ -209,7 +209,7 @@ function metricCurve(id, name, steps, values) {
       end: steps[steps.length - 1],
       label: name,
     });
-  pen.strokeStyle = colour("running");
+  pen.strokeStyle = color("running");
   pen.lineWidth = 1.6;
   pen.beginPath();
   values.forEach((value, i) => pen.lineTo(x(steps[i]), y(value)));
@@ -221,7 +221,7 @@ function showOutput() {
     pre = $("output"),
     atEnd = pre.scrollTop + pre.clientHeight > pre.scrollHeight - 30;
   $("output-of").hidden = !printed;
-  // without colours; of a line that is drawn again and again, the last
+  // without colors; of a line that is drawn again and again, the last
   pre.textContent = printed ? printed.text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/^.*\r(?!\n)/gm, "") : "";
   if (atEnd) pre.scrollTop = pre.scrollHeight;
 }

@@ -115,7 +115,7 @@ const tests = {
     await closed(page); await server.stop();
   },
 
-  async "colours say the result, stopped trials stand at their forecasts, scales are those that were declared"() {
+  async "colors say the result, stopped trials stand at their forecasts, scales are those that were declared"() {
     several();
     const server = await serve(join(home, "several")), records = await count(server.url, "baseline"), page = await opened(`${server.url}#/baseline/overview`, { records });
     const { kinds, drawn, apart, logs } = await page.evaluate(() => {

@@ -48,7 +48,7 @@ pub(super) struct Other {
     pub(super) given: String,
 }
 
-/// What could be learnt of a command.
+/// What could be learned of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Described {
     /// The command with placeholders for what is searched.

@@ -112,7 +112,7 @@ fn spec(command: &[String], directory: &Path) -> TrialSpec {
     }
 }
 
-/// The lines of the log so far, without colours.
+/// The lines of the log so far, without colors.
 fn lines(log: &Path) -> Vec<String> {
     let bytes = std::fs::read(log).unwrap_or_default();
     let lines = bytes.split(|byte| b"\n\r".contains(byte)).map(|line| plain(line).text.into_owned());

@@ -125,7 +125,7 @@ fn study_size(text: &str) -> Result<usize, String> {
 /// The burn-in of a pass over all runs at most: the paper's.
 const PAPER_BURN_IN: usize = 100;
 /// Runs that a forecast learns from at least.
-pub(super) const LEAST_LEARNT: usize = 3;
+pub(super) const LEAST_LEARNED: usize = 3;
 
 impl Arguments {
     /// Whether a folder of logs is replayed and nothing is said of files: it gets a picture and a report.
@@ -211,7 +211,7 @@ impl Arguments {
         if stops { named } else { Vec::new() }
     }
 
-    /// When models are learnt again; `None` if no flag says so.
+    /// When models are learned again; `None` if no flag says so.
     pub(super) fn refit(&self) -> Option<Refit> {
         self.asked.last("refit")
     }
@@ -249,7 +249,7 @@ impl Arguments {
             vec![PAPER_BURN_IN]
         } else {
             // forecasts learn from three runs at least, as in `foretell search`
-            vec![runs.div_ceil(3).max(LEAST_LEARNT.min(runs.saturating_sub(1))).min(PAPER_BURN_IN)]
+            vec![runs.div_ceil(3).max(LEAST_LEARNED.min(runs.saturating_sub(1))).min(PAPER_BURN_IN)]
         }
     }
 

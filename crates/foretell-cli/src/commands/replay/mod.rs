@@ -24,7 +24,7 @@ use crate::progress::Steps;
 use crate::scheduling::measure_name;
 use document::Document;
 use families::Families;
-use flags::{FigureKind, LEAST_LEARNT};
+use flags::{FigureKind, LEAST_LEARNED};
 use foretell::{Predictor, PredictorOptions, Purpose};
 use foretell_logs::{Recorded, Topic};
 use foretell_search::{Caution, Lessons, Rank, ReplayError, Setting, Table, Teacher, replay_watched};
@@ -146,9 +146,9 @@ fn too_few(recorded: &Recorded, target: f64) -> String {
         recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step).collect();
     ends.sort_by(|a, b| b.total_cmp(a));
     let reach = |target: f64| ends.iter().filter(|&&end| end >= target).count();
-    let needed = LEAST_LEARNT + 1;
+    let needed = LEAST_LEARNED + 1;
     let first = format!(
-        "{} of {} runs reach step {target}, but a replay needs at least {needed}: {LEAST_LEARNT} to learn from, and one to stop",
+        "{} of {} runs reach step {target}, but a replay needs at least {needed}: {LEAST_LEARNED} to learn from, and one to stop",
         reach(target),
         recorded.runs.len()
     );
@@ -188,7 +188,7 @@ fn replay_file(
             _ => in_file(&error),
         })?;
     let table = table.measuring(&arguments.objective).map_err(|error| in_file(&error))?;
-    let is_small = table.len() <= LEAST_LEARNT;
+    let is_small = table.len() <= LEAST_LEARNED;
     let table = Arc::new(table);
     let variants = settings::variants(arguments, &table);
     let predictor = |variant: &Variant| {

@@ -81,7 +81,7 @@ pub(super) struct Row {
     pub(super) default: bool,
     /// With the settings of `foretell search --caution`: which.
     pub(super) caution: Option<&'static str>,
-    /// When it learnt again; none: once.
+    /// When it learned again; none: once.
     pub(super) refit: Option<f64>,
     /// The number of runs each order drew; none: all.
     pub(super) study_size: Option<usize>,

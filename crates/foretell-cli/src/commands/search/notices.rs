@@ -19,7 +19,7 @@ const SAID_UNTIL: u64 = 50;
 pub(super) struct Notices<'a> {
     workload: &'a Workload,
     /// The smallest and the largest value of the runs of --learn-from.
-    learnt_range: Option<(f64, f64)>,
+    learned_range: Option<(f64, f64)>,
     display: &'a mut Display,
     retrained_said: bool,
     silence_said: bool,
@@ -39,12 +39,12 @@ impl<'a> Notices<'a> {
     /// Nothing was said yet.
     pub(super) fn new(
         workload: &'a Workload,
-        learnt_range: Option<(f64, f64)>,
+        learned_range: Option<(f64, f64)>,
         display: &'a mut Display,
     ) -> Self {
         Self {
             workload,
-            learnt_range,
+            learned_range,
             display,
             retrained_said: false,
             silence_said: false,
@@ -209,7 +209,7 @@ impl<'a> Notices<'a> {
     fn check_unit(&mut self, study: &Study, reading: &Reading) -> Result<(), String> {
         let metric = &study.spec().metric;
         let value = reading.value.filter(|_| is_share(metric));
-        let Some((value, (low, high))) = value.zip(self.learnt_range) else { return Ok(()) };
+        let Some((value, (low, high))) = value.zip(self.learned_range) else { return Ok(()) };
         let said = format!(
             "the command reports {metric} {value}, but the runs of --learn-from are between {low} and {high}. "
         );

@@ -133,7 +133,7 @@ fn before_forecasts(spec: &StudySpec, act: &str) -> String {
     format!("; before that, {act} trials far behind at epoch {}", rungs.join(" or "))
 }
 
-/// What forecasts of the end are learnt from.
+/// What forecasts of the end are learned from.
 fn teachers(study: &Study) -> String {
     let burn_in = study.spec().burn_in;
     let full = |count: u64| format!("{count} completed trial{}", if count == 1 { "" } else { "s" });

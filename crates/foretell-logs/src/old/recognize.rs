@@ -10,7 +10,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that are looked at to recognise it.
+/// Bytes of a file that are looked at to recognize it.
 const LOOKED_AT: u64 = 1 << 14;
 /// Deeper folders are not searched.
 const DEEPEST: usize = 24;

@@ -1,15 +1,15 @@
-// The colours of trials, by what they came to; the table is the one of the pictures of the command line.
+// The colors of trials, by what they came to; the table is the one of the pictures of the command line.
 import { metric, minimizes, number, outcome, state } from "./state.js";
 import { $ } from "./main.js";
 const SHADES = /** @type {any} */ ("/*SHADES*/");
 
-export const colour = (name) =>
+export const color = (name) =>
   getComputedStyle(document.documentElement)
     .getPropertyValue("--" + name)
     .trim();
 export const shades = () => SHADES[matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"];
 
-// From the worst result that has a colour of its own to the best: some trials may be worse.
+// From the worst result that has a color of its own to the best: some trials may be worse.
 let spanned = { of: null, records: -1, worst: 0, best: 0 };
 export function span() {
   if (spanned.of === state && spanned.records === state.records) return spanned;
@@ -29,7 +29,7 @@ export function toned(value) {
 }
 export const shadeOf = (trial) => {
   const { value } = outcome(trial);
-  return value === null ? colour("failed") : shades()[toned(value)];
+  return value === null ? color("failed") : shades()[toned(value)];
 };
 
 // Trials by their shade, the worst first: those of one shade are drawn together.
@@ -42,7 +42,7 @@ export function byShade(trials) {
   return groups.filter((group) => group.trials.length);
 }
 
-// What the colours mean, in words and as a ramp.
+// What the colors mean, in words and as a ramp.
 export function key() {
   const { worst, best } = span(),
     none = ![...state.trials.values()].some((trial) => outcome(trial).value !== null);
