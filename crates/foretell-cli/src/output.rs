@@ -115,6 +115,14 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
+/// FNV-1a, folded to 32 bits: a short name for a long text.
+pub(crate) fn fingerprint(text: &str) -> u32 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 32) as u32 ^ hash as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

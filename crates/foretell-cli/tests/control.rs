@@ -5,13 +5,12 @@ mod common;
 #[path = "../../../tests/needed.rs"]
 mod needed;
 
-use common::{foretell, json, records, text};
+use common::{foretell, json, output, records, text, wait_for};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Six epochs whose last value depends on the parameter.
 const SCRIPT: &str = "for e in 1 2 3 4 5 6; do echo \"val_acc=$(echo \"{lr} $e\" | awk '{{print $1 * (1 - 0.5 ^ $2)}}')\"; done";
 
@@ -21,13 +20,6 @@ fn search(folder: &Path, more: &[&str], script: &str) -> Command {
         ["search", "--param", "lr=log:0.01:1", "--metric", "val_acc", "--epochs", "6", "--workers", "1"];
     let rest = ["--out", "study", "--format", "json"];
     foretell(folder, &[&start[..], &rest, more, &["--", "sh", "-c", script]].concat())
-}
-
-fn output(command: &mut Command, code: i32) -> (Output, String) {
-    let output = command.output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    (output, said)
 }
 
 /// A folder with a finished study of `trials` trials, none of them stopped.
@@ -40,14 +32,6 @@ fn finished(trials: &str) -> tempfile::TempDir {
 fn lines(folder: &Path) -> Vec<String> {
     let log = std::fs::read_to_string(folder.join("study/events.jsonl")).unwrap();
     log.lines().map(str::to_owned).collect()
-}
-
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !is_there() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn runs(pid: &str) -> bool {

@@ -1,19 +1,15 @@
 //! `foretell evaluate` from the outside: its JSON, its figures, its errors.
 
+mod common;
+
+use common::{Tested, foretell, ran};
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 /// All predictors.
 const ALL: &str = "auto,gp,svr-rbf,svr-linear,random-forest,ols,ridge,last-value";
-
-type Tested = Result<(), Box<dyn Error>>;
-
-fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
-    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
-}
 
 /// A wide file of `runs` runs that halve their error every three epochs, down to a floor that the learning rate sets.
 fn write_curves(path: &Path, runs: u32) -> std::io::Result<()> {
@@ -41,7 +37,7 @@ fn the_default_leads_on_curves_that_it_was_not_made_by() -> Tested {
     arguments.extend(files.iter().map(String::as_str));
     arguments.extend(["--predictor", ALL, "--observed", "0.1,0.3,0.5", "--train", "20"]);
     arguments.extend(["--repeats", "10", "--format", "json"]);
-    let output = foretell(&arguments)?;
+    let output = ran(&arguments)?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
@@ -70,7 +66,7 @@ fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
     let path = curves.to_string_lossy();
     let arguments = ["evaluate", &path, "--predictor", "last-value,svr-rbf", "--observed", "0.25,0.5"];
     let rest = ["--train", "30", "--repeats", "3", "--draws", "30", "--format", "json"];
-    let output = foretell(&[&arguments[..], &rest].concat())?;
+    let output = ran(&[&arguments[..], &rest].concat())?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     assert_eq!(document["schema"], "foretell.evaluate/1");
@@ -110,7 +106,7 @@ fn figures_lie_beside_the_file_asked_for() -> Tested {
         let figure = folder.path().join(file);
         let figure = figure.to_string_lossy();
         let arguments = ["evaluate", &path, "--predictor", "last-value", "--train", "20", "--repeats", "2"];
-        let output = foretell(&[&arguments[..], &["--observed", observed, "--plot", &figure]].concat())?;
+        let output = ran(&[&arguments[..], &["--observed", observed, "--plot", &figure]].concat())?;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         for name in expected {
             assert!(fs::metadata(folder.path().join(name))?.len() > 1000, "{name} is empty");
@@ -181,7 +177,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
 
 /// Checks that `evaluate` refuses `arguments` with one error that contains each of `expected`.
 fn is_refused(arguments: &[&str], expected: &[&str]) -> Tested {
-    let output = foretell(&[&["evaluate", "--repeats", "1"], arguments].concat())?;
+    let output = ran(&[&["evaluate", "--repeats", "1"], arguments].concat())?;
     let message = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
     assert!(output.stdout.is_empty(), "{arguments:?}");
@@ -205,7 +201,7 @@ fn a_target_before_the_longest_runs_end_is_said() -> Tested {
     let said = |more: &[&str]| -> Result<String, Box<dyn Error>> {
         let path = curves.to_string_lossy();
         let arguments = ["evaluate", &path, "--predictor", "last-value", "--train", "3", "--observed", "0.5"];
-        Ok(String::from_utf8(foretell(&[&arguments[..], more].concat())?.stderr)?)
+        Ok(String::from_utf8(ran(&[&arguments[..], more].concat())?.stderr)?)
     };
     let noted = said(&["--keep-repeats"])?;
     let expected = "forecasting step 2, which 20 of 20 runs reach; 6 reach 3";
@@ -223,7 +219,7 @@ fn columns_are_what_they_are_declared_to_be() -> Tested {
     let start =
         ["evaluate", &curves, "--train", "20", "--repeats", "1", "--predictor", "ridge", "--format", "json"];
     let r2 = |more: &[&str]| -> Result<(f64, String), Box<dyn Error>> {
-        let output = foretell(&[&start[..], more].concat())?;
+        let output = ran(&[&start[..], more].concat())?;
         let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         let notes = String::from_utf8(output.stderr)?;
         Ok((document["rows"][0]["r2_mean"].as_f64().ok_or(notes.clone())?, notes))
@@ -250,11 +246,11 @@ fn the_same_seed_gives_the_same_numbers_whatever_the_threads() -> Tested {
     let curves = folder.path().join("small.csv");
     write_curves(&curves, 40)?;
     let measured = |threads: &str| -> Result<Vec<serde_json::Value>, Box<dyn Error>> {
-        let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
-            .args(["evaluate", &curves.to_string_lossy(), "--predictor", "svr-rbf", "--draws", "20"])
-            .args(["--train", "20", "--repeats", "4", "--seed", "7", "--format", "json"])
-            .env("RAYON_NUM_THREADS", threads)
-            .output()?;
+        let output =
+            foretell(folder.path(), &["evaluate", "small.csv", "--predictor", "svr-rbf", "--draws", "20"])
+                .args(["--train", "20", "--repeats", "4", "--seed", "7", "--format", "json"])
+                .env("RAYON_NUM_THREADS", threads)
+                .output()?;
         let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         let row = &document["rows"][0];
         Ok(["r2_mean", "r2_stderr", "mae_mean", "coverage"].map(|field| row[field].clone()).to_vec())
@@ -267,7 +263,7 @@ fn the_same_seed_gives_the_same_numbers_whatever_the_threads() -> Tested {
 fn evaluated(path: &Path, more: &[&str]) -> Result<(String, String), Box<dyn Error>> {
     let path = path.to_string_lossy();
     let arguments = ["evaluate", &path, "--predictor", "last-value", "--train", "5", "--repeats", "2"];
-    let output = foretell(&[&arguments[..], more].concat())?;
+    let output = ran(&[&arguments[..], more].concat())?;
     let notes = String::from_utf8(output.stderr)?;
     assert!(output.status.success(), "{notes}");
     Ok((notes, String::from_utf8(output.stdout)?))
@@ -314,14 +310,14 @@ fn runs_of_one_setting_are_forecast_from_those_of_another() -> Tested {
     assert!(mae("schedule=step")? < 1e-9);
     assert!((mae("schedule=cosine")? - 0.1).abs() < 1e-9);
     let path = curves.to_string_lossy();
-    let output = foretell(&["evaluate", &path, "--train", "5", "--test-where", "schedule=linear"])?;
+    let output = ran(&["evaluate", &path, "--train", "5", "--test-where", "schedule=linear"])?;
     let message = String::from_utf8(output.stderr)?;
     assert!(
         message.contains("--test-where schedule=linear: no such run")
             && message.contains("Known values are cosine, step"),
         "{message}"
     );
-    let output = foretell(&["evaluate", &path, "--train", "5", "--train-where", "schedule"])?;
+    let output = ran(&["evaluate", &path, "--train", "5", "--train-where", "schedule"])?;
     assert!(String::from_utf8(output.stderr)?.contains("expected NAME=VALUE"));
     Ok(())
 }
@@ -391,7 +387,7 @@ fn what_was_computed_is_printed_also_where_nothing_can_be_drawn() -> Tested {
     // where the second of the figures should lie is a folder
     fs::create_dir(folder.path().join("a-calibration.svg"))?;
     let arguments = ["evaluate", &*curves.to_string_lossy(), "--predictor", "last-value", "--train", "10"];
-    let output = foretell(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;
+    let output = ran(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;
     let message = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("a-calibration.svg"), "{message}");

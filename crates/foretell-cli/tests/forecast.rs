@@ -1,18 +1,14 @@
 //! `foretell forecast` from the outside: running curves in, their ends out.
 
+mod common;
+
+use common::{Tested, ran};
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-
-type Tested = Result<(), Box<dyn Error>>;
 
 const EPOCHS: i32 = 12;
-
-fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
-    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
-}
 
 /// The loss of the run with learning rate `lr` after `epoch` epochs.
 fn loss(lr: f64, epoch: i32) -> f64 {
@@ -38,7 +34,7 @@ fn write_wide(path: &Path, rates: impl Iterator<Item = f64>, seen: i32) -> std::
 fn forecast(history: &Path, running: &Path, more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
     let (history, running) = (history.to_string_lossy(), running.to_string_lossy());
     let arguments = ["forecast", "--history", &history, &running, "--format", "json"];
-    let output = foretell(&[&arguments[..], more].concat())?;
+    let output = ran(&[&arguments[..], more].concat())?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)
 }
@@ -223,7 +219,7 @@ fn the_table_and_the_notes_say_what_was_done_with_running_curves() -> Tested {
     write_wide(&finished, rates(), EPOCHS)?;
     write_running(&running)?;
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
-    let output = foretell(&arguments)?;
+    let output = ran(&arguments)?;
     let (table, notes) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
     let said = |run: &str| table.lines().find(|line| line.trim_start().starts_with(run)).unwrap_or_default();
     assert!(said("past").contains(&format!("{:.4} (recorded)", loss(0.155, EPOCHS))), "{table}");
@@ -258,7 +254,7 @@ fn the_fan_chart_has_a_panel_for_each_running_curve() -> Tested {
     // no file can have so long a name; what was forecast is printed first
     let figure = folder.path().join("a".repeat(300) + ".svg");
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
-    let output = foretell(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;
+    let output = ran(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stdout)?.contains("(recorded)"));
     Ok(())
@@ -295,7 +291,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         (&["--history", &finished, &running, "--plot", "fan.pdf"], &["fan.pdf", ".svg or .png"]),
     ];
     for (arguments, expected) in cases {
-        let output = foretell(&[&["forecast"], arguments].concat())?;
+        let output = ran(&[&["forecast"], arguments].concat())?;
         let message = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
         for word in expected {
@@ -313,7 +309,7 @@ fn running_runs_in_another_unit_or_without_the_columns_are_told() -> Tested {
     fs::write(&finished, "lr,acc_1,acc_2,acc_3\n".to_owned() + &(0..20).map(row).collect::<String>())?;
     fs::write(&running, "rate,acc_1,acc_2\n0.1,0.3,0.5\n0.2,0.3,50\n")?;
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
-    let output = foretell(&[&arguments[..], &["--predictor", "ols", "--format", "json"]].concat())?;
+    let output = ran(&[&arguments[..], &["--predictor", "ols", "--format", "json"]].concat())?;
     let notes = String::from_utf8(output.stderr)?;
     assert!(
         notes.contains("running: column lr is missing, although the completed runs contain it"),
@@ -357,7 +353,7 @@ fn a_blank_cell_of_an_epoch_that_has_been_is_a_value_that_is_not_finite() -> Tes
         assert!(told["rows"][1]["forecast"].is_number(), "{told}");
     }
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
-    let notes = String::from_utf8(foretell(&arguments)?.stderr)?;
+    let notes = String::from_utf8(ran(&arguments)?.stderr)?;
     assert!(notes.contains("counted as diverged; change this with --empty-ends"), "{notes}");
     Ok(())
 }
@@ -392,7 +388,7 @@ fn settings_far_from_those_of_the_finished_runs_are_named_as_extrapolated() -> T
     fs::write(&finished, header.clone() + &(0..40).map(row).collect::<String>())?;
     fs::write(&running, header + "0.05,32,o1,x,0.3,0.5,\n30,64,o7,x,0.3,0.5,\n")?;
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
-    let output = foretell(&[&arguments[..], &["--format", "json", "--predictor", "gp"]].concat())?;
+    let output = ran(&[&arguments[..], &["--format", "json", "--predictor", "gp"]].concat())?;
     let notes = String::from_utf8(output.stderr)?;
     let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     assert_eq!(document["rows"][0]["extrapolated"], serde_json::json!([]));
@@ -433,7 +429,7 @@ fn extreme_values_give_finite_forecasts_and_are_named() -> Tested {
         for name in ["auto", "gp", "ridge", "svr-rbf", "last-value"] {
             let arguments =
                 ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
-            let output = foretell(&[&arguments[..], &["--format", "json", "--predictor", name]].concat())?;
+            let output = ran(&[&arguments[..], &["--format", "json", "--predictor", name]].concat())?;
             let notes = String::from_utf8(output.stderr)?;
             assert!(output.status.success() && !notes.contains("panicked"), "{what} {name}: {notes}");
             assert!(notes.contains(said), "{what} {name}: no {said:?} in {notes}");
@@ -444,8 +440,7 @@ fn extreme_values_give_finite_forecasts_and_are_named() -> Tested {
         }
         let curves = finished.to_string_lossy();
         let arguments = ["evaluate", &curves, "--train", "15", "--repeats", "2", "--observed", "0.4"];
-        let output =
-            foretell(&[&arguments[..], &["--predictor", "auto,ridge", "--format", "json"]].concat())?;
+        let output = ran(&[&arguments[..], &["--predictor", "auto,ridge", "--format", "json"]].concat())?;
         assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
         let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         for row in document["rows"].as_array().ok_or("no rows")? {
@@ -464,7 +459,7 @@ fn too_few_runs_to_forecast_from_end_in_code_1_and_say_so() -> Tested {
     write_wide(&finished, rates().take(1), EPOCHS)?;
     write_wide(&running, [0.005, 0.155].into_iter(), 4)?;
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
-    let output = foretell(&[&arguments[..], &["--predictor", "gp"]].concat())?;
+    let output = ran(&[&arguments[..], &["--predictor", "gp"]].concat())?;
     let message = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("finished.csv: no run could be forecast: "), "{message}");
@@ -484,7 +479,7 @@ fn a_metric_that_is_not_there_names_the_flag_and_many_steps_are_thinned_not_unsh
     fs::write(&lines, r#"{"id":"a","metric":"loss","values":[2.0,1.0]}"#)?;
     for (file, there) in [(&finished, "val_loss"), (&long, "val_loss"), (&lines, "loss")] {
         let file = file.to_string_lossy();
-        let output = foretell(&["forecast", "--history", &file, &path, "--metric", "accuracy"])?;
+        let output = ran(&["forecast", "--history", &file, &path, "--metric", "accuracy"])?;
         let message = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains("--metric") && message.contains(there), "{message}");
@@ -500,7 +495,7 @@ fn a_metric_that_is_not_there_names_the_flag_and_many_steps_are_thinned_not_unsh
     )?;
     let running = folder.path().join("running.csv");
     fs::write(&running, "run,step,val_loss\n".to_owned() + &row(3, 1000))?;
-    let output = foretell(&["forecast", "--history", &long.to_string_lossy(), &running.to_string_lossy()])?;
+    let output = ran(&["forecast", "--history", &long.to_string_lossy(), &running.to_string_lossy()])?;
     let notes = String::from_utf8(output.stderr)?;
     assert!(
         notes.contains("there are 5000 different steps, more than 2000, so values are interpolated onto 200"),

@@ -1,7 +1,10 @@
 //! Error messages and reports, kept as snapshots so that a change of words is seen.
 
+mod common;
+
+use common::{foretell, text};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 /// A training whose accuracy rises toward a top that depends on the learning rate; it prints one line per epoch, slowly enough
 /// that it trains no further once it is stopped.
@@ -57,15 +60,12 @@ fn curves(runs: usize, width: usize) -> String {
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null()).env_remove("COLUMNS");
-    command.output().expect("the command starts")
+    foretell(folder, arguments).env_remove("COLUMNS").output().expect("the command starts")
 }
 
 /// What the command printed, with its exit code.
 fn printed(output: &Output) -> String {
     let code = output.status.code().expect("the command ends by itself");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let printed = format!("{}{}exit code {code}\n", text(&output.stderr), text(&output.stdout));
     // how long it took is another time each time
     let is_time = |line: &&str| line.starts_with("time: ");

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{foretell, json, text};
+use common::{foretell, json, output, text};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Epochs whose last value depends on the parameter, and another metric besides.
@@ -17,13 +17,6 @@ fn search(folder: &Path, range: &str, epochs: &str, more: &[&str]) -> Command {
     let start = ["search", "--name", "mine", "--param", &range, "--metric", "val_acc", "--epochs", epochs];
     let rest = ["--workers", "1", "--no-stopping", "--format", "json"];
     foretell(folder, &[&start[..], &rest, more, &["--", "sh", "-c", SCRIPT, epochs]].concat())
-}
-
-fn output(command: &mut Command, code: i32) -> (Output, String) {
-    let output = command.output().expect("it runs");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    (output, said)
 }
 
 fn records(folder: &Path, event: &str) -> Vec<Value> {

@@ -2,15 +2,13 @@
 
 mod common;
 
-use common::{foretell, json, records, text};
+use common::{foretell, json, records, text, wait_for};
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A study of six epochs, which begin after `pause` seconds; its script counts the epochs that it trains in the file `trained`.
 fn search(folder: &Path, pause: &str, more: &[&str]) -> std::process::Command {
@@ -23,14 +21,6 @@ fn search(folder: &Path, pause: &str, more: &[&str]) -> std::process::Command {
     let mut command = foretell(folder, &words);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !is_there() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn killed(mut child: Child) {

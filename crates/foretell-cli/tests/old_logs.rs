@@ -1,19 +1,11 @@
 //! The logs of other tools, from a folder to an answer.
 
+mod common;
+
+use common::{foretell, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-
-fn foretell(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-    command.current_dir(folder).args(words);
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// MLflow's file store with runs that train for ten epochs of a minute each, and end at `0.5 + 0.02 · run`.
 fn store(folder: &Path, runs: u32) {

@@ -1,16 +1,12 @@
 //! `foretell replay` from the outside: its JSON, its words, its pictures, its errors.
 
+mod common;
+
+use common::{Tested, ran};
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-
-type Tested = Result<(), Box<dyn Error>>;
-
-fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
-    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
-}
 
 /// A wide file of `runs` runs that close in on limits of their own: runs that start ahead end ahead.
 fn write_curves(path: &Path, runs: u32, epochs: u32) -> std::io::Result<()> {
@@ -29,7 +25,7 @@ fn write_curves(path: &Path, runs: u32, epochs: u32) -> std::io::Result<()> {
 }
 
 fn replayed(arguments: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
-    let output = foretell(&[&["replay"], arguments, &["--format", "json"]].concat())?;
+    let output = ran(&[&["replay"], arguments, &["--format", "json"]].concat())?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)
 }
@@ -83,7 +79,7 @@ fn a_file_alone_is_answered_in_words_and_the_same_twice() -> Tested {
     let curves = folder.path().join("runs.csv");
     write_curves(&curves, 45, 10)?;
     let arguments = ["replay", &*curves.to_string_lossy(), "--draws", "20"];
-    let (first, second) = (foretell(&arguments)?, foretell(&arguments)?);
+    let (first, second) = (ran(&arguments)?, ran(&arguments)?);
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     assert_eq!(first.stdout, second.stdout);
     let text = String::from_utf8(first.stdout)?;
@@ -123,7 +119,7 @@ fn several_sets_are_summed_up_by_family() -> Tested {
     let median = &families["rows"][1];
     assert_eq!(median["policy"], "median");
     assert!((median["speedup_total"].as_f64().ok_or("no number")? - 1.0 / left).abs() < 1e-9, "{median}");
-    let text = String::from_utf8(foretell(&[&["replay"], &paths[..], &flags[..]].concat())?.stdout)?;
+    let text = String::from_utf8(ran(&[&["replay"], &paths[..], &flags[..]].concat())?.stdout)?;
     assert!(text.contains("All 3 sets, of 2 families: cnn (2), lstm."), "{text}");
     Ok(())
 }
@@ -162,7 +158,7 @@ fn a_burn_in_that_no_draw_outlasts_is_said_to_stop_nothing() -> Tested {
     let answer = |burn_in: &str| -> Result<String, Box<dyn Error>> {
         let flags =
             ["--scheduler", "f-hyperband", "--predictor", "last-value", "--runs", "1", "--orderings", "1"];
-        let output = foretell(&[&["replay", &*path], &flags[..], &["--burn-in", burn_in]].concat())?;
+        let output = ran(&[&["replay", &*path], &flags[..], &["--burn-in", burn_in]].concat())?;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(String::from_utf8(output.stdout)?)
     };
@@ -199,7 +195,7 @@ fn every_picture_is_drawn() -> Tested {
     ] {
         let picture = folder.path().join(format!("{figure}.svg"));
         let to = picture.to_string_lossy();
-        let output = foretell(&[&["replay", &*path, "--plot", &*to, "--figure", figure], flags].concat())?;
+        let output = ran(&[&["replay", &*path, "--plot", &*to, "--figure", figure], flags].concat())?;
         assert!(output.status.success(), "{figure}: {}", String::from_utf8_lossy(&output.stderr));
         let svg = fs::read_to_string(&picture)?;
         assert!(svg.contains(part) && !svg.contains("NaN"), "{figure}");
@@ -223,7 +219,7 @@ fn curve_extrapolation_stops_runs_in_both_modes() -> Tested {
         "--burn-in",
         "3",
     ];
-    let output = foretell(&[&["replay", &*path, "--format", "json"], &flags[..]].concat())?;
+    let output = ran(&[&["replay", &*path, "--format", "json"], &flags[..]].concat())?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let rows = document["rows"].as_array().expect("rows");
@@ -251,7 +247,7 @@ fn runs_are_called_by_their_ids_also_in_pictures() -> Tested {
     fs::write(&curves, "run,acc_1,acc_2,acc_3,acc_4\n".to_owned() + &(0..30).map(row).collect::<String>())?;
     let arguments = ["replay", &*curves.to_string_lossy(), "--policy", "median", "--burn-in", "3"];
     let drawn = ["--figure", "fates", "--plot", &*picture.to_string_lossy()];
-    let output = foretell(&[&arguments[..], &drawn].concat())?;
+    let output = ran(&[&arguments[..], &drawn].concat())?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let svg = fs::read_to_string(&picture)?;
     for run in 0..30 {
@@ -268,7 +264,7 @@ fn what_was_replayed_is_printed_also_where_nothing_can_be_drawn() -> Tested {
     // no file can have so long a name
     let picture = folder.path().join("a".repeat(300) + ".svg");
     let arguments = ["replay", &*curves.to_string_lossy(), "--policy", "none,oracle", "--orderings", "2"];
-    let output = foretell(&[&arguments[..], &["--plot", &picture.to_string_lossy()]].concat())?;
+    let output = ran(&[&arguments[..], &["--plot", &picture.to_string_lossy()]].concat())?;
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stdout)?.contains("perfect foresight"));
     Ok(())
@@ -312,7 +308,7 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
     ];
     for (flags, part) in cases {
         let defaults = if flags.contains(&"--predictor") { &[][..] } else { last };
-        let output = foretell(&[&["replay", &*path], *flags, defaults].concat())?;
+        let output = ran(&[&["replay", &*path], *flags, defaults].concat())?;
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{flags:?}: {message}");
         assert!(message.contains(part), "{flags:?}: {message}");
@@ -380,8 +376,7 @@ fn samplers_take_recorded_runs_and_the_best_so_far_is_in_the_json() -> Tested {
     );
     let svg = fs::read_to_string(&picture)?;
     assert!(svg.contains("none, tpe") && svg.contains("none, gp"), "each line has its sampler");
-    let table =
-        foretell(&[&["replay", &*path][..], &["--sampler", "tpe", "--policy", "none,median"]].concat())?;
+    let table = ran(&[&["replay", &*path][..], &["--sampler", "tpe", "--policy", "none,median"]].concat())?;
     assert!(String::from_utf8_lossy(&table.stdout).contains("sampler"));
     Ok(())
 }

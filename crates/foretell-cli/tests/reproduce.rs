@@ -1,16 +1,12 @@
 //! `foretell reproduce` from the outside, on small files that look like the released ones.
 
+mod common;
+
+use common::{Tested, ran};
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-
-type Tested = Result<(), Box<dyn Error>>;
-
-fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
-    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
-}
 
 /// ResNets of 1 to 17 blocks, as the released file has them: a constant learning rate, some dead runs.
 fn write_resnets(folder: &Path) -> std::io::Result<()> {
@@ -83,7 +79,7 @@ fn files_that_cannot_be_read_are_named_and_do_not_end_the_others() -> Tested {
         "{unreadable}"
     );
     fs::remove_file(folder.path().join("cudaconvnet_cifar10.csv"))?;
-    let output = foretell(&["reproduce", &folder.path().to_string_lossy()])?;
+    let output = ran(&["reproduce", &folder.path().to_string_lossy()])?;
     let message = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(2));
     assert!(message.contains("can be read") && message.contains("metaqnn_svhn.csv"), "{message}");
@@ -95,7 +91,7 @@ const QUICK: [&str; 8] = ["--train", "30", "--repeats", "2", "--seeds", "1", "--
 fn reproduce(folder: &Path, more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
     let folder = folder.to_string_lossy();
     let arguments = [&["reproduce", &folder, "--format", "json"][..], &QUICK, more].concat();
-    let output = foretell(&arguments)?;
+    let output = ran(&arguments)?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)
 }
@@ -141,7 +137,7 @@ fn cells_are_counted_over_seeds_and_an_interrupted_reproduction_continues() -> T
     let run = |more: &[&str]| -> Result<(serde_json::Value, String), Box<dyn Error>> {
         let resume = kept.to_string_lossy();
         let seeds = ["--seeds", "3", "--format", "json", "--resume", &resume];
-        let output = foretell(&[&arguments[..], &seeds, more].concat())?;
+        let output = ran(&[&arguments[..], &seeds, more].concat())?;
         let text = String::from_utf8(output.stderr)?;
         assert!(output.status.success(), "{text}");
         Ok((serde_json::from_slice(&output.stdout)?, text))
@@ -255,7 +251,7 @@ fn figures_and_tables_come_together() -> Tested {
     let (data, out) = (folder.path().to_string_lossy(), figures.to_string_lossy());
     let arguments =
         [&["reproduce", &data, "--only", "observed", "--observed", "0.25,0.5", "--out", &out][..], &QUICK];
-    let output = foretell(&arguments.concat())?;
+    let output = ran(&arguments.concat())?;
     let text = String::from_utf8(output.stdout)?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(
@@ -269,7 +265,7 @@ fn figures_and_tables_come_together() -> Tested {
     // where a figure should lie is a folder: the tables are there all the same
     fs::remove_file(figures.join("observed.svg"))?;
     fs::create_dir(figures.join("observed.svg"))?;
-    let output = foretell(&arguments.concat())?;
+    let output = ran(&arguments.concat())?;
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr)?.contains("observed.svg"));
     assert_eq!(String::from_utf8(output.stdout)?, text);
@@ -317,7 +313,7 @@ fn early_stopping_is_simulated_in_searches_and_in_hyperband() -> Tested {
 fn a_folder_without_released_files_is_refused_with_their_names() -> Tested {
     let folder = tempfile::tempdir()?;
     let path = folder.path().to_string_lossy();
-    let output = foretell(&["reproduce", &path])?;
+    let output = ran(&["reproduce", &path])?;
     let message = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(
@@ -326,7 +322,7 @@ fn a_folder_without_released_files_is_refused_with_their_names() -> Tested {
             && message.contains("cudaconvnet_svhn.csv")
     );
     let gone = folder.path().join("gone");
-    let message = String::from_utf8(foretell(&["reproduce", &gone.to_string_lossy()])?.stderr)?;
+    let message = String::from_utf8(ran(&["reproduce", &gone.to_string_lossy()])?.stderr)?;
     assert!(message.contains("gone: there is no such folder"), "{message}");
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{foretell, records, text};
+use common::{foretell, records, text, wait_for};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -12,9 +12,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Six epochs of `{pause}` seconds, from the checkpoint on, which each epoch leaves.
 const SCRIPT: &str = r#"c=$FORETELL_CHECKPOINT_DIR/epoch; e=0; [ -e "$c" ] && e=$(cat "$c")
 while [ $e -lt 6 ]; do e=$((e+1)); sleep PAUSE; echo "epoch=$e val_acc=$(echo "{lr} $e" | awk '{{print $1 * (1 - 0.5 ^ $2)}}')"; echo $e > "$c"; done"#;
@@ -39,14 +38,6 @@ fn worker(folder: &Path, address: &str, more: &[&str]) -> Child {
 fn ended(child: Child) -> (Option<i32>, String, String) {
     let output = child.wait_with_output().unwrap();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
-
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !is_there() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Each trial's reports and its end, as the log has them.

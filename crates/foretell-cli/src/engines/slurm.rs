@@ -2,6 +2,7 @@
 
 use super::{Engine, EngineError};
 use crate::failure::Failure;
+use crate::output::fingerprint;
 use foretell_run::shell_line;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -300,14 +301,6 @@ fn run(program: &str, words: &[String]) -> Result<String, String> {
 fn user() -> String {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").map_or_else(|_| "root".to_owned(), |it| it.uid().to_string())
-}
-
-/// FNV-1a, folded to 32 bits.
-fn fingerprint(text: &str) -> u32 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash >> 32) as u32 ^ hash as u32
 }
 
 #[cfg(test)]

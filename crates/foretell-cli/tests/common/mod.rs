@@ -2,14 +2,42 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use serde_json::Value;
+use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than any wait takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) type Tested = Result<(), Box<dyn Error>>;
 
 /// The program, to be run in `folder`.
 pub(crate) fn foretell(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
     command.current_dir(folder).args(arguments).stdin(Stdio::null());
     command
+}
+
+/// The output of the program.
+pub(crate) fn ran(arguments: &[&str]) -> std::io::Result<Output> {
+    foretell(Path::new("."), arguments).output()
+}
+
+/// The output of a command that exits with `code`, and its messages.
+pub(crate) fn output(command: &mut Command, code: i32) -> (Output, String) {
+    let output = command.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    (output, said)
+}
+
+pub(crate) fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_there() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -1,6 +1,7 @@
 //! Lines in, records of series out: headings, blocks and tables give the lines below them their place.
 
 use super::line::{Field, Line, Place, parse};
+use super::number::Reading;
 use super::pattern::MetricPattern;
 use super::report::ReportProblem;
 use super::series::{Chosen, Key, Name, Record, Series};
@@ -421,12 +422,7 @@ impl Collector {
             }
         }
         if !found.is_empty() {
-            let others: Arc<[_]> = line
-                .fields
-                .iter()
-                .filter(|field| !field.is_past)
-                .map(|field| (field.name().to_owned(), field.reading))
-                .collect();
+            let others = values(&line);
             let is_own = own.epoch.is_some();
             for (series, reading) in found {
                 self.series[series].take(&place, reading, is_transient);
@@ -491,12 +487,7 @@ impl Collector {
                 nth: 0,
             };
             let Some(series) = self.series_of(Key::new(&field, false, 0), text) else { continue };
-            let others = line
-                .fields
-                .iter()
-                .filter(|field| !field.is_past)
-                .map(|field| (field.name().to_owned(), field.reading))
-                .collect();
+            let others = values(&line);
             self.series[series].take(&place, found.reading, is_transient && nth == 0);
             self.ready.push(Record {
                 series,
@@ -554,6 +545,12 @@ impl Block {
             self.text = text.to_owned();
         }
     }
+}
+
+/// The values of a line that are current, by name.
+fn values(line: &Line) -> Arc<[(String, Reading)]> {
+    let current = line.fields.iter().filter(|field| !field.is_past);
+    current.map(|field| (field.name().to_owned(), field.reading)).collect()
 }
 
 /// The two cells of `| name | value |`.

@@ -4,6 +4,7 @@ use super::flags::Arguments;
 use super::workload::Workload;
 use crate::catalogue::catalogue;
 use crate::curves::DEFAULT_PREDICTOR;
+use crate::output::fingerprint;
 use foretell::{Direction, StopCriterion};
 use foretell_search::{Refit, SamplerSpec, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
@@ -101,12 +102,4 @@ impl Arguments {
         let parts: Vec<String> = epochs.into_iter().chain(time).collect();
         (!parts.is_empty()).then(|| format!("budget: {}", parts.join(" or ")))
     }
-}
-
-/// FNV-1a, folded to 32 bits: a short name for a long text.
-fn fingerprint(text: &str) -> u32 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash >> 32) as u32 ^ hash as u32
 }
