@@ -127,20 +127,13 @@ pub(crate) async fn surface(
     let found = move || {
         served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
             let names = found.spec().space.names();
-            let unknown = |(field, name): &(&str, &String)| {
-                (!names.contains(&name.as_str())).then(|| {
-                    Problem::field(
-                        field,
-                        format!(
-                            "the study contains no parameter {name:?}. Its parameters are {}",
-                            names.join(", ")
-                        ),
-                    )
-                })
+            let mut named = asked.iter().flat_map(|(x, y)| [("x", x), ("y", y)]);
+            let Some((field, name)) = named.find(|(_, name)| !names.contains(&name.as_str())) else {
+                return Ok(views::surface(&study, fold, found, &asked));
             };
-            let wrong =
-                asked.iter().flat_map(|(x, y)| [("x", x), ("y", y)]).find_map(|named| unknown(&named));
-            wrong.map_or_else(|| Ok(views::surface(&study, fold, found, &asked)), Err)
+            let names = names.join(", ");
+            let text = format!("the study contains no parameter {name:?}. Its parameters are {names}");
+            Err(Problem::field(field, text))
         })?
     };
     Ok(Json(blocking(found).await?).into_response())
