@@ -81,7 +81,7 @@ class Decision:
 @final
 class Runs:
     @staticmethod
-    def of(
+    def from_records(
         records: list[Any],
         direction: str,
         metric: str,
