@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 /// The cost of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// The weights of convolutions, fully connected layers, memory cells and word vectors; without biases and normalisations.
+    /// The weights of convolutions, fully connected layers, memory cells and word vectors; without biases and normalizations.
     pub weights: u64,
     /// The multiply-adds of one forward pass, for one image or one token: each weight counts once for each place that it is applied at, the
-    /// padding included. Biases, normalisations, pooling and the look-up of word vectors are free.
+    /// padding included. Biases, normalizations, pooling and the look-up of word vectors are free.
     pub multiply_adds: u64,
 }
 

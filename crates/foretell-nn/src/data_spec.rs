@@ -21,7 +21,7 @@ pub enum DataSpec {
     /// Images drawn at run time, `side` × `side` pixels, three channels: no file, no download.
     ///
     /// Each shows one light figure on a dark ground, and the figure is the class: 0 disc, 1 ring, 2 square, 3 square
-    /// frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars, 9 bow tie. Place, size, rotation and colour vary; a
+    /// frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars, 9 bow tie. Place, size, rotation and color vary; a
     /// small square covers something, half of the images contain a piece of another figure, and all have noise.
     /// Only the requested number of images is drawn. No mirroring.
     Shapes {

@@ -97,7 +97,7 @@ fn sorted(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 mod tests {
     use super::*;
 
-    /// A grey picture of 64 × 64 pixels, the left half lighter, made with Pillow: see tests/data/images.py.
+    /// A gray picture of 64 × 64 pixels, the left half lighter, made with Pillow: see tests/data/images.py.
     const PICTURE: &[u8] = include_bytes!("../tests/data/halves.jpeg");
 
     fn folder(pictures: &[(&str, &[u8])]) -> tempfile::TempDir {

@@ -1,9 +1,9 @@
-//! Learning from images: an epoch in random order, and the judgement on the validation images.
+//! Learning from images: an epoch in random order, and the judgment on the validation images.
 
 use crate::images::{DataSet, Images};
 use crate::layers::loss::mean_cross_entropy;
 use crate::layers::parameter::Module;
-use crate::lessons::{Judgement, Lessons, Steps};
+use crate::lessons::{Judgment, Lessons, Steps};
 use crate::optimizer::Optimizer;
 use crate::stream::Purpose;
 use crate::tensor::Tensor;
@@ -54,7 +54,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
     }
 
     /// An image whose logits are not all finite counts as wrong.
-    fn judge(&self, network: &N) -> Judgement {
+    fn judge(&self, network: &N) -> Judgment {
         let mut network = network.valid();
         let images = &self.validation;
         let indices: Vec<usize> = (0..images.len()).collect();
@@ -70,7 +70,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
             }
         }
         let count = images.len() as f64;
-        Judgement { accuracy: right as f64 / count, loss: total / count }
+        Judgment { accuracy: right as f64 / count, loss: total / count }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Labelled images in memory, and how they become the numbers a network sees.
+//! Labeled images in memory, and how they become the numbers a network sees.
 
 use foretell::ImageShape;
 

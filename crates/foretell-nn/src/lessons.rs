@@ -19,12 +19,12 @@ pub(crate) trait Lessons<N> {
     fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64;
 
     /// Judges the network on the validation part.
-    fn judge(&self, network: &N) -> Judgement;
+    fn judge(&self, network: &N) -> Judgment;
 }
 
 /// How good a network is on the validation part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judgement {
+pub(crate) struct Judgment {
     /// Share of right answers.
     pub accuracy: f64,
     /// Mean cross-entropy in nats; not finite after divergence.

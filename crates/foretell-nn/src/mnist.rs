@@ -53,11 +53,11 @@ fn existing(directory: &Path, name: &str) -> Option<PathBuf> {
 
 fn read_pair((images_path, labels_path): &(PathBuf, PathBuf)) -> Result<Images, Error> {
     let (sizes, pixels) = read_idx::<3>(images_path, IMAGES_MAGIC)?;
-    let ([labelled], labels) = read_idx::<1>(labels_path, LABELS_MAGIC)?;
-    if sizes[0] != labelled {
+    let ([labeled], labels) = read_idx::<1>(labels_path, LABELS_MAGIC)?;
+    if sizes[0] != labeled {
         return Err(Error::Counts {
             images: (sizes[0], images_path.clone()),
-            labels: (labelled, labels_path.clone()),
+            labels: (labeled, labels_path.clone()),
         });
     }
     if let Some(image) = labels.iter().position(|&label| usize::from(label) >= CLASSES) {

@@ -139,7 +139,7 @@ impl Optimizer {
         parameter.change(|values| {
             let mut lists: Vec<Vec<f32>> = memories.drain(..).map(Tensor::into_values).collect();
             let (mut values, mut slope) = (values.into_values(), slope);
-            penalise(&mut slope, &values, step.shorten, penalty);
+            penalize(&mut slope, &values, step.shorten, penalty);
             move_list(rule, step.rate, steps, &mut values, &slope, &mut lists);
             memories.extend(lists.into_iter().map(constant));
             constant(values)
@@ -167,7 +167,7 @@ fn constant(values: Vec<f32>) -> Tensor<1> {
 }
 
 /// `shorten` · slope + `penalty` · value.
-fn penalise(slope: &mut [f32], values: &[f32], shorten: f64, penalty: f64) {
+fn penalize(slope: &mut [f32], values: &[f32], shorten: f64, penalty: f64) {
     if shorten < 1.0 {
         slope.iter_mut().for_each(|slope| *slope *= shorten as f32);
     }

@@ -24,7 +24,7 @@ pub(crate) struct Picture {
     pixels: Vec<u8>,
 }
 
-/// Reads a JPEG or PNG file, told apart by their content. Grey is seen as colour; transparency is not seen.
+/// Reads a JPEG or PNG file, told apart by their content. Gray is seen as color; transparency is not seen.
 pub(crate) fn read(path: &Path) -> Result<Picture, Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
     let picture = if bytes.starts_with(PNG) { read_png(&bytes) } else { read_jpeg(bytes) };
@@ -53,7 +53,7 @@ fn read_png(bytes: &[u8]) -> Result<Picture, String> {
     let pixels = match frame.color_type {
         ColorType::Rgb => values.to_vec(),
         ColorType::Rgba => values.chunks_exact(4).flat_map(|pixel| &pixel[..3]).copied().collect(),
-        ColorType::Grayscale => values.iter().flat_map(|&grey| [grey; 3]).collect(),
+        ColorType::Grayscale => values.iter().flat_map(|&gray| [gray; 3]).collect(),
         ColorType::GrayscaleAlpha => values.chunks_exact(2).flat_map(|pixel| [pixel[0]; 3]).collect(),
         ColorType::Indexed => return Err("its palette is missing".to_owned()),
     };
@@ -96,7 +96,7 @@ fn covered(place: usize, to: usize, from: usize) -> Vec<(usize, f64)> {
 mod tests {
     use super::*;
 
-    /// A row of grey pixels.
+    /// A row of gray pixels.
     fn row(values: &[u8]) -> Picture {
         let pixels = values.iter().flat_map(|&value| [value, value + 1, value + 2]).collect();
         Picture { width: values.len(), height: 1, pixels }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn png_files_of_every_colour_type_become_red_green_and_blue() {
+    fn png_files_of_every_color_type_become_red_green_and_blue() {
         for (color, values) in
             [(ColorType::Rgb, &[1, 2, 3, 4, 5, 6][..]), (ColorType::Rgba, &[1, 2, 3, 0, 4, 5, 6, 255])]
         {

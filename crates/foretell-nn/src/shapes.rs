@@ -2,8 +2,8 @@
 //!
 //! Each image shows one whole light figure on a dark ground that shades from side to side. The figure is one of ten,
 //! and it is the class: 0 disc, 1 ring, 2 square, 3 square frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars,
-//! 9 bow tie. Its position, size, rotation (any angle) and colour vary; a small square of the ground's colour covers
-//! something, half of the images contain a small piece of another figure, and every value has noise. Colour
+//! 9 bow tie. Its position, size, rotation (any angle) and color vary; a small square of the ground's color covers
+//! something, half of the images contain a small piece of another figure, and every value has noise. Color
 //! and place carry no information about the class, and brightness carries little. The network has to find the outline.
 //!
 //! Difficulty (1000 training and 500 validation images, side 16, steps of 16 images, starting rate 0.001, 10
@@ -38,7 +38,7 @@ const LIGHT: std::ops::Range<f32> = 0.4..1.0;
 /// How much lighter than the ground a figure is at least, all three channels together.
 const CONTRAST: f32 = 0.8;
 
-type Colour = [f32; 3];
+type Color = [f32; 3];
 
 /// Draws `train` training (1000 if `None`) and `validation` (500) images of `side` × `side` pixels, three channels.
 ///
@@ -81,10 +81,10 @@ fn images(side: usize, count: usize, seed: u64, purpose: Purpose) -> Images {
 /// A figure in its place: coordinates run from −1 to 1 over the image.
 struct Placed {
     class: usize,
-    centre: [f32; 2],
+    center: [f32; 2],
     radius: f32,
     turn: [f32; 2],
-    colour: Colour,
+    color: Color,
 }
 
 impl Placed {
@@ -92,17 +92,17 @@ impl Placed {
         class: usize,
         reach: f32,
         radius: std::ops::Range<f32>,
-        colour: Colour,
+        color: Color,
         rng: &mut ChaCha8Rng,
     ) -> Self {
         let angle = rng.random_range(0.0..std::f32::consts::TAU);
-        let centre = [rng.random_range(-reach..reach), rng.random_range(-reach..reach)];
-        Self { class, centre, radius: rng.random_range(radius), turn: [angle.cos(), angle.sin()], colour }
+        let center = [rng.random_range(-reach..reach), rng.random_range(-reach..reach)];
+        Self { class, center, radius: rng.random_range(radius), turn: [angle.cos(), angle.sin()], color }
     }
 
     /// How much of the pixel at (x, y) the figure covers, 0 to 1; edges are as soft as a pixel is wide.
     fn cover(&self, x: f32, y: f32, pixel: f32) -> f32 {
-        let (dx, dy) = (x - self.centre[0], y - self.centre[1]);
+        let (dx, dy) = (x - self.center[0], y - self.center[1]);
         if dx * dx + dy * dy > 2.3 * self.radius * self.radius {
             return 0.0;
         }
@@ -129,14 +129,14 @@ fn distance(class: usize, u: f32, v: f32) -> f32 {
     }
 }
 
-fn colour(channel: &std::ops::Range<f32>, rng: &mut ChaCha8Rng) -> Colour {
+fn color(channel: &std::ops::Range<f32>, rng: &mut ChaCha8Rng) -> Color {
     std::array::from_fn(|_| rng.random_range(channel.clone()))
 }
 
-/// A colour that is lighter than `ground` by at least [`CONTRAST`].
-fn ink(ground: Colour, rng: &mut ChaCha8Rng) -> Colour {
+/// A color that is lighter than `ground` by at least [`CONTRAST`].
+fn ink(ground: Color, rng: &mut ChaCha8Rng) -> Color {
     loop {
-        let candidate = colour(&LIGHT, rng);
+        let candidate = color(&LIGHT, rng);
         if candidate.iter().sum::<f32>() - ground.iter().sum::<f32>() > CONTRAST {
             return candidate;
         }
@@ -145,7 +145,7 @@ fn ink(ground: Colour, rng: &mut ChaCha8Rng) -> Colour {
 
 /// One image of `class`: 3 · side · side values, channel by channel.
 fn image(side: usize, class: usize, rng: &mut ChaCha8Rng) -> Vec<u8> {
-    let ground = colour(&DARK, rng);
+    let ground = color(&DARK, rng);
     let slope: [f32; 2] = std::array::from_fn(|_| rng.random_range(-0.1..0.1));
     let mut figures: Vec<Placed> = (0..rng.random_range(CLUTTER))
         .map(|_| Placed::random(rng.random_range(0..CLASSES), 1.0, 0.1..0.22, ink(ground, rng), rng))
@@ -155,7 +155,7 @@ fn image(side: usize, class: usize, rng: &mut ChaCha8Rng) -> Vec<u8> {
     paint(side, ground, slope, &figures, rng)
 }
 
-fn paint(side: usize, ground: Colour, slope: [f32; 2], figures: &[Placed], rng: &mut ChaCha8Rng) -> Vec<u8> {
+fn paint(side: usize, ground: Color, slope: [f32; 2], figures: &[Placed], rng: &mut ChaCha8Rng) -> Vec<u8> {
     let pixel = 2.0 / side as f32;
     let mut values = vec![0; 3 * side * side];
     for (at, (row, column)) in (0..side).flat_map(|r| (0..side).map(move |c| (r, c))).enumerate() {
@@ -164,7 +164,7 @@ fn paint(side: usize, ground: Colour, slope: [f32; 2], figures: &[Placed], rng: 
         let mut seen = ground.map(|value| value + shade);
         for figure in figures {
             let cover = figure.cover(x, y, pixel);
-            for (value, ink) in seen.iter_mut().zip(figure.colour) {
+            for (value, ink) in seen.iter_mut().zip(figure.color) {
                 *value += cover * (ink - *value);
             }
         }

@@ -128,7 +128,7 @@ impl Material {
 /// The training and validation data of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Material {
-    /// Labelled images: accuracy.
+    /// Labeled images: accuracy.
     Images,
     /// A text: perplexity.
     Text,

@@ -65,8 +65,8 @@ mod tests {
     proptest! {
         #[test]
         fn parts_are_disjoint_and_as_large_as_asked(train in 1_usize..100, validation in 1_usize..100, seed: u64) {
-            let (learnt, judged) = split(&numbered(200), Some(train), validation, seed, "test").unwrap();
-            let mut all = [learnt.pixels, judged.pixels].concat();
+            let (learned, judged) = split(&numbered(200), Some(train), validation, seed, "test").unwrap();
+            let mut all = [learned.pixels, judged.pixels].concat();
             prop_assert_eq!(all.len(), train + validation);
             all.sort_unstable();
             all.dedup();
@@ -78,12 +78,12 @@ mod tests {
     fn parts_are_class_balanced_and_depend_on_the_seed() {
         let mut images = numbered(200);
         images.labels = (0..200).map(|i| (i / 40) as u8).collect();
-        let (learnt, judged) = split(&images, Some(50), 20, 3, "test").unwrap();
+        let (learned, judged) = split(&images, Some(50), 20, 3, "test").unwrap();
         for class in 0..5 {
             let count = |part: &Images| part.labels.iter().filter(|&&l| l == class).count();
-            assert_eq!((count(&learnt), count(&judged)), (10, 4));
+            assert_eq!((count(&learned), count(&judged)), (10, 4));
         }
-        assert_ne!(split(&images, Some(50), 20, 4, "test").unwrap().0, learnt);
+        assert_ne!(split(&images, Some(50), 20, 4, "test").unwrap().0, learned);
         assert_eq!(split(&images, None, 20, 3, "test").unwrap().0.len(), 180);
     }
 

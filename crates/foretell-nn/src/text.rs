@@ -127,23 +127,23 @@ pub(crate) fn load(
         })?;
         Ok(split(&text, tokens))
     };
-    let (mut learnt, mut judged) = if path.is_dir() {
+    let (mut learned, mut judged) = if path.is_dir() {
         (read(&part(path, "train")?)?, read(&part(path, "valid")?)?)
     } else {
-        let mut learnt = read(path)?;
+        let mut learned = read(path)?;
         let judged =
-            learnt.split_off(learnt.len() - validation.unwrap_or(learnt.len() / 10).min(learnt.len()));
-        (learnt, judged)
+            learned.split_off(learned.len() - validation.unwrap_or(learned.len() / 10).min(learned.len()));
+        (learned, judged)
     };
-    let available = learnt.len() + judged.len();
-    let (train, validation) = (train.unwrap_or(learnt.len()), validation.unwrap_or(judged.len()));
-    if train < 2 || validation < 2 || train > learnt.len() || validation > judged.len() {
+    let available = learned.len() + judged.len();
+    let (train, validation) = (train.unwrap_or(learned.len()), validation.unwrap_or(judged.len()));
+    if train < 2 || validation < 2 || train > learned.len() || validation > judged.len() {
         let data = path.display().to_string();
         return Err(Error::TooFewTokens { data, train, validation, available });
     }
-    learnt.truncate(train);
+    learned.truncate(train);
     judged.truncate(validation);
-    Ok(numbered(&learnt, &judged))
+    Ok(numbered(&learned, &judged))
 }
 
 /// The file of `directory` whose name contains `name`; the first by name if there are several.

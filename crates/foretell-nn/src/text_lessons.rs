@@ -1,11 +1,11 @@
-//! Learning from text: truncated back-propagation through parallel parts of the text, and the judgement by perplexity.
+//! Learning from text: truncated back-propagation through parallel parts of the text, and the judgment by perplexity.
 
 use crate::image_lessons::{cross_entropy, most_likely};
 use crate::layers::embedding::Tokens;
 use crate::layers::loss::mean_cross_entropy;
 use crate::layers::lstm::State;
 use crate::layers::parameter::Module;
-use crate::lessons::{Judgement, Lessons, Steps};
+use crate::lessons::{Judgment, Lessons, Steps};
 use crate::optimizer::Optimizer;
 use crate::stream::Purpose;
 use crate::tensor::Tensor;
@@ -95,7 +95,7 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
         total / count
     }
 
-    fn judge(&self, network: &N) -> Judgement {
+    fn judge(&self, network: &N) -> Judgment {
         let network = network.valid();
         let parts = Parts::new(&self.validation, JUDGED_SIDE_BY_SIDE);
         let mut states = network.start(parts.sequences);
@@ -111,7 +111,7 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
                 count += 1;
             }
         }
-        Judgement { accuracy: right as f64 / count as f64, loss: total / count as f64 }
+        Judgment { accuracy: right as f64 / count as f64, loss: total / count as f64 }
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Images {
     /// Values lie in ± `scale`.
     pub(crate) scale: f64,
     pub(crate) side: usize,
-    /// Whether the network drops values out and normalises by its batch.
+    /// Whether the network drops values out and normalizes by its batch.
     pub(crate) is_training: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for Images {
     }
 }
 
-/// Whether `images`, learnt by `recipe` at a rate of `rate`, give the losses of PyTorch's network `name`.
+/// Whether `images`, learned by `recipe` at a rate of `rate`, give the losses of PyTorch's network `name`.
 pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(
     name: &str,
     recipe: &R,

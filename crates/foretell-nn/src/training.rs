@@ -4,7 +4,7 @@ use crate::checkpoint::{self, Header, Learner, Restored};
 use crate::error::Error;
 use crate::layers::parameter::Module;
 use crate::layers::weights::Weights;
-use crate::lessons::{Chance, Judgement, Lessons, Steps};
+use crate::lessons::{Chance, Judgment, Lessons, Steps};
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::report::EpochReport;
@@ -153,7 +153,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             chance: Chance { seed: self.spec.seed, attempt, epoch },
         };
         let loss = self.data.epoch(&mut network, &mut optimizer, &steps);
-        let Judgement { accuracy, loss: validation_loss } = self.data.judge(&network);
+        let Judgment { accuracy, loss: validation_loss } = self.data.judge(&network);
         self.learner = Some((network, optimizer));
         self.header.reports.push(EpochReport {
             epoch,

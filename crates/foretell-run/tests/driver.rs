@@ -53,7 +53,7 @@ fn a_simulated_study_runs_to_its_end_and_only_the_best_keeps_its_checkpoints() {
     assert_eq!(discarded, (0..12).filter(|&trial| trial != best).collect::<Vec<_>>());
 }
 
-/// The records of a store, without what depends on how quickly a model is fitted or on where a study was cancelled: the
+/// The records of a store, without what depends on how quickly a model is fitted or on where a study was canceled: the
 /// reports that a trial made before it heard of its stop, and its later starts.
 fn what_counts(store: &dyn Store) -> Vec<Record> {
     let (mut started, mut stopped) = (BTreeSet::new(), BTreeSet::new());
@@ -68,7 +68,7 @@ fn what_counts(store: &dyn Store) -> Vec<Record> {
 }
 
 #[test]
-fn the_event_log_and_memory_keep_the_same_records_and_a_cancelled_study_goes_on() {
+fn the_event_log_and_memory_keep_the_same_records_and_a_canceled_study_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("events.jsonl");
     let mut whole = Driver::new(Session::new(spec(2)).expect("a study"), rising(), 1, "");
@@ -80,12 +80,12 @@ fn the_event_log_and_memory_keep_the_same_records_and_a_cancelled_study_goes_on(
         Driver::new(session, rising(), 1, "")
     };
     let (cancel, mut seen) = (AtomicBool::new(false), 0);
-    let cancelled = open().run(&cancel, &mut |_, event| {
+    let canceled = open().run(&cancel, &mut |_, event| {
         seen += usize::from(matches!(event, Event::Recorded(_)));
         cancel.store(seen > 40, Ordering::SeqCst);
         Ok(())
     });
-    assert_eq!(cancelled.expect("it runs"), Finish::Cancelled);
+    assert_eq!(canceled.expect("it runs"), Finish::Canceled);
     let mut rest = open();
     assert_eq!(run(&mut rest).expect("it runs"), Finish::Done);
     assert_eq!(what_counts(rest.session().store()), what_counts(whole.session().store()));

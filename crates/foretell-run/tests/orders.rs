@@ -37,7 +37,7 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
         }
         Ok(())
     });
-    assert_eq!(ran.expect("it runs"), Finish::Cancelled);
+    assert_eq!(ran.expect("it runs"), Finish::Canceled);
     // nobody drives it now; trial 5 has not begun
     for trial in [2, 5] {
         orders.give(trial, Order::Stop).expect("it is ordered");

@@ -165,7 +165,7 @@ fn a_line_cut_by_a_signal_is_not_taken_for_a_number() {
     spec.metric = MetricSource::parse(r"acc=([\d.]+)").expect("a pattern");
     let kinds = run(&spec);
     assert_eq!(reports(&kinds), [(1, Some(0.71))]);
-    assert_eq!(end(&kinds), (Status::Signalled(9), false, vec!["acc=0.71".to_owned(), "acc=0.7".to_owned()]));
+    assert_eq!(end(&kinds), (Status::Signaled(9), false, vec!["acc=0.71".to_owned(), "acc=0.7".to_owned()]));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn stopping_leaves_no_descendant_however_stubborn() {
     executor.stop(1);
     let (status, stopped_by_us, _) = end(&to_the_end(&executor));
     let took = stopped.elapsed();
-    assert_eq!((status, stopped_by_us), (Status::Signalled(15), true));
+    assert_eq!((status, stopped_by_us), (Status::Signaled(15), true));
     let alive: Vec<_> = family.iter().filter(|process| process.is_alive()).collect();
     assert!(alive.is_empty() && !leader.is_alive(), "{alive:?} are left");
     assert!(took >= GRACE, "the stubborn one had its grace period, not {took:?}");

@@ -330,11 +330,8 @@ impl Judge {
         }
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = configuration.clone();
         let Ok(turn) = self.study.start_next::<Infallible>(|_| false, &mut |_| Ok(()));
-        let trial = match turn {
-            Turn::Started(trial) => trial,
-            // there are always more trials
-            _ => TRIALS,
-        };
+        // there are always more trials
+        let trial = if let Turn::Started(trial) = turn { trial } else { TRIALS };
         Open { trial, points: 0, last: (0.0, 0.0) }
     }
 

@@ -44,7 +44,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod catalogue;
-pub mod colours;
+pub mod colors;
 mod defaults;
 mod difference;
 mod front;

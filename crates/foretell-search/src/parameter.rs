@@ -288,7 +288,7 @@ impl ParameterKind {
         match self {
             Self::Choice { options } => Some(options.clone()),
             Self::Flag => Some(FLAG.map(|text| Value::Text(text.to_owned())).to_vec()),
-            _ => None,
+            Self::Float { .. } | Self::Log { .. } | Self::Int { .. } | Self::LogInt { .. } => None,
         }
     }
 

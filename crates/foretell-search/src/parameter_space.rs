@@ -86,7 +86,7 @@ pub enum ParameterSpaceError {
 
 /// Named parameters in order. A conditional parameter follows the one that it depends on.
 ///
-/// Serialised as the list of its [`Parameter`]s; reading one checks it.
+/// Serialized as the list of its [`Parameter`]s; reading one checks it.
 ///
 /// ```
 /// # use foretell_search::{ParameterSpace, trial_stream};

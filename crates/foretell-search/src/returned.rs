@@ -119,7 +119,7 @@ impl Relation {
         match self {
             Self::Equal { score, .. } => score,
             Self::Together(score) => Some(score),
-            _ => None,
+            Self::Nothing | Self::TooFew | Self::Apart { .. } => None,
         }
     }
 

@@ -112,7 +112,7 @@ pub struct Session<S: Store = Memory> {
     /// Whether the caller has a model to fit.
     fitting: bool,
     /// The smallest and the largest value of the warm start.
-    learnt_range: Option<(f64, f64)>,
+    learned_range: Option<(f64, f64)>,
 }
 
 impl<S: Store> Session<S> {
@@ -346,7 +346,7 @@ impl<S: Store> Session<S> {
 
     /// The smallest and the largest finite value of the warm start's curves, in the metric's unit.
     pub fn warm_start_range(&self) -> Option<(f64, f64)> {
-        self.learnt_range
+        self.learned_range
     }
 
     /// From now on reports never wait for a model to be fitted: the caller fits it, on another thread say. A report is
@@ -408,7 +408,9 @@ impl<S: Store> Session<S> {
         while let Some(input) = waiting.pop_front() {
             let taken = match &input {
                 Input::Ended { .. } => self.take_end(trial, input.clone()),
-                _ => self.take_report(&input).map(|answer| answers.push((trial, answer))),
+                Input::WorkerIdle | Input::Reported { .. } => {
+                    self.take_report(&input).map(|answer| answers.push((trial, answer)))
+                }
             };
             if let Err(error) = taken {
                 waiting.push_front(input);

@@ -108,8 +108,8 @@ fn samplers_learn_from_the_old_trials_that_fit_and_forecasts_from_all() {
         run(StudySpec { policy: Policy::Forecast, ..spec(narrow.clone(), 30) }, half.store().records());
     let fit = half.study().trials().iter().filter(|trial| narrow.contains(&trial.configuration)).count();
     assert!((5..24).contains(&fit), "{fit} of 24 fit");
-    let learnt = whole.study().learning_from()[&EPOCHS];
-    assert!(learnt >= 24, "forecasts are learnt from {learnt}");
+    let learned = whole.study().learning_from()[&EPOCHS];
+    assert!(learned >= 24, "forecasts are learned from {learned}");
     // a sampler without evidence fills the narrow space evenly: its first draw is the middle
     let fresh = run(spec(narrow, 6), &[]);
     let configurations = |session: &Session| -> Vec<Configuration> {
@@ -135,8 +135,8 @@ fn more_epochs_hold_for_trials_that_run_and_for_new_ones() {
     let is_whole = |state: &TrialState| matches!(state, TrialState::Completed { .. });
     assert!(whole.study().trials().iter().all(|trial| is_whole(&trial.state)));
     assert_folds(&whole, "longer");
-    let learnt = whole.study().learning_from();
-    assert_eq!(learnt.get(&15), None, "three trials are fewer than a burn-in of four: {learnt:?}");
+    let learned = whole.study().learning_from();
+    assert_eq!(learned.get(&15), None, "three trials are fewer than a burn-in of four: {learned:?}");
     let schedule = Schedule::Asha { eta: 3, rungs: None };
     let rungs = run(StudySpec { schedule, policy: Policy::None, ..spec(wide(), 9) }, &[]);
     let refused = open(StudySpec { schedule, policy: Policy::None, ..longer }, rungs.store().records());

@@ -251,8 +251,8 @@ fn levels_learn_from_what_reached_them_and_forecast_no_further() {
 }
 
 #[test]
-fn a_configuration_that_was_learnt_from_gets_its_held_out_forecast() {
-    // six runs, drawn again and again: from the second pass on every run was learnt from, its held-out forecast says
+fn a_configuration_that_was_learned_from_gets_its_held_out_forecast() {
+    // six runs, drawn again and again: from the second pass on every run was learned from, its held-out forecast says
     // −100, and all are stopped at the first look
     let table = table(&[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 9);
     let witness = Arc::new(Witness::default());
@@ -264,8 +264,8 @@ fn a_configuration_that_was_learnt_from_gets_its_held_out_forecast() {
     let outcome = replayed(&table, spec, lent(&witness));
     let trials = outcome.orderings[0].trace.trials.len() as f64;
     assert!(outcome.stopped() <= trials, "a run that is stopped at several rungs counts once");
-    let learnt = witness.fits.lock().unwrap().iter().filter(|fit| fit.1 > 8.5).map(|fit| fit.2.len()).max();
-    assert!(learnt.is_some_and(|runs| runs <= 6), "repeats count once");
+    let learned = witness.fits.lock().unwrap().iter().filter(|fit| fit.1 > 8.5).map(|fit| fit.2.len()).max();
+    assert!(learned.is_some_and(|runs| runs <= 6), "repeats count once");
     assert!(outcome.orderings[0].trace.trials.iter().any(|trial| trial.stopped_at == Some(1)));
 }
 

@@ -120,7 +120,7 @@ fn decisions(log: &[Record]) -> Vec<&Decision> {
 }
 
 #[test]
-fn trainings_that_count_from_0_or_end_early_are_learnt_from_and_stopped() {
+fn trainings_that_count_from_0_or_end_early_are_learned_from_and_stopped() {
     for habit in [FROM_0, ENDS_EARLY] {
         let mut log = vec![Record::Created { study: Box::new(spec()) }];
         let mut study = Study::new(spec()).unwrap();

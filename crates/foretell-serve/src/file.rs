@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use foretell_search::Catalogue;
-use foretell_search::colours::{Paper, Rgb, WORST_SHARE, best, failed, shade};
+use foretell_search::colors::{Paper, Rgb, WORST_SHARE, best, failed, shade};
 use serde_json::json;
 
 use crate::error::ServeError;

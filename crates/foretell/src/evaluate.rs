@@ -266,7 +266,7 @@ pub fn splits(
 }
 
 /// As [`splits`], but fits only on runs that `may_train` holds for and tests only runs that `may_test` holds for: the
-/// paper's test of generalisation trains on shallow networks and forecasts deep ones.
+/// paper's test of generalization trains on shallow networks and forecasts deep ones.
 ///
 /// # Errors
 /// [`EvaluationError::TooFewRuns`] if fewer than `options.train` completed runs may be fitted on, or fewer than two may be
@@ -491,7 +491,9 @@ fn ask<'a>(
         Standing::Running => return Some(Asked { number, run, seen, end }),
         Standing::Arrived => &mut apart.ended_by_tau,
         Standing::Diverged { .. } => &mut apart.diverged_by_tau,
-        _ => &mut apart.no_forecast,
+        Standing::Late { .. } | Standing::NoLogarithm { .. } | Standing::OutOfBounds { .. } => {
+            &mut apart.no_forecast
+        }
     };
     *count += 1;
     None
@@ -709,7 +711,7 @@ mod tests {
         let history = fold.history();
         assert_eq!(truths, [(2, history.lowest(), true), (5, history.score(-90.0), false), (6, 0.7, false)]);
         let ends: Vec<f64> = measured.outcomes.iter().map(|o| o.end).collect();
-        assert_eq!(ends[1..], [-90.0, 0.7], "as recorded, also beyond the worst run that was learnt from");
+        assert_eq!(ends[1..], [-90.0, 0.7], "as recorded, also beyond the worst run that was learned from");
         assert_eq!(measured.outcomes.iter().map(|o| o.below_floor).collect::<Vec<_>>(), [false, true, false]);
         // the floor is -0.04: truths -0.04, -0.04 and 0.7 for forecasts 0.4, 0.2 and 0.4
         assert!((measured.r2_floored[0] - (1.0 - 0.3412 / 0.365_066_67)).abs() < 1e-6);

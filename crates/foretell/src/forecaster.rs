@@ -87,7 +87,7 @@ impl Forecaster {
     /// Creates a forecaster that learns from the completed ones among `runs`.
     ///
     /// # Errors
-    /// [`HistoryError`] if nothing can be learnt from `runs`.
+    /// [`HistoryError`] if nothing can be learned from `runs`.
     pub fn new(
         runs: &[Run],
         options: &HistoryOptions,
@@ -153,7 +153,7 @@ impl Forecaster {
         if finite { Ok(forecast) } else { Err(ForecastError::NotFinite) }
     }
 
-    /// The forecast of a run that was learnt from, by a model fitted without it: that of run number `run` of those given to
+    /// The forecast of a run that was learned from, by a model fitted without it: that of run number `run` of those given to
     /// [`Forecaster::new`], seen as far as `curve`. `None` if the predictor keeps no such forecasts, or none was needed.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ fn conform<'a>(names: impl Iterator<Item = &'a str>) {
 #[test]
 fn the_suite_finds_predictors_that_break_a_promise() {
     use foretell::{FitError, Forecast, Model, Predictor, Query, TrainingSet};
-    /// Forecasts all runs alike, as `forecast` has it of the final scores learnt from.
+    /// Forecasts all runs alike, as `forecast` has it of the final scores learned from.
     struct Broken {
         forecast: fn(&[f64]) -> f64,
         held_out: fn(&[f64], usize) -> f64,

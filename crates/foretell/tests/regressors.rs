@@ -153,7 +153,7 @@ fn the_same_seed_gives_the_same_forecasts_whatever_the_number_of_threads() {
 #[test]
 fn every_regressor_learns_what_the_curves_tell() {
     let (training, queries) = (runs(80, 12, 8), runs(200, 12, 9));
-    // a forest averages neighbours, the others follow the trend
+    // a forest averages neighbors, the others follow the trend
     for (name, least) in [("random-forest", 0.9), ("ols", 0.97), ("ridge", 0.97)] {
         let model = named(name).fit(&training).unwrap();
         let r2 = foretell::statistics::r_squared(&forecasts(model.as_ref(), &queries), &queries.targets);

@@ -1,6 +1,6 @@
 //! Colors: the palette of Okabe and Ito, which people with color-blindness can distinguish, and grays for the frame.
 
-use foretell_search::colours::{self as shades, Paper};
+use foretell_search::colors::{self as shades, Paper};
 
 /// An RGB color with opacity.
 #[derive(Clone, Copy, Debug, PartialEq)]

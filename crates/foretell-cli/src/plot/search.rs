@@ -7,7 +7,7 @@ use super::page::{Key, Mark, Page, width};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, count, short};
 use super::watched::{self, Watched};
-use foretell_search::colours::WORST_SHARE;
+use foretell_search::colors::WORST_SHARE;
 
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

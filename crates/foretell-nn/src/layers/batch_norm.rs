@@ -1,4 +1,4 @@
-//! Batch normalisation whose running statistics are parameters, so that checkpoints hold them.
+//! Batch normalization whose running statistics are parameters, so that checkpoints hold them.
 
 use crate::layers::parameter::{Param, module};
 use crate::layers::weights::Weights;
@@ -10,7 +10,7 @@ const EPSILON: f64 = 1e-5;
 /// Weight of a batch in the running statistics.
 const MOMENTUM: f64 = 0.1;
 
-/// Batch normalisation of maps: y = γ·(x − mean)/√(variance + 10⁻⁵) + β for each channel.
+/// Batch normalization of maps: y = γ·(x − mean)/√(variance + 10⁻⁵) + β for each channel.
 ///
 /// In training mean and variance are the batch's; otherwise running ones, r ← 0.9·r + 0.1·(the batch's), the variance unbiased.
 ///
@@ -28,7 +28,7 @@ pub(crate) struct BatchNorm {
 module!(BatchNorm { gamma, beta, running_mean, running_variance });
 
 impl BatchNorm {
-    /// Normalisation of this many channels: γ = 1, β = 0.
+    /// Normalization of this many channels: γ = 1, β = 0.
     pub(crate) fn new(channels: usize, weights: &mut Weights) -> Self {
         Self {
             gamma: weights.constant(channels, 1.0),
@@ -38,7 +38,7 @@ impl BatchNorm {
         }
     }
 
-    /// The maps, normalised; updates the running statistics if `training`.
+    /// The maps, normalized; updates the running statistics if `training`.
     pub(crate) fn forward(&mut self, maps: Tensor<4>, training: bool) -> Tensor<4> {
         let (gamma, beta) = (self.gamma.val(), self.beta.val());
         if !training {
@@ -48,7 +48,7 @@ impl BatchNorm {
         let [images, _, height, width] = maps.dims();
         let count = (images * height * width) as f64;
         let unbiased = count / (count - 1.0).max(1.0);
-        let batch = normalised(maps, &gamma, &beta);
+        let batch = normalized(maps, &gamma, &beta);
         self.running_mean.change(|running| towards(running, &batch.mean, 1.0));
         self.running_variance.change(|running| towards(running, &batch.variance, unbiased));
         batch.output
@@ -65,7 +65,7 @@ fn towards(running: Tensor<1>, batch: &[f64], factor: f64) -> Tensor<1> {
     Tensor::constant(values, [count])
 }
 
-/// A batch, normalised.
+/// A batch, normalized.
 struct Batch {
     output: Tensor<4>,
     /// Of each channel.
@@ -74,7 +74,7 @@ struct Batch {
     variance: Vec<f64>,
 }
 
-fn normalised(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
+fn normalized(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
     let (shape, sources) = (maps.dims(), [maps.source(), gamma.source(), beta.source()]);
     let mean = means(shape, |place| sum(map(maps.values(), shape, place)));
     let variance = means(shape, |place| {
@@ -114,7 +114,7 @@ fn normalised(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
     Batch { output, mean, variance }
 }
 
-/// Maps normalised by running statistics, as a constant: networks are judged so, not trained.
+/// Maps normalized by running statistics, as a constant: networks are judged so, not trained.
 fn judged(maps: Tensor<4>, [gamma, beta, mean, variance]: &[Tensor<1>; 4]) -> Tensor<4> {
     let shape = maps.dims();
     let mut values = maps.into_values();

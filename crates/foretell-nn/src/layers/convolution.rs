@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 pub(crate) struct Convolution {
     /// Shape (filters, channels, kernel height, kernel width).
     pub(crate) weight: Param<4>,
-    /// Shape (filters); none where batch normalisation follows.
+    /// Shape (filters); none where batch normalization follows.
     pub(crate) bias: Option<Param<1>>,
     stride: usize,
 }
@@ -22,7 +22,7 @@ impl Convolution {
         Self { weight, bias, stride }
     }
 
-    /// A convolution before batch normalisation: no bias, weights of He's N(0, 2/fan-in). `shape` is that of the weights.
+    /// A convolution before batch normalization: no bias, weights of He's N(0, 2/fan-in). `shape` is that of the weights.
     ///
     /// Source: K. He et al., *Delving deep into rectifiers* (2015).
     pub(crate) fn he(shape: [usize; 4], stride: usize, weights: &mut Weights) -> Self {

@@ -1,4 +1,4 @@
-//! Response normalisation within channels, of cuda-convnet.
+//! Response normalization within channels, of cuda-convnet.
 
 use crate::tensor::Tensor;
 
@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 /// | symbol  | meaning                            | range |
 /// |---------|------------------------------------|-------|
 /// | `scale` | weight of the window's squares     | ≥ 0   |
-/// | `power` | strength of the normalisation      | ≥ 0   |
+/// | `power` | strength of the normalization      | ≥ 0   |
 ///
 /// Source: A. Krizhevsky, cuda-convnet, layer `rnorm`; Caffe's `LRN` within channels.
 ///

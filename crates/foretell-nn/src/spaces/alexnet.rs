@@ -4,7 +4,7 @@
 //! `bvlc_alexnet`; ranges of the paper's appendix.
 //!
 //! The layers at hand make three differences: convolutions see all maps (the original halves them between two GPUs), the response
-//! normalisation is within channels, and images are not cropped at random.
+//! normalization is within channels, and images are not cropped at random.
 
 use crate::cost::Cost;
 use crate::error::Error;
@@ -29,7 +29,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// The smallest side of an image: of 64 pixels the first convolution leaves 16 and three poolings 8, 4 and 2.
 const SMALLEST: usize = 64;
-/// Scale and power of the response normalisation.
+/// Scale and power of the response normalization.
 const NORM: (f64, f64) = (1e-4, 0.75);
 /// L2 penalty of all weights.
 const PENALTY: f64 = 5e-4;
@@ -127,7 +127,7 @@ impl Recipe for Steps {
     }
 }
 
-/// Five convolutions, three of them with pooling, the first two with response normalisation; two fully connected layers with dropout,
+/// Five convolutions, three of them with pooling, the first two with response normalization; two fully connected layers with dropout,
 /// and the last one.
 #[derive(Clone)]
 struct Network {

@@ -138,7 +138,7 @@ impl Recipe for Momentum {
     }
 }
 
-/// Three convolutions of 5 × 5 with pooling, the first two with response normalisation, and a fully connected layer.
+/// Three convolutions of 5 × 5 with pooling, the first two with response normalization, and a fully connected layer.
 #[derive(Clone)]
 struct Network {
     conv1: Convolution,

@@ -11,7 +11,7 @@ pub(crate) fn descent() -> Optimizer {
     Optimizer::new(Rule::Momentum { momentum: 0.9 })
 }
 
-/// A bias of `count` equal values: it learns twice as fast as the weights and is not penalised.
+/// A bias of `count` equal values: it learns twice as fast as the weights and is not penalized.
 pub(crate) fn bias(count: usize, value: f32, weights: &mut Weights) -> Param<1> {
     weights.constant(count, value).with_rate(2.0)
 }

@@ -187,7 +187,7 @@ struct Network {
 }
 module!(Network { blocks, last });
 
-/// Three convolutions, each with batch normalisation and ReLU; each sees the sum of all before it in the block.
+/// Three convolutions, each with batch normalization and ReLU; each sees the sum of all before it in the block.
 #[derive(Clone)]
 struct Block {
     convolutions: Vec<Convolution>,
@@ -265,7 +265,7 @@ mod tests {
         let weight = network.blocks[8].convolutions[0].weight.dims();
         assert_eq!(weight, [24, 6 + 12 + 6, 5, 1]);
         let cost = recipe.cost(9, 13);
-        // a normalisation has 4 numbers a map
+        // a normalization has 4 numbers a map
         let maps: usize = recipe.blocks.iter().map(|block| CONVOLUTIONS * block.filters).sum();
         assert_eq!(cost.weights as usize, network.num_params() - 4 * maps - 10);
         // blocks 1 to 4 on 9 × 13, 5 to 7 on 4 × 6, 8 to 12 on 2 × 3; the first, the second, the third and the ninth get other maps than

@@ -168,7 +168,7 @@ struct Network {
 }
 module!(Network { first, norm, blocks, last });
 
-/// Convolutions with batch normalisation, added to what goes in.
+/// Convolutions with batch normalization, added to what goes in.
 #[derive(Clone)]
 struct Block {
     convolutions: Vec<Convolution>,
@@ -250,7 +250,7 @@ mod tests {
     fn stages_double_their_filters_and_halve_their_maps() {
         let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes: 5 };
         let mut network = recipe.network(&mut Weights::new(0, 0));
-        // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalisation has 4 numbers a map
+        // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalization has 4 numbers a map
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
         let norms = 4 * (5 * 4 + 4 * 8 + 4 * 16);
         assert_eq!(network.num_params(), 9 * kernels + norms + 16 * 5 + 5);
@@ -282,7 +282,7 @@ mod tests {
         }
         let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 3, channels: 3, classes: 5 };
         let mut network = recipe.network(&mut Weights::new(0, 0));
-        // a normalisation after the first convolution, three in each of the blocks of 4, 4, 8 and 16 maps; it has 4 numbers a map
+        // a normalization after the first convolution, three in each of the blocks of 4, 4, 8 and 16 maps; it has 4 numbers a map
         let maps = 4 + 3 * (4 + 4 + 8 + 16);
         assert_eq!(recipe.cost(9, 7).weights as usize, network.num_params() - 4 * maps - 5);
         assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 7]), None).dims(), [2, 5]);

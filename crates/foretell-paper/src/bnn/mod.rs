@@ -69,7 +69,7 @@ impl Default for Bnn {
 }
 
 impl Bnn {
-    /// The network without basis functions: t is an input, scores are standardised.
+    /// The network without basis functions: t is an input, scores are standardized.
     #[must_use]
     pub fn plain() -> Self {
         Self { head: Head::Plain, hidden: 50, ..Self::default() }
@@ -288,14 +288,14 @@ impl Ensemble {
     /// Mean and variance of the observed end given `observed` at the first points: the ensemble Kalman update.
     fn conditioned(&self, observed: &[f64]) -> (f64, f64) {
         let count = self.ends.len() as f64;
-        let centred = |values: &[f64]| -> (f64, Vec<f64>) {
+        let centered = |values: &[f64]| -> (f64, Vec<f64>) {
             let mean = foretell::statistics::mean(values);
             (mean, values.iter().map(|value| value - mean).collect())
         };
         let covariance = |a: &[f64], b: &[f64]| foretell::linalg::simd::dot(a, b) / count;
-        let (mean, ends) = centred(&self.ends);
+        let (mean, ends) = centered(&self.ends);
         let (means, curves): (Vec<f64>, Vec<Vec<f64>>) =
-            self.curves.iter().map(|curve| centred(curve)).unzip();
+            self.curves.iter().map(|curve| centered(curve)).unzip();
         let (n, noise) = (observed.len(), self.noise);
         let mut factor: Vec<Vec<f64>> = (0..n)
             .map(|i| {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// Scaled scores are rounded to this, so that the unit of a metric does not change a training.
 const GRAIN: f64 = 1.0 / 1_099_511_627_776.0; // 2^−40
-/// Standardised inputs are cut off here: a stranger is far away, but not infinitely.
+/// Standardized inputs are cut off here: a stranger is far away, but not infinitely.
 const FARTHEST: f64 = 100.0;
 
 /// Turns configurations, steps and scores into a network's units.

@@ -52,7 +52,7 @@ pub struct Pool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LayerSpace {
-    /// Colour channels of the images.
+    /// Color channels of the images.
     pub channels: usize,
     /// Rows of pixels.
     pub height: usize,

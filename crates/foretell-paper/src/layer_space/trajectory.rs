@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// A network as the layers chosen for it: without dropout, ending in the softmax.
 ///
-/// Written and serialised in layer notation, `[C(64,3,1), FC(128), SM(10)]`.
+/// Written and serialized in layer notation, `[C(64,3,1), FC(128), SM(10)]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(into = "String")]
 pub(crate) struct Trajectory {

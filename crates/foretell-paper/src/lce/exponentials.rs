@@ -1,6 +1,6 @@
 //! Curve families that approach their end as an exponential of a power of the epoch: exp4, Janoschek and Weibull.
 //!
-//! All three are one shape (c = α, b = ln(α − β), κ_Janoschek = κ_Weibull^δ) in three parametrisations.
+//! All three are one shape (c = α, b = ln(α − β), κ_Janoschek = κ_Weibull^δ) in three parametrizations.
 
 use foretell::linalg::simd::{exp_any_body as exp, ln_body as ln};
 

@@ -246,7 +246,7 @@ dispatched! {
     pub(crate) fn all_values(
         family: Family, p: &[f64], x: &[f64], ln_x: &[f64], inverse_log: &[f64], out: &mut [f64],
     ) {
-        // one loop a family, so that each vectorises
+        // one loop a family, so that each vectorizes
         macro_rules! each {
             ($f:expr, $column:expr) => {
                 for (value, &at) in out.iter_mut().zip($column) { *value = $f(at); }

@@ -2,7 +2,7 @@
 
 use super::families::{Epochs, Family, MOST_PARAMETERS};
 use foretell::linalg::cholesky::{cholesky, solve};
-use foretell::linalg::lbfgs::{Limits, minimise};
+use foretell::linalg::lbfgs::{Limits, minimize};
 
 /// One observed curve: scores at epochs, each with the weight of its squared residual.
 #[derive(Clone, Debug)]
@@ -46,8 +46,8 @@ impl Observed {
     }
 
     /// The squares, Jᵀr and JᵀJ at `parameters`; `None` where one is not finite.
-    fn linearised(&self, family: Family, parameters: &[f64]) -> Option<Linearised> {
-        let mut at = Linearised::default();
+    fn linearized(&self, family: Family, parameters: &[f64]) -> Option<Linearized> {
+        let mut at = Linearized::default();
         for (t, (y, weight)) in self.scores.iter().zip(&self.weights).enumerate() {
             let epoch = self.epochs.epoch(t);
             let residual = y - family.value_at(parameters, epoch);
@@ -81,7 +81,7 @@ impl Observed {
         let p = start.len();
         let zero: f64 = EXACT * self.scores.iter().zip(&self.weights).map(|(y, w)| w * y * y).sum::<f64>();
         let mut parameters = start.to_vec();
-        let mut at = self.linearised(family, &parameters)?;
+        let mut at = self.linearized(family, &parameters)?;
         let mut damping = 1e-3;
         let mut converged = false;
         for _ in 0..ITERATIONS {
@@ -96,7 +96,7 @@ impl Observed {
                     .zip(bounds)
                     .for_each(|(value, (low, high))| *value = value.clamp(*low, *high));
             }
-            match self.linearised(family, &moved).filter(|new| new.squares <= at.squares) {
+            match self.linearized(family, &moved).filter(|new| new.squares <= at.squares) {
                 Some(new) => {
                     converged = at.squares - new.squares <= DECREASE * at.squares || new.squares <= zero;
                     (parameters, at) = (moved, new);
@@ -124,25 +124,25 @@ impl Observed {
             })
         };
         let limits = Limits { iterations: ITERATIONS, gradient: 1e-8, decrease: 1e-12 };
-        let parameters = minimise(start, limits, |parameters, gradient| {
-            let at = self.linearised(family, parameters).filter(|_| inside(parameters))?;
+        let parameters = minimize(start, limits, |parameters, gradient| {
+            let at = self.linearized(family, parameters).filter(|_| inside(parameters))?;
             gradient.iter_mut().zip(at.slope).for_each(|(g, slope)| *g = -2.0 * slope);
             Some(at.squares)
         });
-        let at = self.linearised(family, &parameters).filter(|_| inside(&parameters))?;
+        let at = self.linearized(family, &parameters).filter(|_| inside(&parameters))?;
         Some(Fitted { family, parameters, squares: at.squares, curvature: at.curvature })
     }
 }
 
 /// What the squares look like around some parameters.
 #[derive(Clone, Copy, Debug, Default)]
-struct Linearised {
+struct Linearized {
     squares: f64,
     slope: [f64; MOST_PARAMETERS],
     curvature: [[f64; MOST_PARAMETERS]; MOST_PARAMETERS],
 }
 
-impl Linearised {
+impl Linearized {
     /// (JᵀJ + λ·diag(JᵀJ))⁻¹·Jᵀr, for the first `p` parameters; `None` if that is singular.
     fn step(&self, p: usize, damping: f64) -> Option<Vec<f64>> {
         let mut matrix = self.curvature;

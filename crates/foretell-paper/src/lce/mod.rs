@@ -26,4 +26,4 @@ pub use posterior::Monotonicity;
 pub use predictor::Lce;
 pub use rule::LceRule;
 pub use sampler::{Convergence, Diagnostics, EnsembleOptions, Move};
-pub use termination::{Judgement, Termination, TerminationMode, TerminationReason};
+pub use termination::{Judgment, Termination, TerminationMode, TerminationReason};

@@ -44,7 +44,7 @@ pub(super) struct ProperPrior {
 ///
 /// A point is (θ_1, …, θ_K, σ, w_1, …, w_K), all on the real line with the published prior: 0 outside w_k ≥ 0, σ > 0, f_k(T)
 /// within [0, 100] and the monotonicity, else 1. With a proper prior it is (θ, ln σ, ln w), w_k ~ Exp(1), so that the
-/// normalised weights are uniform on the simplex and their sum does not drift away.
+/// normalized weights are uniform on the simplex and their sum does not drift away.
 ///
 /// ln L = Σ_t ω_t·(−½·(y_t − f(x_t))²/σ² − ln σ), up to a constant. O(K·n) an evaluation, O(n) of it for one family.
 ///

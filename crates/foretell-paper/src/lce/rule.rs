@@ -10,7 +10,7 @@ use foretell_search::{ForecastRule, Needs, Reason, Ruling, StopRule, Stopping, W
 /// * Optimistic: a trial also stops where its end is known, whatever its rank.
 /// * A trial whose curve cannot be extrapolated goes on.
 ///
-/// The predictor must be `lce` or `lce-domhan2015`. No other trials are learnt from, so that it begins once there is one to beat.
+/// The predictor must be `lce` or `lce-domhan2015`. No other trials are learned from, so that it begins once there is one to beat.
 ///
 /// Source: Domhan, Springenberg & Hutter 2015, §3.3.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -300,9 +300,9 @@ pub(crate) fn split_r_hat(kept: &[[f64; 2]], walkers: usize) -> f64 {
 pub(crate) fn autocorrelation_time(kept: &[[f64; 2]], walkers: usize) -> f64 {
     let n = kept.len() / walkers.max(1);
     let mean = kept.iter().map(|q| q[0]).sum::<f64>() / kept.len().max(1) as f64;
-    let centred: Vec<f64> = kept.iter().map(|q| q[0] - mean).collect();
+    let centered: Vec<f64> = kept.iter().map(|q| q[0] - mean).collect();
     let covariance = |lag: usize| {
-        foretell::linalg::simd::dot(&centred[..(n - lag) * walkers], &centred[lag * walkers..]) / n as f64
+        foretell::linalg::simd::dot(&centered[..(n - lag) * walkers], &centered[lag * walkers..]) / n as f64
     };
     let variance = if n > 1 { covariance(0) } else { 0.0 };
     if variance <= 0.0 {

@@ -1,7 +1,7 @@
 //! Curve families that saturate as a power of the epoch over itself plus a constant: Hill3, log power and MMF.
 //!
 //! Each is written with s = 1/(1 + q), so that q = ∞ gives the limit and not ∞/∞. Hill3 and log power are one family in two
-//! parametrisations; MMF with β = 0 is Hill3.
+//! parametrizations; MMF with β = 0 is Hill3.
 
 use foretell::linalg::simd::{exp_any_body as exp, ln_body as ln};
 

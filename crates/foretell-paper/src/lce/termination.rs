@@ -73,7 +73,7 @@ pub enum TerminationReason {
 
 /// What the criterion says of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
+pub struct Judgment {
     /// The score that takes the place of the final one, if the run is to be stopped.
     pub stop: Option<f64>,
     /// P(y_T > y_best), where both are known.
@@ -100,8 +100,8 @@ impl Termination {
         best: Option<f64>,
         options: &LceOptions,
         seed: u64,
-    ) -> Judgement {
-        let go_on = |reason| Judgement { stop: None, improvement: None, reason };
+    ) -> Judgment {
+        let go_on = |reason| Judgment { stop: None, improvement: None, reason };
         if self.mode == TerminationMode::Conservative {
             let Some(best) = best else { return go_on(TerminationReason::NoBest) };
             if curve.scores.iter().any(|&score| score > best) {
@@ -115,7 +115,7 @@ impl Termination {
         }
     }
 
-    fn decide(&self, end: &Extrapolation, best: Option<f64>, range: (f64, f64)) -> Judgement {
+    fn decide(&self, end: &Extrapolation, best: Option<f64>, range: (f64, f64)) -> Judgment {
         let improvement = best.map(|best| end.probability_above(best));
         let hopeless = improvement.is_some_and(|p| p < self.improvement);
         let sure_within = |spread: f64| end.standard_deviation < spread * (range.1 - range.0);
@@ -134,7 +134,7 @@ impl Termination {
             TerminationReason::Hopeless
         };
         let stops = matches!(reason, TerminationReason::Known | TerminationReason::Hopeless);
-        Judgement { stop: stops.then_some(end.mean), improvement, reason }
+        Judgment { stop: stops.then_some(end.mean), improvement, reason }
     }
 }
 
@@ -142,7 +142,7 @@ impl Termination {
 mod tests {
     use super::*;
 
-    fn judged(termination: Termination, scores: &[f64], best: Option<f64>) -> Judgement {
+    fn judged(termination: Termination, scores: &[f64], best: Option<f64>) -> Judgment {
         let steps: Vec<f64> = (1..=scores.len()).map(|x| x as f64).collect();
         let curve = PartialCurve { steps: &steps, scores, target: 30.0, range: (0.0, 1.0) };
         termination.judge(&curve, best, &LceOptions::default(), 0)
@@ -162,15 +162,15 @@ mod tests {
             (None, TerminationReason::NoBest),
         ];
         for (best, reason) in cases {
-            let judgement = judged(conservative, &saturating(0.6), best);
-            assert_eq!(judgement.reason, reason, "{judgement:?}");
-            assert_eq!(judgement.stop.is_some(), reason == TerminationReason::Hopeless);
+            let judgment = judged(conservative, &saturating(0.6), best);
+            assert_eq!(judgment.reason, reason, "{judgment:?}");
+            assert_eq!(judgment.stop.is_some(), reason == TerminationReason::Hopeless);
         }
         let sure = Termination { spread: Some(1e-9), ..conservative };
         assert_eq!(judged(sure, &saturating(0.6), Some(0.9)).reason, TerminationReason::Unsure);
         let falling: Vec<f64> = saturating(0.6).into_iter().rev().collect();
-        let judgement = judged(conservative, &falling, Some(0.9));
-        assert!(matches!(judgement.reason, TerminationReason::NotExtrapolated(_)), "{judgement:?}");
+        let judgment = judged(conservative, &falling, Some(0.9));
+        assert!(matches!(judgment.reason, TerminationReason::NotExtrapolated(_)), "{judgment:?}");
     }
 
     #[test]
@@ -178,9 +178,9 @@ mod tests {
         let optimistic =
             Termination { mode: TerminationMode::Optimistic, spread: Some(0.1), ..Termination::default() };
         for best in [None, Some(0.3)] {
-            let judgement = judged(optimistic, &saturating(0.6), best);
-            assert_eq!(judgement.reason, TerminationReason::Known);
-            assert!(judgement.stop.is_some_and(|end| (end - 0.6).abs() < 0.03), "{judgement:?}");
+            let judgment = judged(optimistic, &saturating(0.6), best);
+            assert_eq!(judgment.reason, TerminationReason::Known);
+            assert!(judgment.stop.is_some_and(|end| (end - 0.6).abs() < 0.03), "{judgment:?}");
         }
         let strict = Termination { spread: Some(1e-9), ..optimistic };
         assert_eq!(judged(strict, &saturating(0.6), None).reason, TerminationReason::MayImprove);

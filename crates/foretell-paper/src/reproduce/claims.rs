@@ -85,7 +85,7 @@ pub(super) fn verdicts(rows: &[Row]) -> Vec<Verdict> {
             )
         }));
     }
-    verdicts.extend(first_prepared(rows, Part::Depth).into_iter().filter_map(generalises));
+    verdicts.extend(first_prepared(rows, Part::Depth).into_iter().filter_map(generalizes));
     verdicts
 }
 
@@ -135,8 +135,8 @@ fn best_regressor(rows: &[Row]) -> Option<Verdict> {
     compare("ν-SVR works best on average", &of_files, best(&SVRS)?, best(&["random-forest", "ols"])?)
 }
 
-/// "generalises to deeper networks": as well as published, or better.
-fn generalises(row: &Row) -> Option<Verdict> {
+/// "generalizes to deeper networks": as well as published, or better.
+fn generalizes(row: &Row) -> Option<Verdict> {
     let ours = row.r2_mean.zip(row.r2_stderr)?;
     let published = row.published_mean.zip(row.published_stderr)?;
     let judgment = match Judgment::larger(ours, published) {

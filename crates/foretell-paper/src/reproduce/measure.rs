@@ -44,7 +44,7 @@ impl Part {
         match self {
             Self::Table1 => "table 1, regressors",
             Self::Table2 => "table 2, parts of the features",
-            Self::Depth => "generalisation from shallow networks to deep ones",
+            Self::Depth => "generalization from shallow networks to deep ones",
             Self::Observed => "accuracy against the fraction observed",
             Self::Stopping => "simulated early stopping",
             Self::Hyperband => "Hyperband and f-Hyperband, 40 runs in a row, η = 3, Δ = 0.95",

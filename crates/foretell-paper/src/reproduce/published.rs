@@ -1,7 +1,7 @@
 //! The numbers that the paper prints, R² × 100 with standard errors over ten splits, and what is known about them.
 //!
 //! Source: Baker, Gupta, Raskar & Naik, *Accelerating Neural Architecture Search using Performance Prediction*, 2017:
-//! table 1 (regressors), table 2 (ablation), section 3.3 (generalisation between depths).
+//! table 1 (regressors), table 2 (ablation), section 3.3 (generalization between depths).
 
 use foretell::FeatureSet;
 use serde::Serialize;
@@ -71,7 +71,7 @@ pub(super) const TABLE_2: [Ablation; 6] = [
     },
 ];
 
-/// Generalisation between depths: the depth d and the published R² × 100 of training below it and testing above it.
+/// Generalization between depths: the depth d and the published R² × 100 of training below it and testing above it.
 pub(super) const DEPTHS: [(f64, Option<Published>); 2] =
     [(32.0, printed(80.66, 3.8)), (62.0, printed(84.58, 2.7))];
 

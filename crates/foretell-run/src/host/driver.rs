@@ -91,8 +91,8 @@ pub struct Limits {
 pub enum Finish {
     /// The study is done.
     Done,
-    /// The run was cancelled.
-    Cancelled,
+    /// The run was canceled.
+    Canceled,
     /// Nothing runs, but the study is not done.
     Unfinished,
     /// One of the [`Limits`] was reached: the text says which.
@@ -222,8 +222,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
         if let Some(limit) = self.spent() {
             return Ok(Finish::Spent(limit));
         }
-        let cancelled = cancel.load(Ordering::SeqCst);
-        Ok(if cancelled { Finish::Cancelled } else { Finish::Unfinished })
+        let canceled = cancel.load(Ordering::SeqCst);
+        Ok(if canceled { Finish::Canceled } else { Finish::Unfinished })
     }
 
     fn drive(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<(), DriverError> {
@@ -282,8 +282,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
             self.publish(observe)?;
             match asked.map_err(stored)? {
                 Asked::Task(given) => self.launch(given, observe)?,
-                _ if self.busy_here() > busy => {}
-                _ => return Ok(()),
+                Asked::Nothing | Asked::Done if self.busy_here() > busy => {}
+                Asked::Nothing | Asked::Done => return Ok(()),
             }
         }
         Ok(())

@@ -453,7 +453,7 @@ impl<S: Store> Hosted<S> {
                 return self.next(trial);
             }
             Sender::Returning if is_new && self.runs(trial) => true,
-            _ => return self.refuse(trial, reading.step, lease),
+            Sender::Returning | Sender::Stranger => return self.refuse(trial, reading.step, lease),
         };
         if is_late {
             self.move_back(trial, lease)?;

@@ -136,7 +136,9 @@ fn way_back(how: Displacement, path: &Path) -> String {
             let folder = folder_of(path);
             format!("End that program, check the log with `foretell study doctor {folder}`, and search again")
         }
-        _ => "Put the file back and search again, or start in another folder".to_owned(),
+        Displacement::Deleted | Displacement::Replaced | Displacement::Cut => {
+            "Put the file back and search again, or start in another folder".to_owned()
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Room {
     /// Does `write`, again and again as long as a full disk refuses it, by its error as `cause` sees it.
     ///
     /// # Errors
-    /// That of `write`, where it is another, or where waiting was cancelled.
+    /// That of `write`, where it is another, or where waiting was canceled.
     pub(crate) fn until_there_is<T, E>(
         &self,
         cause: impl Fn(&E) -> &(dyn Error + 'static),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_are_not_waited_out_and_waiting_can_be_cancelled() {
+    fn other_errors_are_not_waited_out_and_waiting_can_be_canceled() {
         let (room, said, cancel) = room();
         let tries = AtomicUsize::new(0);
         let write = |kind| {

@@ -1,4 +1,4 @@
-//! Process groups: who is in one, signalling it, and telling a process from a later one with the same id.
+//! Process groups: who is in one, signaling it, and telling a process from a later one with the same id.
 
 use std::fs;
 use std::path::Path;

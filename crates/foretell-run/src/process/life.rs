@@ -582,7 +582,7 @@ impl Process {
 }
 
 /// Whether the process has ended. On Linux it is not reaped by asking; elsewhere its id stays that of its group as long as that has
-/// members, and is not signalled afterwards.
+/// members, and is not signaled afterwards.
 fn has_ended(child: &mut Child) -> bool {
     if is_portable() {
         return !matches!(child.try_wait(), Ok(None));
@@ -607,7 +607,7 @@ fn has_ended(child: &mut Child) -> bool {
 fn status(waited: io::Result<ExitStatus>) -> Status {
     match waited.map(|status| (status.code(), status.signal())) {
         Ok((Some(code), _)) => Status::Exited(code),
-        Ok((None, Some(signal))) => Status::Signalled(signal),
+        Ok((None, Some(signal))) => Status::Signaled(signal),
         // Somebody else reaped our child (SIGCHLD ignored): it is gone, how is not known.
         Ok((None, None)) | Err(_) => Status::Unknown,
     }

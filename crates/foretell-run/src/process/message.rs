@@ -90,7 +90,7 @@ pub enum Status {
     /// It exited by itself, with this code; 0 means well.
     Exited(i32),
     /// This signal ended it.
-    Signalled(i32),
+    Signaled(i32),
     /// Another part of the program took its status away.
     Unknown,
 }

@@ -120,10 +120,7 @@ impl Formula {
 
     /// Its name, if it is one alone.
     pub fn name(&self) -> Option<&str> {
-        match &self.root {
-            Node::Name(name) => Some(name),
-            _ => None,
-        }
+        if let Node::Name(name) = &self.root { Some(name) } else { None }
     }
 
     /// The names in it.

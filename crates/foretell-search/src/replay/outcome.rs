@@ -178,7 +178,10 @@ impl Outcome {
     pub fn stopped(&self) -> f64 {
         match self.spec.schedule {
             Schedule::IEpoch { .. } => self.mean_trials(|trial| !trial.finished),
-            _ => self.mean_trials(|trial| trial.stopped_at.is_some()),
+            Schedule::Full
+            | Schedule::SuccessiveHalving { .. }
+            | Schedule::Hyperband { .. }
+            | Schedule::Asha { .. } => self.mean_trials(|trial| trial.stopped_at.is_some()),
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Fitted models that a bank keeps from one setting to the next: some hundred megabytes.
 const KEPT: usize = 400;
 
-/// A level, how many of its runs are of a warm start, and the runs it learnt from, in order.
+/// A level, how many of its runs are of a warm start, and the runs it learned from, in order.
 type Key = (u64, usize, Vec<usize>);
 
 /// All forecasters that one predictor was asked for in one order of the runs. Settings which learn from the same runs share
@@ -119,9 +119,9 @@ impl Recording for Recorded {
             *used = now;
             return Ok(Arc::clone(known));
         }
-        let learnt = Arc::new(learn()?);
-        known.levels.insert(key, (Arc::clone(&learnt), now));
-        Ok(learnt)
+        let learned = Arc::new(learn()?);
+        known.levels.insert(key, (Arc::clone(&learned), now));
+        Ok(learned)
     }
 
     fn without_forecast(&self, why: &NoForecast) {

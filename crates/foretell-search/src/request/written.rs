@@ -72,7 +72,7 @@ impl StudySpec {
         let (brackets, rungs) = match self.schedule {
             Schedule::Hyperband { runs, kappa, reference, .. } => (Some((runs, kappa, reference)), None),
             Schedule::Asha { rungs, .. } => (None, rungs),
-            _ => (None, None),
+            Schedule::Full | Schedule::IEpoch { .. } | Schedule::SuccessiveHalving { .. } => (None, None),
         };
         StudyRequest {
             eta: self.schedule.eta().or(match self.policy {

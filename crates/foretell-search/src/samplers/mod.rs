@@ -293,7 +293,7 @@ fn text(configuration: &Configuration) -> Option<String> {
     serde_json::to_string(configuration).ok()
 }
 
-/// Trials drawn quasi-randomly before anything is learnt from.
+/// Trials drawn quasi-randomly before anything is learned from.
 const FIRST_DRAWS: usize = 5;
 /// How often what was proposed before is drawn again at random.
 const REDRAWS: usize = 100;

@@ -138,7 +138,7 @@ pub(crate) struct LevelData {
 #[derive(Clone, Debug, Default)]
 struct Level {
     reached: Vec<usize>,
-    learnt: usize,
+    learned: usize,
 }
 
 impl LevelData {
@@ -147,12 +147,12 @@ impl LevelData {
         Self { enough: enough.max(1), refit, levels: BTreeMap::new() }
     }
 
-    /// Adds trials that an earlier search trained to `level`: a warm start. If there are enough, all of them are learnt from.
+    /// Adds trials that an earlier search trained to `level`: a warm start. If there are enough, all of them are learned from.
     pub(crate) fn warm_start(&mut self, level: u64, trials: impl IntoIterator<Item = usize>) {
         let level = self.levels.entry(level).or_default();
         level.reached.extend(trials);
         if level.reached.len() >= self.enough {
-            level.learnt = level.reached.len();
+            level.learned = level.reached.len();
         }
     }
 
@@ -161,16 +161,16 @@ impl LevelData {
         let (enough, refit) = (self.enough, self.refit);
         let level = self.levels.entry(level).or_default();
         level.reached.push(trial);
-        let grown = |factor: f64| level.reached.len() as f64 >= factor * level.learnt as f64;
-        let again = level.learnt > 0 && refit.is_some_and(grown);
-        if again || (level.learnt == 0 && level.reached.len() >= enough) {
-            level.learnt = level.reached.len();
+        let grown = |factor: f64| level.reached.len() as f64 >= factor * level.learned as f64;
+        let again = level.learned > 0 && refit.is_some_and(grown);
+        if again || (level.learned == 0 && level.reached.len() >= enough) {
+            level.learned = level.reached.len();
         }
     }
 
     /// The trials to learn from at `level`, in the order they reached it; `None` while there are fewer than d.
-    pub(crate) fn learnt(&self, level: u64) -> Option<&[usize]> {
-        self.levels.get(&level).filter(|level| level.learnt > 0).map(|level| &level.reached[..level.learnt])
+    pub(crate) fn learned(&self, level: u64) -> Option<&[usize]> {
+        self.levels.get(&level).filter(|level| level.learned > 0).map(|level| &level.reached[..level.learned])
     }
 
     /// All trials that reached each level, in the order they reached it.
@@ -217,9 +217,9 @@ mod tests {
             frozen.push(9, trial);
             growing.push(9, trial);
             let expected = if trial < 2 { None } else { Some(3) };
-            assert_eq!(frozen.learnt(9).map(<[usize]>::len), expected, "trial {trial}");
+            assert_eq!(frozen.learned(9).map(<[usize]>::len), expected, "trial {trial}");
         }
-        assert_eq!(growing.learnt(9), Some(&[0, 1, 2, 3, 4, 5][..]));
+        assert_eq!(growing.learned(9), Some(&[0, 1, 2, 3, 4, 5][..]));
         assert_eq!(frozen.into_reached()[0].1.len(), 7);
     }
 }

@@ -83,8 +83,8 @@ fn normal_scores(scores: &[f64]) -> Vec<f64> {
 }
 
 fn spread(x: &[f64]) -> f64 {
-    let centre = mean(x);
-    x.iter().map(|x| (x - centre).powi(2)).sum::<f64>().sqrt() / (x.len() as f64).sqrt()
+    let center = mean(x);
+    x.iter().map(|x| (x - center).powi(2)).sum::<f64>().sqrt() / (x.len() as f64).sqrt()
 }
 
 fn correlation(x: &[f64], y: &[f64]) -> f64 {

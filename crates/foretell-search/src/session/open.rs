@@ -65,7 +65,7 @@ impl<S: Store> Session<S> {
             Some(_) => return Err(StudyError::NoHeader.into()),
         };
         let changed = Some(spec_settings).filter(|settings| settings != study.settings());
-        let learnt_range = range(study.warm_start_runs(), study.spec().direction);
+        let learned_range = range(study.warm_start_runs(), study.spec().direction);
         let mut session = Self {
             study,
             store,
@@ -76,7 +76,7 @@ impl<S: Store> Session<S> {
             overrun: BTreeMap::new(),
             defers_fits: false,
             fitting: false,
-            learnt_range,
+            learned_range,
         };
         if let Some(settings) = changed {
             session.with_study(|study, append| study.change_settings(settings, append))?;
@@ -117,7 +117,7 @@ impl<S: Store> Session<S> {
         self.news.clear();
         let missing = runs.get(self.study.warm_start_runs().len()..).unwrap_or_default();
         self.with_study(|study, append| study.warm_start_into(missing, append))?;
-        self.learnt_range = range(self.study.warm_start_runs(), self.study.spec().direction);
+        self.learned_range = range(self.study.warm_start_runs(), self.study.spec().direction);
         Ok(())
     }
 }

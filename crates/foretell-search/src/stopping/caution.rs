@@ -54,7 +54,7 @@ impl Caution {
     }
 
     /// How a study with full training stops: from the third trial on, once two checks in a row say with probability Δ that a
-    /// trial will not win. Forecasts are learnt again with each trial that finishes up to 20, then with each twentieth more.
+    /// trial will not win. Forecasts are learned again with each trial that finishes up to 20, then with each twentieth more.
     ///
     /// ```
     /// use foretell_search::Caution;
@@ -77,7 +77,7 @@ impl Caution {
 }
 
 impl Stopping {
-    /// The paper's: ν-SVR with an RBF kernel, learnt once from 100 trials; a single check stops at Δ = 0.95.
+    /// The paper's: ν-SVR with an RBF kernel, learned once from 100 trials; a single check stops at Δ = 0.95.
     ///
     /// Source: Baker et al. 2017, §4.
     pub fn paper() -> Self {
@@ -89,7 +89,7 @@ impl Stopping {
         }
     }
 
-    /// Where trials are compared at rungs by forecasts of their end: from the fifth finished trial on, learnt again as trials finish.
+    /// Where trials are compared at rungs by forecasts of their end: from the fifth finished trial on, learned again as trials finish.
     pub fn ranking() -> Self {
         Self { burn_in: 5, refit: Some(1.05), ..Self::in_rungs() }
     }

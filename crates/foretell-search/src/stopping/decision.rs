@@ -82,7 +82,7 @@ pub struct RecordedForecast {
     pub interval: (f64, f64),
 }
 
-/// A judgement of a running trial, with the facts that it is based on. Decisions to continue are recorded, too.
+/// A judgment of a running trial, with the facts that it is based on. Decisions to continue are recorded, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {

@@ -62,7 +62,7 @@ impl Policy {
     pub fn cautious(caution: Caution, learns_from_earlier_runs: bool) -> Self {
         match caution {
             Caution::Fast if !learns_from_earlier_runs => Self::Asha(DEFAULT_ETA),
-            _ => Self::RungsFirst(caution),
+            Caution::Safe | Caution::Balanced | Caution::Fast => Self::RungsFirst(caution),
         }
     }
 
@@ -105,7 +105,7 @@ impl Policy {
             || self.own().is_some_and(|(_, needs)| needs.forecasts)
     }
 
-    /// Whether each trial is forecast by its own curve alone, so that nothing is learnt from others.
+    /// Whether each trial is forecast by its own curve alone, so that nothing is learned from others.
     pub fn is_by_curve_alone(&self) -> bool {
         self.own().is_some_and(|(_, needs)| needs.curve_alone)
     }

@@ -13,10 +13,10 @@ const RUNGS: u32 = 2;
 /// The fewest trials that must have reached a rung before one is stopped there: the best third of fewer says little.
 pub(super) const FEWEST: usize = 9;
 
-/// Forecasts are learnt from trials that have finished, and with many workers many trials run before any has. So while there are
+/// Forecasts are learned from trials that have finished, and with many workers many trials run before any has. So while there are
 /// fewer than the burn-in, trials are compared at equal epochs: of those that have reached a rung, R/9 or R/3, at least nine, all
 /// but the best third stop, also those that were among it when they came there and were overtaken since. From the burn-in on
-/// forecasts decide alone. With one worker, fewer than nine trials have begun by then, and rungs stop none. Where forecasts are learnt from
+/// forecasts decide alone. With one worker, fewer than nine trials have begun by then, and rungs stop none. Where forecasts are learned from
 /// earlier runs, rungs are in force until there is a finished trial to compare forecasts with.
 ///
 /// A trial that is outside of the best third goes on where it may still overtake the leader: where it is behind the leader's score

@@ -78,7 +78,7 @@ pub struct Study {
     rung_points: BTreeMap<u64, RungPoints>,
     /// What trials are compared by at rungs, where that is a forecast.
     ranks: Ranks,
-    /// From how many trials those were learnt.
+    /// From how many trials those were learned.
     ranked_from: usize,
     /// Whether a paused trial goes on from a checkpoint, as far as is known.
     keeps_checkpoints: bool,
@@ -241,16 +241,16 @@ impl Study {
         scores.unwrap_or_default().into_iter().map(|score| self.spec.direction.value(score)).collect()
     }
 
-    /// How many runs forecasts are learnt from, by the level they are made for; empty while the burn-in lasts. O(levels).
+    /// How many runs forecasts are learned from, by the level they are made for; empty while the burn-in lasts. O(levels).
     pub fn learning_from(&self) -> BTreeMap<u64, usize> {
-        let learnt = |&level: &u64| self.knowledge.learnt(level).map(|runs| (level, runs.len()));
-        self.levels.iter().filter_map(learnt).collect()
+        let learned = |&level: &u64| self.knowledge.learned(level).map(|runs| (level, runs.len()));
+        self.levels.iter().filter_map(learned).collect()
     }
 
-    /// Whether forecasts of the end are learnt from trial `index`.
+    /// Whether forecasts of the end are learned from trial `index`.
     pub fn is_burn_in(&self, index: usize) -> bool {
         let index = self.warm_start.len() + index;
-        self.knowledge.learnt(self.spec.max_resource).is_some_and(|learnt| learnt.contains(&index))
+        self.knowledge.learned(self.spec.max_resource).is_some_and(|learned| learned.contains(&index))
     }
 
     /// Whether nothing runs and there is nothing left to run.

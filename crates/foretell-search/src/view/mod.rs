@@ -39,7 +39,7 @@ impl TrialState {
         match self {
             Self::Stopped { reason, .. } => Some(reason.to_string()),
             Self::Failed { reason } => Some(reason.clone()),
-            _ => None,
+            Self::Running | Self::Interrupted | Self::Paused { .. } | Self::Completed { .. } => None,
         }
     }
 }
@@ -63,7 +63,7 @@ impl TrialView {
             TrialState::Paused { value } | TrialState::Completed { value } => (Some(*value), None),
             TrialState::Stopped { .. } => (trial.result(), None),
             TrialState::Failed { reason } => (None, Some(reason.clone())),
-            _ => (None, None),
+            TrialState::Running | TrialState::Interrupted => (None, None),
         };
         Self {
             number,

@@ -58,7 +58,10 @@ fn own_columns(
     let (reason, error) = match &trial.state {
         TrialState::Stopped { reason, .. } => (Some(reason.to_string()), None),
         TrialState::Failed { reason } => (None, Some(reason.clone())),
-        _ => (None, None),
+        TrialState::Running
+        | TrialState::Interrupted
+        | TrialState::Paused { .. }
+        | TrialState::Completed { .. } => (None, None),
     };
     let values: [Value; TRIAL_COLUMNS.len()] = [
         number.into(),

@@ -108,7 +108,7 @@ pub struct LayerSequence(pub Vec<Layer>);
 /// The shape of an input image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageShape {
-    /// Colour channels.
+    /// Color channels.
     pub channels: usize,
     /// Rows of pixels.
     pub height: usize,
@@ -195,7 +195,7 @@ impl LayerSequence {
                 }
                 Layer::FullyConnected { .. } => flat = true,
                 Layer::GlobalAveragePooling { .. } => averaged = true,
-                _ => {}
+                Layer::Convolution { .. } | Layer::Pooling { .. } | Layer::Dropout { .. } => {}
             }
         }
         if self.0.is_empty() {

@@ -44,7 +44,7 @@ impl Value {
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
-            _ => None,
+            Self::Text(_) | Self::Missing => None,
         }
     }
 
@@ -52,7 +52,7 @@ impl Value {
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            _ => None,
+            Self::Number(_) | Self::Missing => None,
         }
     }
 
@@ -119,7 +119,7 @@ pub enum FeatureGroup {
     /// AP: architecture parameters (weights, layers).
     #[serde(rename = "ap")]
     Architecture,
-    /// HP: optimisation hyperparameters.
+    /// HP: optimization hyperparameters.
     #[serde(rename = "hp")]
     Hyperparameter,
 }

@@ -280,7 +280,7 @@ impl Curve {
         (self.steps.get(index)? <= &step).then(|| self.scores[index])
     }
 
-    /// The score at `step`, straight-line interpolated between the neighbouring points; `None` outside the curve.
+    /// The score at `step`, straight-line interpolated between the neighboring points; `None` outside the curve.
     pub fn interpolate(&self, step: f64) -> Option<f64> {
         let index = self.steps.partition_point(|&s| s < step);
         let right = *self.steps.get(index)?;

@@ -87,7 +87,7 @@ pub struct HistoryOptions {
 ///   stays, and no score is as low as f − R. [`History::score`] does this and [`History::value`] undoes it.
 ///   With [`HistoryOptions::literal`] scores stay as they are.
 /// * A run that diverged counts as finished, with a final score of f − R; where the best value counts, it keeps what it had reached.
-/// * A run that ends before the target without diverging is unfinished: it can be asked about, not learnt from.
+/// * A run that ends before the target without diverging is unfinished: it can be asked about, not learned from.
 #[derive(Clone, Debug)]
 pub struct History {
     /// The grid, increasing; its last point is the target step.

@@ -21,7 +21,7 @@ pub enum Scale {
 const LEAST_POSITIVE: f64 = f64::from_bits(1);
 
 impl Scale {
-    /// Log for a metric that is minimised and always positive, linear otherwise.
+    /// Log for a metric that is minimized and always positive, linear otherwise.
     pub fn detect<'a>(direction: Direction, curves: impl IntoIterator<Item = &'a Curve>) -> Self {
         let mut scores = curves.into_iter().flat_map(|curve| curve.scores()).peekable();
         let positive = scores.peek().is_some() && scores.all(|&score| direction.value(score) > 0.0);

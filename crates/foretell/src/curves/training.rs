@@ -13,7 +13,7 @@ pub struct TrainingSet {
     pub target_step: f64,
     /// Scores at `steps`, shape (n, τ), larger is better.
     pub prefixes: Matrix,
-    /// Encoded configurations, shape (n, p): logs and indicators, not standardised.
+    /// Encoded configurations, shape (n, p): logs and indicators, not standardized.
     pub configurations: Matrix,
     /// The feature group of each of the p columns: architecture or hyperparameter.
     pub groups: Vec<FeatureGroup>,

@@ -18,13 +18,13 @@ const LEAST_RELEVANCE: f64 = 0.05;
 /// Where the variance of x² that 1 and x leave over is at most this, x has two values.
 const TWO_VALUES: f64 = 1e-6;
 
-/// Turns what is known of a run into standardised features in three groups.
+/// Turns what is known of a run into standardized features in three groups.
 ///
 /// * level: y_τ; the mean of the last max(2, τ/8) points; the best so far.
 /// * shape: y_τ − y_{τ−ℓ} for the Fibonacci numbers ℓ = 1, 2, 3, 5, 8 … < τ and for ℓ = τ − 1; best − y_τ.
 /// * configuration: its encoded columns.
 ///
-/// Each is standardised by the training runs, kept within their range ± 10 %, and left out if it never varies or says the same
+/// Each is standardized by the training runs, kept within their range ± 10 %, and left out if it never varies or says the same
 /// as an earlier one of its group. Then it is weighed: column j times c_j, c_j² ∝ 0.05 + r_j with mean 1 in each group, r_j
 /// its [`relevance`] for the ranks of y_T and of y_T − y_τ, in the mean: of their values, a few runs that end far off would decide it.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl Compact {
     }
 }
 
-/// Weighs the features of one group by the relevance of their standardised `columns` for both standardised `targets`.
+/// Weighs the features of one group by the relevance of their standardized `columns` for both standardized `targets`.
 fn weigh(group: &mut [Kept], columns: &[Vec<f64>], targets: &[Vec<f64>; 2]) {
     for feature in &mut *group {
         let relevances = targets.each_ref().map(|target| relevance(&columns[feature.column], target));
@@ -116,7 +116,7 @@ fn weigh(group: &mut [Kept], columns: &[Vec<f64>], targets: &[Vec<f64>; 2]) {
     group.iter_mut().for_each(|feature| feature.weight = (feature.weight / center).sqrt());
 }
 
-/// How much a standardised column `x` tells of a standardised `target`: R² of the least-squares parabola of `target` in x (a line
+/// How much a standardized column `x` tells of a standardized `target`: R² of the least-squares parabola of `target` in x (a line
 /// where x has two values), less 2/n (1/n), its mean where they have nothing to do with each other; at least 0.
 fn relevance(x: &[f64], target: &[f64]) -> f64 {
     let n = x.len() as f64;
@@ -132,7 +132,7 @@ fn relevance(x: &[f64], target: &[f64]) -> f64 {
     (explained - terms / n).max(0.0)
 }
 
-/// The mean of a_i·b_i: the correlation of standardised columns.
+/// The mean of a_i·b_i: the correlation of standardized columns.
 fn mean_product(a: &[f64], b: &[f64]) -> f64 {
     dot(a, b) / a.len() as f64
 }
@@ -142,7 +142,7 @@ fn mean_product(a: &[f64], b: &[f64]) -> f64 {
 struct Kept {
     /// Its place among the raw columns.
     column: usize,
-    /// Its allowed range after standardisation.
+    /// Its allowed range after standardization.
     range: (f64, f64),
     weight: f64,
 }

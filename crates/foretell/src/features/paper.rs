@@ -94,7 +94,7 @@ pub(crate) fn feature_row(
     row.extend(used.map(|(&value, _)| value));
 }
 
-/// The design matrix of a training set, shape (n, features), not standardised.
+/// The design matrix of a training set, shape (n, features), not standardized.
 pub(crate) fn design_matrix(training: &TrainingSet, features: FeatureSet) -> Matrix {
     let rows: Vec<Vec<f64>> = (0..training.len())
         .map(|i| {
@@ -106,7 +106,7 @@ pub(crate) fn design_matrix(training: &TrainingSet, features: FeatureSet) -> Mat
     Matrix::from_rows(&rows)
 }
 
-/// Column-wise standardisation to mean 0 and standard deviation 1 (divisor n); constant columns become 0.
+/// Column-wise standardization to mean 0 and standard deviation 1 (divisor n); constant columns become 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scaler {
     mean: Vec<f64>,
@@ -137,14 +137,14 @@ impl Scaler {
         Self { inverse: inverse.collect(), mean }
     }
 
-    /// Standardises `row` in place.
+    /// Standardizes `row` in place.
     pub(crate) fn apply(&self, row: &mut [f64]) {
         for ((value, mean), inverse) in row.iter_mut().zip(&self.mean).zip(&self.inverse) {
             *value = (*value - mean) * inverse;
         }
     }
 
-    /// The rows `indices` of `x`, standardised.
+    /// The rows `indices` of `x`, standardized.
     pub(crate) fn transform(&self, x: &Matrix, indices: &[usize]) -> Matrix {
         let mut scaled = x.select(indices);
         for i in 0..scaled.rows() {
@@ -154,7 +154,7 @@ impl Scaler {
     }
 }
 
-/// Standardisation of a target: mean 0, standard deviation 1; a constant target keeps its unit.
+/// Standardization of a target: mean 0, standard deviation 1; a constant target keeps its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TargetScaler {
     pub(crate) mean: f64,
@@ -173,8 +173,8 @@ impl TargetScaler {
         (target - self.mean) / self.scale
     }
 
-    pub(crate) fn invert(self, standardised: f64) -> f64 {
-        self.mean + self.scale * standardised
+    pub(crate) fn invert(self, standardized: f64) -> f64 {
+        self.mean + self.scale * standardized
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_columns_become_zero_and_others_standardised() {
+    fn constant_columns_become_zero_and_others_standardized() {
         let x = Matrix::from_rows(&[[1.0, 5.0], [3.0, 5.0], [100.0, 7.0]]);
         let scaled = Scaler::fit(&x, 0..2).transform(&x, &[0, 1, 2]);
         assert_eq!(scaled.as_slice(), [-1.0, 0.0, 1.0, 0.0, 98.0, 0.0]);

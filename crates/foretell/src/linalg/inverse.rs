@@ -73,8 +73,8 @@ impl Symmetric {
 
     /// Replaces the matrix A by the factor L of A = L·Lᵀ, L a lower triangle; a pivot that rounding leaves below `least`
     /// is taken for that. O(n³/6).
-    pub(crate) fn factorise(&mut self, least: f64) {
-        factorise(&mut self.data, self.stride, self.n, least);
+    pub(crate) fn factorize(&mut self, least: f64) {
+        factorize(&mut self.data, self.stride, self.n, least);
     }
 }
 
@@ -225,8 +225,8 @@ dispatched! {
 }
 
 dispatched! {
-    /// [`Symmetric::factorise`] of the leading n × n block: row after row, by products of earlier rows.
-    pub(crate) fn factorise(data: &mut [f64], stride: usize, n: usize, least: f64) {
+    /// [`Symmetric::factorize`] of the leading n × n block: row after row, by products of earlier rows.
+    pub(crate) fn factorize(data: &mut [f64], stride: usize, n: usize, least: f64) {
         for i in 0..n {
             let (above, row) = data.split_at_mut(i * stride);
             for j in 0..i {

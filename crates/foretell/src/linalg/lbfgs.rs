@@ -1,4 +1,4 @@
-//! Minimisation of a smooth function of a few variables by the limited-memory BFGS method.
+//! Minimization of a smooth function of a few variables by the limited-memory BFGS method.
 
 use std::collections::VecDeque;
 
@@ -22,12 +22,12 @@ const SUFFICIENT: f64 = 1e-4;
 /// No variable moves further than this in one iteration.
 const LONGEST_STEP: f64 = 3.0;
 
-/// A local minimiser of `f`, from `start`. `f` writes its gradient into its second argument and gives its value, `None` where
+/// A local minimizer of `f`, from `start`. `f` writes its gradient into its second argument and gives its value, `None` where
 /// it is not defined. Where `f` is not defined at `start`, that is the answer.
 ///
 /// Source: Nocedal & Wright, *Numerical Optimization*, algorithm 7.5, with a backtracking line search that skips updates of
 /// negative curvature.
-pub fn minimise(
+pub fn minimize(
     start: &[f64],
     limits: Limits,
     mut f: impl FnMut(&[f64], &mut [f64]) -> Option<f64>,
@@ -135,7 +135,7 @@ mod tests {
             g[1] = 200.0 * b;
             Some(a * a + 100.0 * b * b)
         };
-        let x = minimise(&[-1.2, 1.0], LIMITS, rosenbrock);
+        let x = minimize(&[-1.2, 1.0], LIMITS, rosenbrock);
         assert!((x[0] - 1.0).abs() < 1e-5 && (x[1] - 1.0).abs() < 1e-5, "{x:?}");
     }
 
@@ -146,7 +146,7 @@ mod tests {
             g[0] = 1.0 - 1.0 / x[0];
             (x[0] > 0.0).then(|| x[0] - x[0].ln())
         };
-        assert!((minimise(&[9.0], LIMITS, barrier)[0] - 1.0).abs() < 1e-6);
-        assert_eq!(minimise(&[-1.0], LIMITS, barrier), [-1.0]);
+        assert!((minimize(&[9.0], LIMITS, barrier)[0] - 1.0).abs() < 1e-6);
+        assert_eq!(minimize(&[-1.0], LIMITS, barrier), [-1.0]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::{dispatched, dot_body};
 
-/// The least-squares fit of targets on centred columns: of all coefficients that fit best, the shortest.
+/// The least-squares fit of targets on centered columns: of all coefficients that fit best, the shortest.
 ///
 /// X·P = Q·(L·Zᵀ) with Q (n × r) and Z (d × r) orthonormal, L (r × r) lower triangular, r the numerical rank:
 /// w = Z·L⁻¹·Qᵀ·y. The first factor is a Householder QR with column pivoting; r is where its diagonal falls below
@@ -11,7 +11,7 @@ use crate::linalg::simd::{dispatched, dot_body};
 ///
 /// | symbol | meaning | shape |
 /// |---|---|---|
-/// | X | standardised design, constant column implied by centring | (n, d) |
+/// | X | standardized design, constant column implied by centering | (n, d) |
 /// | h_ii | leverage, 1/n + ‖q_i‖² with q_i row i of Q | n |
 /// | e | residuals, y − ȳ − Q·Qᵀ·y | n |
 ///
@@ -38,7 +38,7 @@ impl LeastSquares {
     /// Leverage closer to 1 than this counts as 1.
     const LEVERAGE: f64 = 1e-9;
 
-    /// Fits `targets`, centred, on the rows of `x`, whose columns are centred.
+    /// Fits `targets`, centered, on the rows of `x`, whose columns are centered.
     pub(crate) fn fit(x: &Matrix, targets: &[f64]) -> Self {
         let (n, d) = (x.rows(), x.columns());
         let columns: Vec<Vec<f64>> = (0..d).map(|j| x.column(j)).collect();
@@ -180,13 +180,13 @@ mod tests {
     use super::*;
     use crate::features::paper::Scaler;
 
-    fn centred(rows: &[Vec<f64>]) -> Matrix {
+    fn centered(rows: &[Vec<f64>]) -> Matrix {
         let x = Matrix::from_rows(rows);
         let all: Vec<usize> = (0..x.rows()).collect();
         Scaler::fit(&x, 0..x.rows()).transform(&x, &all)
     }
 
-    fn centred_targets(y: &[f64]) -> Vec<f64> {
+    fn centered_targets(y: &[f64]) -> Vec<f64> {
         let mean = crate::statistics::mean(y);
         y.iter().map(|y| y - mean).collect()
     }
@@ -196,7 +196,7 @@ mod tests {
             .map(|i| (0..d).map(|j| ((i * i + 3) as f64 * (0.37 + j as f64)).sin()).collect())
             .collect();
         let y: Vec<f64> = (0..n).map(|i| (i as f64 * 0.9).cos()).collect();
-        (centred(&rows), centred_targets(&y))
+        (centered(&rows), centered_targets(&y))
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
             let means: Vec<f64> = (0..4).map(|j| crate::statistics::mean(&rest.column(j))).collect();
             let moved = Matrix::from_fn(13, 4, |k, j| rest.row(k)[j] - means[j]);
             let targets: Vec<f64> = keep.iter().map(|&k| y[k]).collect();
-            let weights = LeastSquares::fit(&moved, &centred_targets(&targets)).weights;
+            let weights = LeastSquares::fit(&moved, &centered_targets(&targets)).weights;
             let row: Vec<f64> = x.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
             let forecast = crate::statistics::mean(&targets) + crate::linalg::simd::dot(&row, &weights);
             assert!((y[i] - forecast - fit.left_out[i]).abs() < 1e-9, "row {i}");
@@ -251,7 +251,7 @@ mod tests {
             let means: Vec<f64> = (0..9).map(|j| crate::statistics::mean(&rest.column(j))).collect();
             let moved = Matrix::from_fn(5, 9, |k, j| rest.row(k)[j] - means[j]);
             let targets: Vec<f64> = keep.iter().map(|&k| y[k]).collect();
-            let weights = LeastSquares::fit(&moved, &centred_targets(&targets)).weights;
+            let weights = LeastSquares::fit(&moved, &centered_targets(&targets)).weights;
             let row: Vec<f64> = x.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
             let forecast = crate::statistics::mean(&targets) + crate::linalg::simd::dot(&row, &weights);
             assert!((y[i] - forecast - fit.left_out[i]).abs() < 1e-8, "row {i}");

@@ -1,4 +1,4 @@
-//! Matrices, solvers and minimisers.
+//! Matrices, solvers and minimizers.
 
 pub mod cholesky;
 pub(crate) mod inverse;

@@ -1,6 +1,6 @@
 //! The inner loops, compiled once for each instruction set and chosen at run time.
 //!
-//! Every function here has one body, in safe Rust, written in lanes of eight `f64` so that the compiler can vectorise it.
+//! Every function here has one body, in safe Rust, written in lanes of eight `f64` so that the compiler can vectorize it.
 //! The same body is compiled for AVX-512, AVX2 and the baseline; the only `unsafe` is the call into a version whose
 //! instructions were just found to be there. All versions sum in the same order and round as often: `mul_add` is one
 //! instruction in AVX-512, AVX2 (with FMA) and on ARM, and on processors without it a slow call with the same result. So
@@ -144,7 +144,7 @@ pub fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&
     ]
 }
 
-/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
+/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorizes best.
 #[inline(always)]
 pub fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
     for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
@@ -209,7 +209,7 @@ pub(crate) fn squared_distance_body(a: &[f64], b: &[f64]) -> f64 {
 /// e^x for x ≤ 0 (0 below −708), relative error below 3e-16·|x|-free rounding: see the test.
 ///
 /// x = k·ln 2 + r with |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), e^r by its Taylor polynomial of degree 13, 2^k by
-/// the exponent bits. Branch-free, so that loops over it vectorise.
+/// the exponent bits. Branch-free, so that loops over it vectorize.
 #[inline(always)]
 pub(crate) fn exp_body(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;

@@ -9,7 +9,7 @@ pub enum Shape {
     /// Normal: the paper's choice.
     #[default]
     Gaussian,
-    /// Given by its quantiles: knots (Φ⁻¹(p), standardised quantile), both increasing, straight lines between them and
+    /// Given by its quantiles: knots (Φ⁻¹(p), standardized quantile), both increasing, straight lines between them and
     /// beyond them. Shared by all forecasts of a model.
     Quantiles(Arc<[(f64, f64)]>),
 }

@@ -1,4 +1,4 @@
-//! The last seen value: the forecast that any learnt one has to beat.
+//! The last seen value: the forecast that any learned one has to beat.
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::predict::forecast::Forecast;

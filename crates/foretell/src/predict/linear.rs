@@ -10,7 +10,7 @@ use crate::predict::penalty::{dual_left_out, least, penalties, reach};
 use crate::predict::predictor::{FitError, Model, Predictor};
 use crate::predict::row_regression::{RowRegression, fit_rows};
 
-/// Ordinary least squares: ŷ = ȳ + w·x on standardised features, with the shortest of all w that fit best.
+/// Ordinary least squares: ŷ = ȳ + w·x on standardized features, with the shortest of all w that fit best.
 ///
 /// | field | meaning | default |
 /// |---|---|---|
@@ -90,31 +90,31 @@ impl Predictor for Ridge {
 pub(crate) struct LinearFit {
     scaler: Scaler,
     target: TargetScaler,
-    /// The coefficients of the standardised features, for the standardised target.
+    /// The coefficients of the standardized features, for the standardized target.
     weights: Vec<f64>,
-    /// What forecasts may ask of each standardised feature; empty for no limit.
+    /// What forecasts may ask of each standardized feature; empty for no limit.
     reach: Vec<(f64, f64)>,
     /// The forecast of each training row without it.
     pub(crate) held_out: Vec<f64>,
 }
 
 impl LinearFit {
-    /// The minimum-norm least-squares fit of `y`, length n, on `x`, shape (n, d), not standardised.
+    /// The minimum-norm least-squares fit of `y`, length n, on `x`, shape (n, d), not standardized.
     pub(crate) fn least_squares(x: &Matrix, y: &[f64]) -> Self {
-        let standardised = Standardised::new(x, y);
-        let fit = LeastSquares::fit(&standardised.rows, &standardised.targets);
-        standardised.finish(y, fit.weights, &fit.left_out, Vec::new())
+        let standardized = Standardized::new(x, y);
+        let fit = LeastSquares::fit(&standardized.rows, &standardized.targets);
+        standardized.finish(y, fit.weights, &fit.left_out, Vec::new())
     }
 
     /// The ridge fit of `y` on `x`, penalty by leave-one-out.
     pub(crate) fn ridge(x: &Matrix, y: &[f64]) -> Self {
-        let standardised = Standardised::new(x, y);
-        let (weights, left_out) = ridge(&standardised.rows, &standardised.targets);
-        let reach = reach(&standardised.rows, 0.5);
-        standardised.finish(y, weights, &left_out, reach)
+        let standardized = Standardized::new(x, y);
+        let (weights, left_out) = ridge(&standardized.rows, &standardized.targets);
+        let reach = reach(&standardized.rows, 0.5);
+        standardized.finish(y, weights, &left_out, reach)
     }
 
-    /// The forecast for the features `row`, which is standardised in place.
+    /// The forecast for the features `row`, which is standardized in place.
     pub(crate) fn predict(&self, row: &mut [f64]) -> f64 {
         self.scaler.apply(row);
         for (value, &(low, high)) in row.iter_mut().zip(&self.reach) {
@@ -124,14 +124,14 @@ impl LinearFit {
     }
 }
 
-struct Standardised {
+struct Standardized {
     scaler: Scaler,
     target: TargetScaler,
     rows: Matrix,
     targets: Vec<f64>,
 }
 
-impl Standardised {
+impl Standardized {
     fn new(x: &Matrix, y: &[f64]) -> Self {
         let all: Vec<usize> = (0..y.len()).collect();
         let scaler = Scaler::fit(x, 0..y.len());
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn ridge_is_the_same_by_rows_and_by_columns() {
         let (_, wide, y) = sample(40, 9);
-        let standardised = Standardised::new(&wide, &y);
-        let (a, left_a) = ridge_by_columns(&standardised.rows, &standardised.targets);
-        let (b, left_b) = ridge_by_rows(&standardised.rows, &standardised.targets);
+        let standardized = Standardized::new(&wide, &y);
+        let (a, left_a) = ridge_by_columns(&standardized.rows, &standardized.targets);
+        let (b, left_b) = ridge_by_rows(&standardized.rows, &standardized.targets);
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-7), "weights differ");
         assert!(left_a.iter().zip(&left_b).all(|(a, b)| (a - b).abs() < 1e-7), "left-out residuals differ");
     }
@@ -251,8 +251,8 @@ mod tests {
     #[test]
     fn left_out_residuals_of_a_ridge_are_those_of_refitting() {
         let (x, _, y) = sample(15, 4);
-        let standardised = Standardised::new(&x, &y);
-        let (x, y) = (&standardised.rows, &standardised.targets);
+        let standardized = Standardized::new(&x, &y);
+        let (x, y) = (&standardized.rows, &standardized.targets);
         let (lambda, n) = (0.3, 15);
         let form = Tridiagonal::new(&gram(x));
         let mut out = Resolved::default();

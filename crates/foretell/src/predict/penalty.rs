@@ -15,7 +15,7 @@ pub(crate) fn squares(values: &[f64]) -> f64 {
     dot(values, values)
 }
 
-/// Leave-one-out residuals of a ridge with centred kernel matrix K and free intercept: λα_i/(λB_ii − 1/n), where
+/// Leave-one-out residuals of a ridge with centered kernel matrix K and free intercept: λα_i/(λB_ii − 1/n), where
 /// B = (K + λ)⁻¹ and α = B·y.
 pub(crate) fn dual_left_out(lambda: f64, resolved: &Resolved) -> Vec<f64> {
     let share = 1.0 / resolved.forms.len() as f64;

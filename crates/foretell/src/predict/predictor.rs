@@ -40,7 +40,7 @@ pub trait Predictor: Send + Sync {
     /// Its name, as users choose it: `svr-rbf`.
     fn name(&self) -> &'static str;
 
-    /// Whether it forecasts each run from its own curve alone, so that nothing is learnt from others.
+    /// Whether it forecasts each run from its own curve alone, so that nothing is learned from others.
     fn extrapolates(&self) -> bool {
         false
     }

@@ -10,7 +10,7 @@ use crate::predict::row_order::{put_back, sorted};
 
 /// A regression fitted on rows of features.
 pub(crate) trait RowRegression: Send + Sync + 'static {
-    /// The score forecast for a row of features, which is standardised in place.
+    /// The score forecast for a row of features, which is standardized in place.
     fn predict(&self, row: &mut [f64]) -> f64;
 
     /// The leave-one-out forecasts of the rows it was fitted on, in order.

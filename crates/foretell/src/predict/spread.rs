@@ -217,7 +217,7 @@ fn local_factors(ratios: &[f64]) -> Vec<(f64, f64)> {
     (0..ratios.len()).map(factor).collect()
 }
 
-/// The quantiles of standardised residuals as knots (Φ⁻¹(p), quantile), see [`WithSpread`].
+/// The quantiles of standardized residuals as knots (Φ⁻¹(p), quantile), see [`WithSpread`].
 fn knots(residuals: &[f64]) -> Arc<[(f64, f64)]> {
     let mut sorted = residuals.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -257,7 +257,7 @@ fn conformal(sorted: &[f64], tail: f64, upper: bool) -> f64 {
     residual(below) + (above - residual(below)) * (place - below as f64).min(1.0)
 }
 
-/// The scale and degrees of freedom (among [`FREEDOMS`]) of the centred t distribution most likely to give `residuals`.
+/// The scale and degrees of freedom (among [`FREEDOMS`]) of the centered t distribution most likely to give `residuals`.
 fn likeliest_t(residuals: &[f64]) -> (f64, f64) {
     let n = residuals.len() as f64;
     let start = (residuals.iter().map(|r| r * r).sum::<f64>() / n).sqrt().max(1e-9);

@@ -153,7 +153,7 @@ impl StudyRun {
         self.keep_q_table()?;
         let how = match finish {
             Finish::Done => return Ok(()),
-            Finish::Cancelled => "interrupted",
+            Finish::Canceled => "interrupted",
             Finish::Unfinished => "not finished",
             Finish::Spent(limit) => {
                 note(&format!("the {limit} is reached, so the search ends. A larger limit continues it"));
@@ -165,7 +165,7 @@ impl StudyRun {
             self.directory.display()
         );
         Err(match finish {
-            Finish::Cancelled => Failure::Interrupted(said, interrupt.exit_code()),
+            Finish::Canceled => Failure::Interrupted(said, interrupt.exit_code()),
             Finish::Done | Finish::Unfinished | Finish::Spent(_) => Failure::Midway(said),
         })
     }

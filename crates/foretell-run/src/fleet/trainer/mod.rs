@@ -365,7 +365,7 @@ impl<E: Executor> Trainer<E> {
             }
             (Status::Exited(0), _) => return None,
             (Status::Exited(code), _) => format!("exit code {code}"),
-            (Status::Signalled(signal), _) => format!("ended by signal {signal}"),
+            (Status::Signaled(signal), _) => format!("ended by signal {signal}"),
             (Status::Unknown, _) => "ended in an unknown way".to_owned(),
         };
         let why =
@@ -419,7 +419,7 @@ pub(crate) fn reading(report: &Report, late: bool) -> Reading {
 /// Whether a signal has ended the training that asks this process to end, too: clusters send it to all processes of a job.
 fn ends_with_this(running: &Running, status: Status, leaves: Option<&AtomicBool>) -> bool {
     let Some(leaves) = leaves else { return false };
-    if running.is_stopped || running.fault.is_some() || !matches!(status, Status::Signalled(_)) {
+    if running.is_stopped || running.fault.is_some() || !matches!(status, Status::Signaled(_)) {
         return false;
     }
     // the training's end may be seen before the signal to this process

@@ -228,7 +228,7 @@ impl Worker {
                         open -= 1;
                         refused = refused.or(why);
                     }
-                    wish => trainings.fulfil(wish, leaving.load(Ordering::SeqCst)),
+                    wish => trainings.fulfill(wish, leaving.load(Ordering::SeqCst)),
                 }
             }
             trainings.listen();
@@ -302,7 +302,7 @@ impl From<Trouble> for Joining {
 }
 
 impl Trainings<'_> {
-    fn fulfil(&mut self, wish: Wish, leaving: bool) {
+    fn fulfill(&mut self, wish: Wish, leaving: bool) {
         match wish {
             Wish::Start(slot, given) if leaving => {
                 self.tell(slot, Heard::HandedBack);

@@ -270,7 +270,7 @@ impl Slot {
     }
 
     fn wish(&self, wish: Wish) {
-        // without anybody who fulfils it, the worker has ended
+        // without anybody who fulfills it, the worker has ended
         let _ = self.wishes.send(wish);
     }
 

@@ -2,7 +2,7 @@
 
 use super::cube::Point;
 use super::evidence::{Evidence, Seen};
-use super::gp::{LEARNT, OBSERVATIONS, Observations, Search, believing, best_and_evenly, improvement};
+use super::gp::{LEARNED, OBSERVATIONS, Observations, Search, believing, best_and_evenly, improvement};
 use super::process::{Hyperparameters, Process};
 use crate::objective::{front_of, hypervolume, places};
 use crate::samplers::worth::Worth;
@@ -114,7 +114,7 @@ impl Models {
             let some = |most: usize| -> Vec<Seen> {
                 best_and_evenly(&order, most).into_iter().map(|index| known[index].clone()).collect()
             };
-            let lesson = Observations::new(&some(LEARNT));
+            let lesson = Observations::new(&some(LEARNED));
             let hyperparameters =
                 Hyperparameters::likeliest(&evidence.cube, &lesson.points, &lesson.targets, &lesson.noise);
             let observations = Observations::new(&some(OBSERVATIONS));

@@ -10,7 +10,7 @@ use rand::{Rng, RngExt};
 /// Observations that the process is conditioned on, at most.
 pub(super) const OBSERVATIONS: usize = 200;
 /// Observations that hyperparameters are found from, at most.
-pub(super) const LEARNT: usize = 100;
+pub(super) const LEARNED: usize = 100;
 /// Hyperparameters are found again when there are this many times as many results: at once up to 20, so that a new best is not left out.
 const AGAIN: f64 = 1.05;
 /// Random points among the candidates.
@@ -23,7 +23,7 @@ const STEPS: usize = 60;
 /// Search by expected improvement.
 ///
 /// The process has a Matérn-5/2 kernel with a length for each parameter; options differ by 1, and so do a value and a
-/// parameter that does not apply. Scores are standardised; what lies further below the median than twice the best lies above
+/// parameter that does not apply. Scores are standardized; what lies further below the median than twice the best lies above
 /// it is raised to there. A forecast N(m, s²) is an observation of m with the noise s². Running trials count with the
 /// process's own mean there, so that workers keep apart (Ginsbourger et al. 2010, "kriging believer").
 ///
@@ -42,7 +42,7 @@ pub(crate) struct GpSearch {
     known: Option<Hyperparameters>,
 }
 
-/// What is observed, on a standardised scale.
+/// What is observed, on a standardized scale.
 pub(super) struct Observations {
     pub(super) points: Vec<Point>,
     pub(super) targets: Vec<f64>,
@@ -81,7 +81,7 @@ impl GpSearch {
     pub(crate) fn learn(&mut self, evidence: &Evidence) {
         if evidence.len() as f64 >= AGAIN * self.taken_at as f64 {
             self.taken_at = evidence.len();
-            (self.lesson, self.known) = (chosen(evidence.seen(), LEARNT), None);
+            (self.lesson, self.known) = (chosen(evidence.seen(), LEARNED), None);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::cube::{Cube, Point};
 
-/// Noise variance that every observation has at least, on standardised scores.
+/// Noise variance that every observation has at least, on standardized scores.
 const JITTER: f64 = 1e-6;
 /// Steps of the search for hyperparameters.
 const STEPS: usize = 40;
@@ -130,7 +130,7 @@ fn loss(
         lower[i * n + i] += floor + noise[i];
     }
     let kernel = lower.clone();
-    factorise(&mut lower, n)?;
+    factorize(&mut lower, n)?;
     let half = forward(&lower, n, targets);
     let alpha = backward(&lower, n, &half);
     let determinant: f64 = (0..n).map(|i| lower[i * n + i].ln()).sum();
@@ -167,7 +167,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Conditioned on `targets` with `noise` (variances) at `points`; `None` if K cannot be factorised. O(n³).
+    /// Conditioned on `targets` with `noise` (variances) at `points`; `None` if K cannot be factorized. O(n³).
     pub(crate) fn new(
         cube: &Cube,
         hyperparameters: &Hyperparameters,
@@ -184,7 +184,7 @@ impl Process {
             }
             process.lower[i * n + i] += floor + own;
         }
-        factorise(&mut process.lower, n)?;
+        factorize(&mut process.lower, n)?;
         let half = forward(&process.lower, n, targets);
         process.alpha = backward(&process.lower, n, &half);
         Some(process)
@@ -229,7 +229,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Turns the lower triangle of a symmetric matrix into its Cholesky factor; `None` if it is not positive definite.
-fn factorise(lower: &mut [f64], n: usize) -> Option<()> {
+fn factorize(lower: &mut [f64], n: usize) -> Option<()> {
     for i in 0..n {
         let (before, row) = lower.split_at_mut(i * n);
         for k in 0..i {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smooth_function_is_learnt_and_the_spread_shrinks_where_points_are() {
+    fn a_smooth_function_is_learned_and_the_spread_shrinks_where_points_are() {
         let (cube, points, targets) = sample(60);
         let noise = vec![0.0; 40];
         let hyperparameters = Hyperparameters::likeliest(&cube, &points[..40], &targets[..40], &noise);

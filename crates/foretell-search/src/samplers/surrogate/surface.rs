@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Trials with a result that a surface rests on, at least.
 pub(super) const TRIALS: usize = 10;
 /// Trials that the process is made from, at most.
-const LEARNT: usize = 150;
+const LEARNED: usize = 150;
 /// Places along a slice, at most.
 const ALONG: usize = 41;
 /// Places along each side of a contour, at most.
@@ -86,7 +86,7 @@ impl Surface {
     pub fn new(study: &Study) -> Self {
         let Space::Parameters(space) = &study.spec().space else { return Self::default() };
         let evidence = evidence(study, Cube::new(space.clone()));
-        let seen = evenly(evidence.seen(), LEARNT);
+        let seen = evenly(evidence.seen(), LEARNED);
         let (trials, used) = (evidence.len(), seen.len());
         if used < TRIALS {
             return Self { trials, ..Self::default() };

@@ -74,7 +74,7 @@ fn weights_of_good(seen: &[Seen]) -> Vec<f64> {
 #[derive(Clone, Copy, Debug)]
 enum Kernel {
     Uniform,
-    /// Mean, standard deviation, the logarithm of its normalisation.
+    /// Mean, standard deviation, the logarithm of its normalization.
     Normal(f64, f64, f64),
     /// The coordinate of its option, the logarithms of the densities at it and at others.
     Choice(f64, f64, f64),

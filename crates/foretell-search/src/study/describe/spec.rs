@@ -257,7 +257,7 @@ impl StudySpec {
     }
 
     /// A study of `space` with the usual settings: 40 trials, their parameters proposed by TPE and a Gaussian process in turn (networks at random), each trained for 20 epochs, the first three to their end;
-    /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learnt again as trials
+    /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learned again as trials
     /// finish. Change the fields as you need.
     pub fn new(space: Space, metric: impl Into<String>, direction: Direction) -> Self {
         let Stopping { burn_in, predictor, refit, criterion } = Caution::default().stopping();
@@ -443,7 +443,7 @@ impl StudySpec {
         self
     }
 
-    /// Whether `run` was trained for `max_resource` epochs or more, so that a forecast of the end can be learnt from it.
+    /// Whether `run` was trained for `max_resource` epochs or more, so that a forecast of the end can be learned from it.
     pub fn has_trained_whole(&self, run: &Run) -> bool {
         run.curve.last().is_some_and(|(step, _)| step >= self.max_resource as f64)
     }

@@ -256,7 +256,7 @@ impl Trial {
     }
 
     /// Whether its configuration is lost, see [`Record::Unknown`](crate::Record::Unknown): it counts for nothing, and nothing is
-    /// learnt from it.
+    /// learned from it.
     pub fn is_unknown(&self) -> bool {
         self.unknown
     }
@@ -315,7 +315,10 @@ impl Trial {
             TrialState::Stopped { .. } | TrialState::Paused { .. } => {
                 self.cost() + until.saturating_sub(self.reached())
             }
-            _ => self.cost(),
+            TrialState::Running
+            | TrialState::Interrupted
+            | TrialState::Completed { .. }
+            | TrialState::Failed { .. } => self.cost(),
         }
     }
 
@@ -366,7 +369,7 @@ impl Trial {
                 let last = || self.decision.as_ref().and_then(|decision| decision.value);
                 forecast.map(|f| f.mean).or_else(last)
             }
-            _ => None,
+            TrialState::Running | TrialState::Interrupted | TrialState::Failed { .. } => None,
         }
     }
 }

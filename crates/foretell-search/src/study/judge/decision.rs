@@ -91,7 +91,7 @@ impl Watched for View<'_> {
     }
 
     fn has_teachers(&self) -> bool {
-        self.study.knowledge.learnt(self.until()).is_some()
+        self.study.knowledge.learned(self.until()).is_some()
     }
 
     fn standing(&self) -> Option<Standing> {
@@ -146,7 +146,7 @@ impl Study {
             Check::Settled(Reason::Diverged)
         } else if !self.knowledge.checks.is_due(judged.trained()) {
             Check::NotDue
-        } else if self.needs.burn_in && self.knowledge.learnt(judged.until).is_none() {
+        } else if self.needs.burn_in && self.knowledge.learned(judged.until).is_none() {
             Check::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
             Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))

@@ -67,12 +67,12 @@ impl Study {
             return None;
         }
         let Trial { until: level, configuration, curve, .. } = self.trial(trial)?;
-        let runs = self.knowledge.learnt(*level)?;
+        let runs = self.knowledge.learned(*level)?;
         let (known, runs) = (self.knowledge.level(*level), runs.len());
         let source = match known {
             Some(known) => Source::Known(known.clone().ok()?),
             // without a predictor there is nothing to fit: the judge says so
-            None => Source::New(self.lesson(*level, self.learnt_runs(*level)).ok()?),
+            None => Source::New(self.lesson(*level, self.learned_runs(*level)).ok()?),
         };
         let (configuration, curve) = (configuration.clone(), curve.clone());
         Some(Fit { level: *level, runs, source, configuration, curve })
@@ -87,7 +87,7 @@ impl Study {
         match self.knowledge.level(judged.until) {
             Some(Ok(known)) => !known.forecaster().is_fitted_for(&judged.curve),
             Some(Err(_)) => false,
-            None => self.knowledge.learnt(judged.until).is_some(),
+            None => self.knowledge.learned(judged.until).is_some(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Study {
         Ok((known, outlook?))
     }
 
-    /// Where trial `index` was to be at `level`, from its `curve` up to some rung: if the forecaster learnt from the trial, as it would
+    /// Where trial `index` was to be at `level`, from its `curve` up to some rung: if the forecaster learned from the trial, as it would
     /// be forecast without it.
     pub(super) fn outlook_from(
         &mut self,
@@ -127,7 +127,7 @@ impl Study {
         let configuration = &self.trials[index].configuration;
         match &self.knowledge.recording {
             None => {
-                let place = self.learnt_runs(level).binary_search(&of_all).ok();
+                let place = self.learned_runs(level).binary_search(&of_all).ok();
                 known.outlook_without(place, configuration, curve)
             }
             Some(recording) => known.outlook_of(recording.run(of_all), configuration, curve),
@@ -139,42 +139,42 @@ impl Study {
         match self.knowledge.level(level) {
             Some(known) => known.clone(),
             None => {
-                let (runs, learnt) = self.learn(level);
-                self.knowledge.keep(level, runs, learnt.clone());
-                learnt
+                let (runs, learned) = self.learn(level);
+                self.knowledge.keep(level, runs, learned.clone());
+                learned
             }
         }
     }
 
     /// Learns from all that was trained to `level`: from how many, and what.
     fn learn(&self, level: u64) -> (usize, Result<Arc<Level>, NoForecast>) {
-        let mut learnt = self.learnt_runs(level);
-        let count = learnt.len();
-        let forecaster = |learnt: Vec<usize>| self.lesson(level, learnt)?.learn();
+        let mut learned = self.learned_runs(level);
+        let count = learned.len();
+        let forecaster = |learned: Vec<usize>| self.lesson(level, learned)?.learn();
         let Some(recording) = &self.knowledge.recording else {
             return (
                 count,
-                forecaster(learnt).map(|forecaster| Arc::new(Level::new(forecaster, Vec::new()))),
+                forecaster(learned).map(|forecaster| Arc::new(Level::new(forecaster, Vec::new()))),
             );
         };
         // a run that was drawn twice counts once
         let mut seen = BTreeSet::new();
-        learnt.retain(|&index| seen.insert(recording.run(index)));
-        let runs: Vec<usize> = learnt.iter().map(|&index| recording.run(index)).collect();
-        let warm = learnt.iter().filter(|&&index| index < self.warm_start.len()).count();
-        let mut make = || Ok(Level::new(forecaster(learnt.clone())?, runs.clone()));
+        learned.retain(|&index| seen.insert(recording.run(index)));
+        let runs: Vec<usize> = learned.iter().map(|&index| recording.run(index)).collect();
+        let warm = learned.iter().filter(|&&index| index < self.warm_start.len()).count();
+        let mut make = || Ok(Level::new(forecaster(learned.clone())?, runs.clone()));
         (count, recording.level(level, &runs, warm, &mut make))
     }
 
     /// The indices that a forecaster of `level` learns from, in order.
-    fn learnt_runs(&self, level: u64) -> Vec<usize> {
-        let mut learnt = self.knowledge.learnt(level).unwrap_or_default().to_vec();
-        learnt.sort_unstable();
-        learnt
+    fn learned_runs(&self, level: u64) -> Vec<usize> {
+        let mut learned = self.knowledge.learned(level).unwrap_or_default().to_vec();
+        learned.sort_unstable();
+        learned
     }
 
-    /// What a forecaster of `level` learns from: the runs `learnt`. O(runs · points).
-    fn lesson(&self, level: u64, learnt: Vec<usize>) -> Result<Lesson, NoForecast> {
+    /// What a forecaster of `level` learns from: the runs `learned`. O(runs · points).
+    fn lesson(&self, level: u64, learned: Vec<usize>) -> Result<Lesson, NoForecast> {
         let run = |index: usize| match index.checked_sub(self.warm_start.len()) {
             None => self.warm_start[index].clone(),
             Some(trial) => Run {
@@ -183,7 +183,7 @@ impl Study {
                 curve: self.trials[trial].curve_to(level, self.spec.direction),
             },
         };
-        let runs: Vec<Run> = learnt.into_iter().map(run).collect();
+        let runs: Vec<Run> = learned.into_iter().map(run).collect();
         // a trial is worth what it reports at its level or first beyond it
         let reached = runs.iter().filter_map(|run| {
             let steps = run.curve.steps();

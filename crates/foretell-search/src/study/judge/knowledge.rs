@@ -1,4 +1,4 @@
-//! What a study has learnt from, by level: who was trained to it, forecasters, and running means for the median rule.
+//! What a study has learned from, by level: who was trained to it, forecasters, and running means for the median rule.
 
 use crate::record::RecordedForecast;
 use crate::schedulers::f_hyperband::LevelData;
@@ -13,7 +13,7 @@ use thiserror::Error;
 /// Why there is no forecast.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub(crate) enum NoForecast {
-    /// Nothing can be learnt from the runs there are.
+    /// Nothing can be learned from the runs there are.
     #[error(transparent)]
     History(#[from] HistoryError),
     /// The predictor cannot be fitted, or has no answer.
@@ -41,7 +41,7 @@ type Kept = Result<Arc<Outlook>, NoForecast>;
 /// The forecaster of one level. Studies that replay the same runs share it with the forecasts that it has made.
 pub(crate) struct Level {
     forecaster: Forecaster,
-    /// In a replay, the recorded runs that it learnt from, in order.
+    /// In a replay, the recorded runs that it learned from, in order.
     runs: Vec<usize>,
     /// In a replay, its forecasts by points seen and recorded run.
     kept: Mutex<BTreeMap<usize, BTreeMap<usize, Kept>>>,
@@ -66,7 +66,7 @@ impl Level {
         self.complete(self.forecaster.forecast(configuration, curve)?, curve)
     }
 
-    /// Where the trial of recorded run `run` will be. A run that was learnt from gets its held-out forecast, so that a
+    /// Where the trial of recorded run `run` will be. A run that was learned from gets its held-out forecast, so that a
     /// configuration that is drawn a second time is not known already.
     pub(super) fn outlook_of(&self, run: usize, configuration: &Configuration, curve: &Curve) -> Kept {
         let points = curve.len();
@@ -74,14 +74,14 @@ impl Level {
         if let Some(known) = known(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }
-        let place = self.runs.iter().position(|&learnt| learnt == run);
+        let place = self.runs.iter().position(|&learned| learned == run);
         let made = self.outlook_without(place, configuration, curve);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.entry(points).or_default().insert(run, made.clone());
         made
     }
 
-    /// Where the trial will be that was learnt from as number `place`, forecast without it; with `None`, one that was not learnt from.
+    /// Where the trial will be that was learned from as number `place`, forecast without it; with `None`, one that was not learned from.
     pub(super) fn outlook_without(
         &self,
         place: Option<usize>,
@@ -145,7 +145,7 @@ pub(crate) trait Recording: Send + Sync {
     /// The score that `index` will have at `level`; −∞ if it is lost by then.
     fn truth(&self, index: usize, level: u64) -> f64;
 
-    /// The forecaster of `level` that learnt from `runs`, of which the first `warm` are of a warm start: one that is there,
+    /// The forecaster of `level` that learned from `runs`, of which the first `warm` are of a warm start: one that is there,
     /// or the one that `learn` gives.
     ///
     /// # Errors
@@ -168,14 +168,14 @@ pub(crate) trait Recording: Send + Sync {
     fn options(&self) -> HistoryOptions;
 }
 
-/// What a study has learnt from.
+/// What a study has learned from.
 pub(in crate::study) struct Knowledge {
     /// Who was trained to each level; runs of a warm start are numbered before the trials.
     data: LevelData,
     /// The same for a rule that compares means; empty under any other.
     peers: BTreeMap<u64, Peers>,
     keeps_peers: bool,
-    /// By level: how many runs it learnt from, and the forecaster or why there is none.
+    /// By level: how many runs it learned from, and the forecaster or why there is none.
     levels: BTreeMap<u64, (usize, Result<Arc<Level>, NoForecast>)>,
     pub(super) checks: Checks,
     pub(super) recording: Option<Arc<dyn Recording>>,
@@ -215,17 +215,17 @@ impl Knowledge {
     }
 
     /// The indices to learn from at `level`; `None` while there are too few.
-    pub(crate) fn learnt(&self, level: u64) -> Option<&[usize]> {
-        self.data.learnt(level)
+    pub(crate) fn learned(&self, level: u64) -> Option<&[usize]> {
+        self.data.learned(level)
     }
 
     /// The forecaster of `level`, unless there is more to learn from since it was made.
     pub(super) fn level(&self, level: u64) -> Option<&Result<Arc<Level>, NoForecast>> {
-        let (learnt, known) = self.levels.get(&level)?;
-        (self.data.learnt(level).map(<[usize]>::len) == Some(*learnt)).then_some(known)
+        let (learned, known) = self.levels.get(&level)?;
+        (self.data.learned(level).map(<[usize]>::len) == Some(*learned)).then_some(known)
     }
 
-    /// Keeps the forecaster of `level` that learnt from `runs` runs, or why there is none.
+    /// Keeps the forecaster of `level` that learned from `runs` runs, or why there is none.
     pub(super) fn keep(&mut self, level: u64, runs: usize, known: Result<Arc<Level>, NoForecast>) {
         self.levels.insert(level, (runs, known));
     }

@@ -8,7 +8,7 @@ use foretell::{Direction, Forecaster};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The forecaster of an objective, and from how many trials it was learnt; or why there is none.
+/// The forecaster of an objective, and from how many trials it was learned; or why there is none.
 pub(super) type SideLevel = (usize, Result<Arc<Forecaster>, NoForecast>);
 
 /// What a study knows of its trials' further objectives.

@@ -6,7 +6,7 @@ use foretell::statistics::{mean, standard_deviation};
 use std::collections::BTreeMap;
 
 /// The number of trials of the most similar score a gain is taken from.
-const NEIGHBOURS: usize = 7;
+const NEIGHBORS: usize = 7;
 /// The sampler is told anew when this many times as many trials have ended.
 const AGAIN: f64 = 1.05;
 
@@ -41,7 +41,10 @@ impl Study {
             TrialState::Stopped { forecast, .. } => {
                 forecast.is_none() || trial.until < self.spec.max_resource
             }
-            _ => false,
+            TrialState::Running
+            | TrialState::Interrupted
+            | TrialState::Completed { .. }
+            | TrialState::Failed { .. } => false,
         };
         let score = self.spec.run_score.value_of(&trial.curve).filter(|_| stopped)?;
         let gains = known.entry(trial.step).or_insert_with(|| self.gains_since(trial.step));
@@ -49,9 +52,9 @@ impl Study {
             return Some(Worth::forecast(score, 0.0));
         }
         let after = gains.partition_point(|(at, _)| *at < score);
-        let half = NEIGHBOURS / 2;
-        let start = after.saturating_sub(half).min(gains.len().saturating_sub(NEIGHBOURS));
-        let near: Vec<f64> = gains[start..].iter().take(NEIGHBOURS).map(|(_, gain)| *gain).collect();
+        let half = NEIGHBORS / 2;
+        let start = after.saturating_sub(half).min(gains.len().saturating_sub(NEIGHBORS));
+        let near: Vec<f64> = gains[start..].iter().take(NEIGHBORS).map(|(_, gain)| *gain).collect();
         let gain = mean(&near);
         // one gain has no spread; it could have been nothing
         let sd = if near.len() > 1 { standard_deviation(&near) } else { gain.abs() };

@@ -9,12 +9,12 @@ impl Study {
     /// Trial `latest` reached a rung or its end: forecasts its end, or that of all trials where there is more to learn from, and tells
     /// the scheduler.
     pub(in crate::study) fn rank_rungs(&mut self, latest: usize) {
-        let learnt = self.knowledge.learnt(self.spec.max_resource).map_or(0, <[usize]>::len);
-        if self.spec.rank == Rank::Value || learnt == 0 {
+        let learned = self.knowledge.learned(self.spec.max_resource).map_or(0, <[usize]>::len);
+        if self.spec.rank == Rank::Value || learned == 0 {
             return;
         }
-        let whom = if learnt == self.ranked_from { latest..latest + 1 } else { 0..self.trials.len() };
-        self.ranked_from = learnt;
+        let whom = if learned == self.ranked_from { latest..latest + 1 } else { 0..self.trials.len() };
+        self.ranked_from = learned;
         for index in whom {
             for level in self.rung_levels() {
                 if let Some(score) = self.standing(index, level) {
@@ -64,7 +64,7 @@ impl Study {
     }
 
     /// What trial `index` is compared by at `level`: the forecast of its end from its curve up to there, or its score there, if it has
-    /// diverged or there is no forecast; `None` if it failed or did not reach the level. A forecaster that learnt from the trial makes it without it.
+    /// diverged or there is no forecast; `None` if it failed or did not reach the level. A forecaster that learned from the trial makes it without it.
     fn standing(&mut self, index: usize, level: u64) -> Option<f64> {
         let trial = &self.trials[index];
         if trial.trained() < level || trial.is_unknown() || matches!(trial.state, TrialState::Failed { .. }) {

@@ -81,22 +81,22 @@ impl Study {
     fn side_level(&mut self, name: &str, direction: Direction) -> Result<Arc<Forecaster>, NoForecast> {
         let level = self.spec.max_resource;
         let warm = self.warm_start.len();
-        let learnt = self.knowledge.learnt(level).unwrap_or_default();
-        let mut learnt: Vec<usize> = learnt.iter().filter_map(|index| index.checked_sub(warm)).collect();
+        let learned = self.knowledge.learned(level).unwrap_or_default();
+        let mut learned: Vec<usize> = learned.iter().filter_map(|index| index.checked_sub(warm)).collect();
         if let Some((count, known)) = self.measures.side_level(name)
-            && *count == learnt.len()
+            && *count == learned.len()
         {
             return known.clone();
         }
-        learnt.sort_unstable();
-        let count = learnt.len();
+        learned.sort_unstable();
+        let count = learned.len();
         let learn = || -> Result<Arc<Forecaster>, NoForecast> {
             let run = |index: usize| {
                 let trial = &self.trials[index];
                 let curve: Curve = trial.side.get(name)?.clone();
                 Some(Run { id: index.to_string(), configuration: trial.configuration.clone(), curve })
             };
-            let runs: Vec<Run> = learnt.into_iter().filter_map(run).collect();
+            let runs: Vec<Run> = learned.into_iter().filter_map(run).collect();
             let ends = runs.iter().filter_map(|run| run.curve.last().map(|(step, _)| step));
             let options = HistoryOptions {
                 metric: Some(Metric::new(name, direction)),
@@ -106,8 +106,8 @@ impl Study {
             };
             Ok(Arc::new(Forecaster::with_history(History::new(&runs, &options)?, self.predictor()?)))
         };
-        let learnt = learn();
-        self.measures.keep_side_level(name, (count, learnt.clone()));
-        learnt
+        let learned = learn();
+        self.measures.keep_side_level(name, (count, learned.clone()));
+        learned
     }
 }

@@ -55,7 +55,7 @@ impl Study {
         let by_process = match spec.sampler {
             SamplerSpec::Gp => true,
             SamplerSpec::TpeGp => trial.is_multiple_of(2),
-            _ => false,
+            SamplerSpec::Random | SamplerSpec::Grid | SamplerSpec::Tpe | SamplerSpec::Own(_) => false,
         };
         let mut sampler = if by_process {
             let others = known.iter().map(|(number, _, known)| (*number, known.others.clone())).collect();
@@ -91,7 +91,7 @@ impl Study {
                 Worth::forecast(direction.score(trial.result()?), sd)
             }
             TrialState::Paused { .. } => self.outlook_by_gains(index, gains)?,
-            _ => return None,
+            TrialState::Running | TrialState::Interrupted | TrialState::Failed { .. } => return None,
         };
         let others = self.others_at(trial, trial.step).into_iter().collect::<Option<Vec<f64>>>()?;
         trial.counts().then_some(Known { worth, others })

@@ -2,7 +2,7 @@
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::features::compact::Compact;
-use crate::predict::auto::neighbours::Neighbours;
+use crate::predict::auto::neighbors::Neighbors;
 use crate::predict::forest::{Forest, MixedTrees};
 use crate::predict::gp::design::Design;
 use crate::predict::gp::pair::{Pair, PairFit};
@@ -29,11 +29,11 @@ pub(crate) struct Blend {
     pair: Pair,
     /// One on y_T, one on y_T − y_τ.
     trees: [Forest; 2],
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     mean_gain: f64,
     /// u.
     unsure: f64,
-    /// Of the pair, the trees, the neighbours and the mean gain.
+    /// Of the pair, the trees, the neighbors and the mean gain.
     weights: Vec<f64>,
     /// The mean final score of the runs, and the share k of how far a forecast is from it that is kept.
     level: (f64, f64),
@@ -49,7 +49,7 @@ impl Blend {
         let gains: Vec<f64> = training.targets.iter().zip(&last).map(|(y, last)| y - last).collect();
         let forest = |seed, targets: &[f64]| MixedTrees { seed, ..MixedTrees::default() }.fit(&rows, targets);
         let trees = [forest(seed, &training.targets), forest(seed.wrapping_add(1), &gains)];
-        let neighbours = Neighbours::fit(&design, &gains);
+        let neighbors = Neighbors::fit(&design, &gains);
         let (mean_gain, without) = mean_gain(&gains);
         let out_of_bag = trees[0].out_of_bag().iter().zip(trees[1].out_of_bag()).zip(&last);
         let out_of_bag: Vec<f64> =
@@ -58,7 +58,7 @@ impl Blend {
             gains.iter().zip(&last).map(|(gain, &last)| pair.reach().clip(last + gain, last)).collect()
         };
         let own = pair.left_out.iter().map(|left_out| left_out.0).collect();
-        let held_out = [own, clipped(&out_of_bag), clipped(&neighbours.left_out), clipped(&without)];
+        let held_out = [own, clipped(&out_of_bag), clipped(&neighbors.left_out), clipped(&without)];
         let weights = weights(&held_out, &training.targets);
         let unsure = plausible(training, &last) / training.len() as f64;
         let mut left_out: Vec<(f64, f64)> = (0..training.len())
@@ -68,7 +68,7 @@ impl Blend {
             })
             .collect();
         let level = draw_to_mean(&mut left_out, &training.targets);
-        Some(Self { compact, design, pair, trees, neighbours, mean_gain, unsure, weights, level, left_out })
+        Some(Self { compact, design, pair, trees, neighbors, mean_gain, unsure, weights, level, left_out })
     }
 
     /// The mean and scale of the final score of a new run.
@@ -81,8 +81,8 @@ impl Blend {
         let clipped = |gain: f64| self.pair.reach().clip(last + gain, last);
         let [scores, gains] = self.trees.each_ref().map(|forest| forest.predict(&row));
         let trees = (scores + self.pair.beyond(last) - last + gains) / 2.0;
-        let neighbours = self.neighbours.forecast(&relation);
-        let forecasts = [own, clipped(trees), clipped(neighbours), clipped(self.mean_gain)];
+        let neighbors = self.neighbors.forecast(&relation);
+        let forecasts = [own, clipped(trees), clipped(neighbors), clipped(self.mean_gain)];
         let (blended, scale) = mixture(&self.weights, &forecasts, scale.hypot(self.unsure));
         let (mean, kept) = self.level;
         (mean + kept * (blended - mean), scale)

@@ -1,10 +1,10 @@
-//! The predictor `auto`: a blend of Gaussian processes, trees, neighbours and the mean gain.
+//! The predictor `auto`: a blend of Gaussian processes, trees, neighbors and the mean gain.
 //!
 //! A blend, weighted by held-out error, because no single regressor leads on all sets of curves. `docs/research/auto.md` has what was tried
 //! and left out: the ridge, stacking on the simplex, mixture weights.
 
 pub(crate) mod blend;
-pub(crate) mod neighbours;
+pub(crate) mod neighbors;
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::predict::auto::blend::Blend;
@@ -23,8 +23,8 @@ const MOST_RUNS: usize = 1000;
 /// | expert | what it is | held out by |
 /// |---|---|---|
 /// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form |
-/// | trees | mean of 64 regression trees on y_T and y_τ + 64 on y_T − y_τ, on the same features, half of them extremely randomised | out-of-bag |
-/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out |
+/// | trees | mean of 64 regression trees on y_T and y_τ + 64 on y_T − y_τ, on the same features, half of them extremely randomized | out-of-bag |
+/// | neighbors | kernel-weighted mean of what like runs gained from here | leave-one-out |
 /// | mean gain | y_τ + mean of y_T − y_τ, shrunk as if one more run had gained nothing | leave-one-out |
 ///
 /// From 10 runs on ŷ is drawn to their mean as far as held-out errors do not show that it is nearer to the ends than the mean is.
@@ -75,11 +75,11 @@ impl Predictor for Auto {
 impl Auto {
     /// Fits on `most` runs if there are more.
     fn fit_on_most(&self, training: &TrainingSet, most: usize) -> Result<Box<dyn Model>, FitError> {
-        let learnt = evenly_by_score(canonical_order(training), &training.targets, most);
-        let used = training.select(&learnt);
+        let learned = evenly_by_score(canonical_order(training), &training.targets, most);
+        let used = training.select(&learned);
         let model = with_spread(Box::new(AutoModel::fit(&used, self.seed)?), &used.targets, self.spread);
         let mut held_out: Vec<Option<Forecast>> = vec![None; training.len()];
-        for (&i, forecast) in learnt.iter().zip(model.held_out()) {
+        for (&i, forecast) in learned.iter().zip(model.held_out()) {
             held_out[i] = Some(forecast.clone());
         }
         let held_out = held_out.into_par_iter().enumerate();

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_floats_are_separated_by_the_lower_one() {
+    fn neighboring_floats_are_separated_by_the_lower_one() {
         let upper = 1.0 + f64::EPSILON;
         let columns = Columns::new(&Matrix::from_rows(&[[1.0], [upper]]));
         let threshold = columns.threshold(0, 0, 1);

@@ -1,4 +1,4 @@
-//! Forests of regression trees: random forests, and those of which every other tree is extremely randomised.
+//! Forests of regression trees: random forests, and those of which every other tree is extremely randomized.
 
 mod columns;
 mod random;
@@ -32,7 +32,7 @@ const BATCH: usize = 16;
 /// | `draws` | random search draws; the paper does not say how many, and more than 6 changed nothing on its curves | 10 |
 /// | `seed` | of draws, folds and trees | 0 |
 ///
-/// Splits minimise the squared error; depth is unlimited, a leaf may hold one run. Needs 6 runs. The runs are sorted by
+/// Splits minimize the squared error; depth is unlimited, a leaf may hold one run. Needs 6 runs. The runs are sorted by
 /// content before anything is drawn, so the order they are listed in does not matter. O(trees · distinct shares · share ·
 /// d · n · log n) to fit, O(trees · log n) to forecast. Out-of-bag forecasts come from about 37 % of the trees: they stand
 /// in for leave-one-out, and their residuals are a little wide.
@@ -97,7 +97,7 @@ impl Model for ForestModel {
     }
 }
 
-/// Regression trees of two kinds in turn: each split looks at a random share of the features and, in extremely randomised trees,
+/// Regression trees of two kinds in turn: each split looks at a random share of the features and, in extremely randomized trees,
 /// at one random threshold of each, in the others at all of them as a random forest does, and takes the best it sees. The first
 /// follow what is smooth, the others find steps.
 ///

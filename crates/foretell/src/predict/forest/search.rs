@@ -103,7 +103,7 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
     draws.iter().map(mean_score).collect()
 }
 
-/// One fold: the rows learnt from, the rows held out and their targets.
+/// One fold: the rows learned from, the rows held out and their targets.
 struct Split {
     inside: Vec<usize>,
     outside: Vec<usize>,

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(super) enum Thresholds {
     /// The best of all: random forests.
     Best,
-    /// One at random in the node's range: extremely randomised trees.
+    /// One at random in the node's range: extremely randomized trees.
     Random,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Recipe<'a> {
     pub(super) columns: &'a Columns,
     /// Targets, one a row of the columns.
     pub(super) targets: &'a [f64],
-    /// The rows that are learnt from.
+    /// The rows that are learned from.
     pub(super) rows: &'a [usize],
     /// The number of features a split may look at, ≥ 1; more when all of those are constant in the node.
     pub(super) features: usize,
@@ -286,7 +286,7 @@ impl Grower {
         self.samples.extend(samples);
     }
 
-    /// The mean target of the node start..end; leaves the centred terms.
+    /// The mean target of the node start..end; leaves the centered terms.
     fn center(&mut self, start: usize, end: usize) -> f64 {
         let samples = &self.samples[start..end];
         // about the first target, so that the mean of equal targets is that target

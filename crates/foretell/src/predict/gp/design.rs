@@ -23,7 +23,7 @@ pub(crate) struct Design {
 }
 
 impl Design {
-    /// The design of standardised `rows`, shape (n, features), whose groups stand at `groups`.
+    /// The design of standardized `rows`, shape (n, features), whose groups stand at `groups`.
     pub(crate) fn new(rows: &Matrix, groups: &[Range<usize>; GROUPS]) -> Self {
         let n = rows.rows();
         let stride = n.next_multiple_of(LANES);

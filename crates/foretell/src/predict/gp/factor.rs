@@ -14,7 +14,7 @@ pub(crate) struct Factor {
 impl Factor {
     /// Of a symmetric positive definite matrix, none of whose eigenvalues is below `least` but for rounding.
     pub(crate) fn new(mut matrix: Symmetric, least: f64) -> Self {
-        matrix.factorise(least);
+        matrix.factorize(least);
         let n = matrix.n;
         let mut rows =
             Vec::with_capacity(n.next_multiple_of(LANES) * (n.next_multiple_of(LANES) + LANES) / 2);

@@ -1,7 +1,7 @@
 //! The posterior of a process's hyperparameters, with its gradient.
 
 use crate::linalg::inverse::Symmetric;
-use crate::linalg::lbfgs::{Limits, minimise};
+use crate::linalg::lbfgs::{Limits, minimize};
 use crate::linalg::simd::dot;
 use crate::predict::gp::design::Design;
 use crate::predict::gp::kernel::{JITTER, Parameters, fill_kernel, gradient_sums};
@@ -36,7 +36,7 @@ pub(super) fn prior_means() -> [f64; PARAMETERS] {
 pub(super) fn tune(design: &Design, y: &[f64], start: &[f64]) -> Vec<f64> {
     if design.n <= MOST_TUNED {
         let mut work = Work::new(design);
-        return minimise(start, LIMITS, |theta, gradient| work.evaluate(design, y, theta, gradient));
+        return minimize(start, LIMITS, |theta, gradient| work.evaluate(design, y, theta, gradient));
     }
     let mut order: Vec<usize> = (0..design.n).collect();
     order.sort_by(|&a, &b| y[a].total_cmp(&y[b]));
@@ -44,7 +44,7 @@ pub(super) fn tune(design: &Design, y: &[f64], start: &[f64]) -> Vec<f64> {
     let part = design.select(&used);
     let targets: Vec<f64> = used.iter().map(|&i| y[i]).collect();
     let mut work = Work::new(&part);
-    minimise(start, LIMITS, |theta, gradient| work.evaluate(&part, &targets, theta, gradient))
+    minimize(start, LIMITS, |theta, gradient| work.evaluate(&part, &targets, theta, gradient))
 }
 
 /// The buffers of one evaluation of the posterior.

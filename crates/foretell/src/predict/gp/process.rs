@@ -10,7 +10,7 @@ use crate::predict::gp::warp::{Warp, WarpPrior};
 
 /// A Gaussian process fitted on a [`Design`] and targets.
 ///
-/// K = s²·exp(−Σ_g w_g D_g) + Σ_g v_g L_g + ½ + (e + 10⁻⁶)·I on warped and standardised targets, the eight hyperparameters at their
+/// K = s²·exp(−Σ_g w_g D_g) + Σ_g v_g L_g + ½ + (e + 10⁻⁶)·I on warped and standardized targets, the eight hyperparameters at their
 /// maximum a posteriori. O(n³) for each of at most 40 iterations; O(n²) to forecast.
 ///
 /// Source: Rasmussen & Williams, *Gaussian Processes for Machine Learning*, chapters 2 and 5 (leave-one-out: 5.4.2).
@@ -33,7 +33,7 @@ pub(super) struct Tuned {
     pub(super) theta: Vec<f64>,
     warp: Option<Warp>,
     target: TargetScaler,
-    /// Warped and standardised targets.
+    /// Warped and standardized targets.
     y: Vec<f64>,
     /// K⁻¹, and α = K⁻¹·y.
     work: Work,
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smooth_function_is_learnt() {
+    fn a_smooth_function_is_learned() {
         let (design, y) = wave(60);
         let process = process(&design, &y);
         let left_out: Vec<f64> = process.left_out.iter().map(|l| l.0).collect();

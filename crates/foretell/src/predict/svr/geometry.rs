@@ -1,6 +1,6 @@
 //! Pairwise sums over features for many weightings at once: what every kernel matrix of a fit is made from.
 //!
-//! Standardising on a subset of the runs (a fold, all but one) only rescales columns, so with z standardised on all runs
+//! Standardizing on a subset of the runs (a fold, all but one) only rescales columns, so with z standardized on all runs
 //! the squared distance under any such scaling is Σ_f w_f·(z_if − z_jf)², and the linear kernel Σ_f w_f·z_if·z_jf but for a
 //! translation, which the bias takes up. One pass forms (z_if − z_jf)² once for eight weightings. The sums grow feature by
 //! feature, so a longer curve only adds its new columns.

@@ -31,7 +31,7 @@ pub use search::search;
 use search::search_in;
 use solver::{Dual, Effort};
 
-/// ν-SVR as the paper uses it: features TS + AP + HP, everything standardised, (C, ν, γ) by random search with 3-fold
+/// ν-SVR as the paper uses it: features TS + AP + HP, everything standardized, (C, ν, γ) by random search with 3-fold
 /// cross-validation, refit on all runs, σ(τ) by leave-one-out with the hyperparameters kept and the scaler refitted.
 ///
 /// | field | meaning | default |
@@ -201,8 +201,8 @@ fn fit_in(
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(count, choice.parameters.gamma, &mut matrix);
     let solution = refit(&matrix, &targets, choice.parameters);
-    let standardised = leave_one_out((&geometry, count), without, &targets, choice.parameters, &solution);
-    let held_out: Vec<f64> = standardised.into_iter().map(|value| target.invert(value)).collect();
+    let standardized = leave_one_out((&geometry, count), without, &targets, choice.parameters, &solution);
+    let held_out: Vec<f64> = standardized.into_iter().map(|value| target.invert(value)).collect();
     let sigma = leave_one_out_sigma(&held_out, y);
     Fitted { choice, columns: d, solution, target, held_out, sigma }
 }

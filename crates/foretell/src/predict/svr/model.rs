@@ -1,4 +1,4 @@
-//! A fitted ν-SVR: f(x) = Σ β_i k(x_i, x) + b on standardised features.
+//! A fitted ν-SVR: f(x) = Σ β_i k(x_i, x) + b on standardized features.
 
 use super::parameters::{Choice, Kernel, SvrParameters};
 use super::scaling::{Columns, Scaled};
@@ -9,7 +9,7 @@ use crate::linalg::simd::{LANES, dispatched, dot, exp2_rough_body, sum_lanes};
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::Model;
 
-/// What the solver found on standardised targets.
+/// What the solver found on standardized targets.
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
     /// β = α − α*.
@@ -65,7 +65,7 @@ impl Expansion {
         Self::Rbf { gamma, beta: padded(&|i| beta[i]), columns }
     }
 
-    /// Σ β_i k(x_i, row) for a standardised row. O(support vectors · columns), or O(columns) for the linear kernel.
+    /// Σ β_i k(x_i, row) for a standardized row. O(support vectors · columns), or O(columns) for the linear kernel.
     pub(super) fn value_at(&self, row: &[f64]) -> f64 {
         match self {
             Self::Linear { weights } => dot(weights, row),
@@ -95,7 +95,7 @@ dispatched! {
                     }
                 }
             }
-            // over slices, not lanes: what the compiler vectorises 2^x in
+            // over slices, not lanes: what the compiler vectorizes 2^x in
             let mut kernel = [0.0; TILE * LANES];
             for (k, d) in kernel.iter_mut().zip(distance.as_flattened()) {
                 *k = exp2_rough_body(-rate * d);
@@ -143,7 +143,7 @@ impl SvrModel {
         self.sigma
     }
 
-    /// β = α − α*, one a training run, for standardised targets: |β| ≤ C, Σβ = 0, Σ|β| ≤ C·ν·n.
+    /// β = α − α*, one a training run, for standardized targets: |β| ≤ C, Σβ = 0, Σ|β| ≤ C·ν·n.
     pub fn coefficients(&self) -> &[f64] {
         &self.beta
     }
@@ -157,8 +157,8 @@ impl SvrModel {
         }
     }
 
-    /// Appends the standardised features of `query` to `row`: configuration, then epoch after epoch.
-    fn standardise(&self, query: &Query<'_>, row: &mut impl Extend<f64>) {
+    /// Appends the standardized features of `query` to `row`: configuration, then epoch after epoch.
+    fn standardize(&self, query: &Query<'_>, row: &mut impl Extend<f64>) {
         let used = query.configuration.iter().zip(&self.groups);
         let configuration =
             used.filter(|(_, group)| self.features.contains(**group)).map(|(&value, _)| value);
@@ -192,7 +192,7 @@ impl EpochFeatures {
 }
 
 thread_local! {
-    /// Room for one standardised row, so that a forecast allocates nothing.
+    /// Room for one standardized row, so that a forecast allocates nothing.
     static ROW: std::cell::RefCell<Vec<f64>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
@@ -200,7 +200,7 @@ impl Model for SvrModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
         let value = ROW.with_borrow_mut(|row| {
             row.clear();
-            self.standardise(query, row);
+            self.standardize(query, row);
             self.expansion.value_at(row)
         });
         Forecast::gaussian(self.target.invert(value + self.bias), self.sigma)

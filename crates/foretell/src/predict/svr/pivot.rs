@@ -3,7 +3,7 @@
 //! With β = α − α* the dual is, in one variable a point,
 //!
 //! ```text
-//! minimise  ½ βᵀKβ − yᵀβ   with   Σβ = 0,   Σ|β| ≤ C·ν·n,   |βᵢ| ≤ C
+//! minimize  ½ βᵀKβ − yᵀβ   with   Σβ = 0,   Σ|β| ≤ C·ν·n,   |βᵢ| ≤ C
 //! ```
 //!
 //! Each point is at a bound (0, C, −C) or free. The step δ to the minimum over the free points F solves
@@ -15,8 +15,8 @@
 //!
 //! (K_FF + μI)⁻¹ is kept and bordered or deflated, O(|F|²) a change. μ, 1e-7 of the kernel's mean diagonal, makes the
 //! step proximal: a singular K (equal rows, linear kernel) is then no special case. Each round costs as much as some ten
-//! steps of sequential minimal optimisation, and where that crawls (linear kernel, large C, small γ) replaces thousands.
-//! What this method leaves unfinished is left to sequential minimal optimisation, which always converges.
+//! steps of sequential minimal optimization, and where that crawls (linear kernel, large C, small γ) replaces thousands.
+//! What this method leaves unfinished is left to sequential minimal optimization, which always converges.
 //!
 //! Source: Nocedal & Wright, *Numerical Optimization*, §16.5 (primal active sets for convex quadratic programs).
 
@@ -92,7 +92,7 @@ struct Levels {
 }
 
 impl Pivot {
-    /// Starts from dual variables `alpha`, `alpha_star` and gradient g = Kβ − y of sequential minimal optimisation; the tube
+    /// Starts from dual variables `alpha`, `alpha_star` and gradient g = Kβ − y of sequential minimal optimization; the tube
     /// is closed if `closed` says so or α and α* overlap.
     pub(crate) fn start(
         &mut self,
@@ -425,7 +425,7 @@ impl Pivot {
                     self.place[i] = Place::Plus;
                     self.admit(kernel, i);
                 }
-                _ => {}
+                Place::Plus | Place::High | Place::Low | Place::Out => {}
             }
         }
     }

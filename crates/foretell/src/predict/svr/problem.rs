@@ -77,7 +77,7 @@ impl SvrSolution {
 /// Solves one ν-SVR problem until optimality is violated by less than `tolerance` (libsvm's `eps`, whose default is
 /// 1e-3), as libsvm's ν-SVR and scikit-learn's `NuSVR` state it.
 ///
-/// minimise ½‖w‖² + C·(ν·n·ε + Σᵢ(ξᵢ + ξᵢ*)) with |yᵢ − f(xᵢ)| ≤ ε + ξᵢ. `x` has shape (n, features). O(n²·features), and
+/// minimize ½‖w‖² + C·(ν·n·ε + Σᵢ(ξᵢ + ξᵢ*)) with |yᵢ − f(xᵢ)| ≤ ε + ξᵢ. `x` has shape (n, features). O(n²·features), and
 /// O(n³) where most points are free.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Standardisation on all runs, and what standardising on fewer of them would change: one weight a column.
+//! Standardization on all runs, and what standardizing on fewer of them would change: one weight a column.
 
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::LANES;
@@ -37,7 +37,7 @@ fn inverse_or_zero(x: f64) -> f64 {
 /// The weights of one column for every subset a fit needs: the runs outside each fold, and all runs but one.
 ///
 /// Let s be the column's standard deviation on all n runs and s′ on a subset; its weight is (s/s′)², or 0 where it is
-/// constant there. Without run i, s′²/s² = n/(n − 1)·(1 − z²/(n − 1)), z the standardised value of run i; where that
+/// constant there. Without run i, s′²/s² = n/(n − 1)·(1 − z²/(n − 1)), z the standardized value of run i; where that
 /// cancels it is computed anew.
 struct Column<'a> {
     values: &'a [f64],
@@ -62,7 +62,7 @@ impl Column<'_> {
     }
 }
 
-/// A design matrix by columns, standardised on all rows and padded to whole vectors, with the weights of subsets.
+/// A design matrix by columns, standardized on all rows and padded to whole vectors, with the weights of subsets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scaled {
     pub(crate) n: usize,
@@ -80,7 +80,7 @@ pub(crate) struct Scaled {
 }
 
 impl Scaled {
-    /// Standardises `x`, shape (n, features), and weighs its columns without each run; with `scale` false everything
+    /// Standardizes `x`, shape (n, features), and weighs its columns without each run; with `scale` false everything
     /// stays as it is, and weighs 1. O(features · n).
     pub(crate) fn new(x: &Matrix, scale: bool) -> Self {
         let (n, d) = (x.rows(), x.columns());
@@ -103,7 +103,7 @@ impl Scaled {
         scaled
     }
 
-    /// The first `d` columns, standardised.
+    /// The first `d` columns, standardized.
     pub(crate) fn leading(&self, d: usize) -> &[f64] {
         &self.z[..d * self.stride]
     }

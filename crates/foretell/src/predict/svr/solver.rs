@@ -1,15 +1,15 @@
-//! The ν-SVR quadratic program, solved by sequential minimal optimisation on a dense kernel matrix.
+//! The ν-SVR quadratic program, solved by sequential minimal optimization on a dense kernel matrix.
 //!
 //! Primal (Schölkopf et al. 2000, in libsvm's scaling):
 //!
 //! ```text
-//! minimise  ½‖w‖² + C·(ν·n·ε + Σᵢ (ξᵢ + ξᵢ*))   with   |yᵢ − f(xᵢ)| ≤ ε + ξᵢ (+ ξᵢ*)
+//! minimize  ½‖w‖² + C·(ν·n·ε + Σᵢ (ξᵢ + ξᵢ*))   with   |yᵢ − f(xᵢ)| ≤ ε + ξᵢ (+ ξᵢ*)
 //! ```
 //!
 //! Dual, with β = α − α*:
 //!
 //! ```text
-//! minimise  ½ βᵀKβ − yᵀβ   with   0 ≤ αᵢ, αᵢ* ≤ C,   Σα = Σα* = C·ν·n/2
+//! minimize  ½ βᵀKβ − yᵀβ   with   0 ≤ αᵢ, αᵢ* ≤ C,   Σα = Σα* = C·ν·n/2
 //! ```
 //!
 //! One gradient g = Kβ − y serves both blocks: it is ∂/∂α, and −g is ∂/∂α*. Each step moves weight between two α, or
@@ -25,7 +25,7 @@ use crate::linalg::simd::dispatched;
 pub(crate) struct Effort {
     /// Largest violation of the optimality conditions that is left, in units of the target.
     pub(crate) tolerance: f64,
-    /// Most steps of sequential minimal optimisation.
+    /// Most steps of sequential minimal optimization.
     pub(crate) steps: usize,
     /// Steps of it a point before the active-set method takes over.
     pub(crate) start: usize,
@@ -42,7 +42,7 @@ impl Effort {
 }
 
 /// The state of the solver: dual variables and gradient, padded to whole vectors. Kept between solves to spare
-/// allocations and, on purpose, to start from a neighbouring solution.
+/// allocations and, on purpose, to start from a neighboring solution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dual {
     pub(crate) n: usize,
@@ -71,7 +71,7 @@ pub(crate) struct Solved {
     pub(crate) bias: f64,
     /// Half the width of the tube, ε.
     pub(crate) epsilon: f64,
-    /// Steps of sequential minimal optimisation taken.
+    /// Steps of sequential minimal optimization taken.
     pub(crate) steps: usize,
     /// Largest violation of the optimality conditions that was left.
     pub(crate) violation: f64,
@@ -165,7 +165,7 @@ impl Dual {
         self.take_turns(problem, effort, first, false)
     }
 
-    /// Solves from the coefficients of a neighbouring problem with the same points, whose tube was `closed` or not.
+    /// Solves from the coefficients of a neighboring problem with the same points, whose tube was `closed` or not.
     pub(crate) fn solve_near(
         &mut self,
         problem: &Problem<'_>,
@@ -181,7 +181,7 @@ impl Dual {
         self.take_turns(problem, effort, (0, f64::INFINITY), closed)
     }
 
-    /// The active-set method and sequential minimal optimisation by turns, after `steps` of the latter that left
+    /// The active-set method and sequential minimal optimization by turns, after `steps` of the latter that left
     /// `violation`; `closed` says that the tube is taken to be closed at first.
     fn take_turns(
         &mut self,
@@ -222,7 +222,7 @@ impl Dual {
         shift_onto(&mut self.alpha_star[..self.n], &self.cap, problem.half());
     }
 
-    /// At most `steps` steps of sequential minimal optimisation by the second-order rule or not; gives the steps taken
+    /// At most `steps` steps of sequential minimal optimization by the second-order rule or not; gives the steps taken
     /// and the violation left.
     fn descend(
         &mut self,
@@ -239,7 +239,7 @@ impl Dual {
             alpha_star: &mut self.alpha_star,
             gradient: &mut self.gradient,
         };
-        minimise(state, effort.tolerance, steps, second_order)
+        minimize(state, effort.tolerance, steps, second_order)
     }
 
     /// Bias and tube from the optimality conditions: −g = b + ε where α is free, −g = b − ε where α* is free; where
@@ -318,7 +318,7 @@ dispatched! {
 }
 
 /// A number as an integer of the same order whose last bits, those of `mask`, say where it stands: least and largest of
-/// such keys come with their index, and integers have reductions that vectorise. Numbers that differ only in those bits
+/// such keys come with their index, and integers have reductions that vectorize. Numbers that differ only in those bits
 /// count as equal.
 #[inline(always)]
 fn key(value: f64, index: usize, mask: i64) -> i64 {
@@ -339,7 +339,7 @@ fn place_of(key: i64, mask: i64) -> Option<usize> {
     (key > i64::MIN && key < i64::MAX).then_some((key & mask) as usize)
 }
 
-/// What sequential minimal optimisation works on: padded vectors, as long as a row of the kernel matrix each.
+/// What sequential minimal optimization works on: padded vectors, as long as a row of the kernel matrix each.
 pub(crate) struct Descent<'a> {
     kernel: &'a [f64],
     diagonal: &'a [f64],
@@ -430,12 +430,12 @@ fn add_difference(gradient: &mut [f64], change: f64, row_i: &[f64], row_j: &[f64
 }
 
 dispatched! {
-    /// Sequential minimal optimisation in place; gives the steps taken and the violation left.
+    /// Sequential minimal optimization in place; gives the steps taken and the violation left.
     ///
     /// Each round finds, in one pass over the gradient, the best point to grow and the worst to shrink in each block;
     /// takes the block that violates optimality more; picks the partner, the worst to shrink or, `second_order`, that of
     /// the largest second-order gain, in another pass; and moves.
-    pub(crate) fn minimise(state: Descent<'_>, tolerance: f64, most_steps: usize, second_order: bool) -> (usize, f64) {
+    pub(crate) fn minimize(state: Descent<'_>, tolerance: f64, most_steps: usize, second_order: bool) -> (usize, f64) {
         let Descent { kernel, diagonal, cap, alpha, alpha_star, gradient } = state;
         let (mut steps, stride) = (0, gradient.len());
         let mask = stride.next_power_of_two() as i64 - 1;

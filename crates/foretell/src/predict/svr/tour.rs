@@ -2,7 +2,7 @@
 //!
 //! With the linear kernel all draws of a fold share one kernel matrix, and the dual's coefficients are piecewise linear in
 //! (C, C·ν). So the active set, the coefficients scaled with C, and the inverse of the free points' kernel are kept from one
-//! draw to its neighbour, a few rounds of the active-set method away, where a solve of its own takes hundreds of steps.
+//! draw to its neighbor, a few rounds of the active-set method away, where a solve of its own takes hundreds of steps.
 //!
 //! **The winner stays that of the full search.** Forecasts of a ν-SVR are unique where each side of the tube has a point
 //! strictly between its bounds, and nothing else is taken from a followed solution. It and the draw's own solve come to
@@ -72,7 +72,7 @@ pub(super) fn follow(folds: &[Fold], draws: &[SvrParameters], bounds: &mut [f64]
     followed
 }
 
-/// Draws in an order in which neighbours have a like ν and C: strip after strip in ν, up and down in C.
+/// Draws in an order in which neighbors have a like ν and C: strip after strip in ν, up and down in C.
 fn tour(draws: &[SvrParameters]) -> Vec<usize> {
     let strips = (0.7 * (draws.len() as f64).sqrt()).ceil();
     let key = |draw: &SvrParameters| {

@@ -1,19 +1,19 @@
-//! Kernel-weighted neighbours: runs that looked alike so far gain alike from here.
+//! Kernel-weighted neighbors: runs that looked alike so far gain alike from here.
 
 use crate::linalg::simd::{dot, exp_scaled, sum};
 use crate::predict::gp::design::{Design, Relation};
 
 /// Weights ω of the configuration's distance beside the curve's.
 const OMEGAS: [f64; 4] = [0.0, 0.3, 1.0, 3.0];
-/// The kernel's width is the distance to the k-th neighbour.
-const NEIGHBOURS: [usize; 5] = [3, 5, 8, 15, 30];
+/// The kernel's width is the distance to the k-th neighbor.
+const NEIGHBORS: [usize; 5] = [3, 5, 8, 15, 30];
 
 /// ŷ_T = y_τ + Σ W Δ / Σ W over completed runs, with Δ = y_T − y_τ, W = exp(−2M/h), M = the mean squared distance over level
-/// and shape features + ω × that over configuration features, h = M of the k-th neighbour; (ω, k) of least squared
+/// and shape features + ω × that over configuration features, h = M of the k-th neighbor; (ω, k) of least squared
 /// leave-one-out error. O(n² log n) to fit, O(n) to forecast.
 ///
 /// Source: Nadaraya 1964 and Watson 1964, with a width that follows the density.
-pub(crate) struct Neighbours {
+pub(crate) struct Neighbors {
     gains: Vec<f64>,
     dimensions: (f64, f64),
     omega: f64,
@@ -22,13 +22,13 @@ pub(crate) struct Neighbours {
     pub(crate) left_out: Vec<f64>,
 }
 
-impl Neighbours {
+impl Neighbors {
     /// Fits on gains Δ; needs 2 runs.
     pub(crate) fn fit(design: &Design, gains: &[f64]) -> Self {
         let dimensions = (design.dimension(0) as f64, design.dimension(1) as f64);
-        let mut best = (f64::INFINITY, 0.0, NEIGHBOURS[0], vec![0.0; gains.len()]);
+        let mut best = (f64::INFINITY, 0.0, NEIGHBORS[0], vec![0.0; gains.len()]);
         for &omega in omegas(design) {
-            for (k, left_out) in NEIGHBOURS.iter().zip(leave_one_out(design, gains, dimensions, omega)) {
+            for (k, left_out) in NEIGHBORS.iter().zip(leave_one_out(design, gains, dimensions, omega)) {
                 let squares: f64 = left_out.iter().zip(gains).map(|(f, y)| (y - f).powi(2)).sum();
                 if squares < best.0 {
                     best = (squares, omega, *k, left_out);
@@ -69,10 +69,10 @@ fn weighted_mean(farther: &[f64], width: f64, gains: &[f64], weights: &mut [f64]
     dot(weights, gains) / sum(weights)
 }
 
-/// For each of [`NEIGHBOURS`] the gain of each run, forecast from the others.
+/// For each of [`NEIGHBORS`] the gain of each run, forecast from the others.
 fn leave_one_out(design: &Design, gains: &[f64], dimensions: (f64, f64), omega: f64) -> Vec<Vec<f64>> {
     let n = design.len();
-    let mut forecasts = vec![vec![0.0; n]; NEIGHBOURS.len()];
+    let mut forecasts = vec![vec![0.0; n]; NEIGHBORS.len()];
     let (mut weights, mut others, mut theirs) = (vec![0.0; n - 1], vec![0.0; n - 1], vec![0.0; n - 1]);
     for i in 0..n {
         for (slot, j) in (0..n).filter(|&j| j != i).enumerate() {
@@ -83,7 +83,7 @@ fn leave_one_out(design: &Design, gains: &[f64], dimensions: (f64, f64), omega: 
         let mut sorted = others.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         others.iter_mut().for_each(|distance| *distance -= sorted[0]);
-        for (k, forecasts) in NEIGHBOURS.iter().zip(&mut forecasts) {
+        for (k, forecasts) in NEIGHBORS.iter().zip(&mut forecasts) {
             let width = sorted[k.min(&sorted.len()) - 1];
             forecasts[i] = weighted_mean(&others, width, &theirs, &mut weights);
         }
@@ -97,12 +97,12 @@ mod tests {
     use crate::linalg::matrix::Matrix;
 
     #[test]
-    fn two_kinds_of_runs_are_told_apart_by_their_neighbours() {
+    fn two_kinds_of_runs_are_told_apart_by_their_neighbors() {
         let rows =
             Matrix::from_fn(20, 3, |i, j| if i % 2 == 0 { 1.0 } else { -1.0 } + 0.01 * (i * (j + 1)) as f64);
         let gains: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 0.5 } else { 0.1 }).collect();
         let design = Design::new(&rows, &[0..1, 1..2, 2..3]);
-        let model = Neighbours::fit(&design, &gains);
+        let model = Neighbors::fit(&design, &gains);
         assert!(model.left_out.iter().zip(&gains).all(|(f, y)| (f - y).abs() < 1e-3), "{:?}", model.left_out);
         assert!((model.forecast(&design.relate(&[1.1, 1.1, 1.2])) - 0.5).abs() < 1e-3);
     }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn equal_runs_and_strangers_get_a_mean_not_a_nan() {
         let design = Design::new(&Matrix::from_fn(4, 2, |_, _| 0.0), &[0..1, 1..2, 2..2]);
-        let model = Neighbours::fit(&design, &[0.1, 0.2, 0.3, 0.4]);
+        let model = Neighbors::fit(&design, &[0.1, 0.2, 0.3, 0.4]);
         assert!((model.forecast(&design.relate(&[0.0, 0.0])) - 0.25).abs() < 1e-12);
         assert!(model.forecast(&design.relate(&[1e9, -1e9])).is_finite());
     }

@@ -1,9 +1,9 @@
-//! The colours of a study's trials, by what they came to: the same on the page and in the pictures of the command line.
+//! The colors of a study's trials, by what they came to: the same on the page and in the pictures of the command line.
 
 /// Red, green and blue, each 0–255.
 pub type Rgb = [u8; 3];
 
-/// Viridis in steps of a tenth: its lightness grows evenly, so that people with any colour vision, and greyscale, keep the order.
+/// Viridis in steps of a tenth: its lightness grows evenly, so that people with any color vision, and grayscale, keep the order.
 ///
 /// Source: van der Walt & Smith 2015, matplotlib.
 const VIRIDIS: [Rgb; 11] = [
@@ -23,7 +23,7 @@ const VIRIDIS: [Rgb; 11] = [
 const ON_WHITE: (f64, f64) = (0.86, 0.0);
 const ON_BLACK: (f64, f64) = (0.18, 1.0);
 
-/// The share of the trials, from the worst, that get the worst colour, so that a diverged trial does not use up the scale.
+/// The share of the trials, from the worst, that get the worst color, so that a diverged trial does not use up the scale.
 pub const WORST_SHARE: f64 = 0.1;
 
 /// The paper that is drawn on.
@@ -35,10 +35,10 @@ pub enum Paper {
     Black,
 }
 
-/// The colour of a trial that came to `share` of the way from the worst (0) to the best (1).
+/// The color of a trial that came to `share` of the way from the worst (0) to the best (1).
 ///
 /// ```
-/// use foretell_search::colours::{Paper, shade};
+/// use foretell_search::colors::{Paper, shade};
 /// assert_eq!(shade(1.0, Paper::White), [0x44, 0x01, 0x54]);
 /// assert_eq!(shade(1.0, Paper::Black), [0xfd, 0xe7, 0x25]);
 /// ```
@@ -54,7 +54,7 @@ pub fn shade(share: f64, paper: Paper) -> Rgb {
     std::array::from_fn(|i| mixed(VIRIDIS[below][i], VIRIDIS[below + 1][i]))
 }
 
-/// The colour of the best trial, which is drawn over all others.
+/// The color of the best trial, which is drawn over all others.
 pub fn best(paper: Paper) -> Rgb {
     match paper {
         Paper::White => [0xb4, 0x53, 0x09],
@@ -62,7 +62,7 @@ pub fn best(paper: Paper) -> Rgb {
     }
 }
 
-/// The colour of trials that failed, which have no result.
+/// The color of trials that failed, which have no result.
 pub fn failed(paper: Paper) -> Rgb {
     match paper {
         Paper::White => [0xb9, 0x1c, 0x1c],
@@ -75,9 +75,9 @@ mod tests {
     use super::*;
 
     /// Relative luminance, as WCAG has it.
-    fn luminance(colour: Rgb) -> f64 {
+    fn luminance(color: Rgb) -> f64 {
         let linear = |part: u8| (f64::from(part) / 255.0).powf(2.2);
-        0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2])
+        0.2126 * linear(color[0]) + 0.7152 * linear(color[1]) + 0.0722 * linear(color[2])
     }
 
     #[test]
