@@ -1,4 +1,4 @@
-//! How a search was asked for: kept beside the log, so that its trainings can be run again.
+//! The command line and study file of a search, kept next to the log so that its trials can be run again.
 
 use crate::output::note;
 use foretell_run::write_atomically;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use foretell_run::{COMMAND_FILE as FILE, command_of, shell_line};
 
-/// How a search was asked for.
+/// The command line and study file of a search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
@@ -19,9 +19,9 @@ pub(crate) struct Asked {
     pub(crate) folder: PathBuf,
     /// The command line with the flags of the study file, if there was one.
     pub(crate) words: Vec<String>,
-    /// What else the study file said.
+    /// The other settings of the study file.
     pub(crate) request: Map<String, Value>,
-    /// What trains a configuration, with placeholders.
+    /// The command that trains a configuration, with placeholders.
     command: Vec<String>,
     /// The name of a trial's copy of the configuration file, if it has one.
     config: Option<String>,
@@ -40,7 +40,7 @@ impl Asked {
         Self { words: Self::by(words).words, request, ..Self::by(line) }
     }
 
-    /// Keeps it in the study's `directory`. That it cannot be kept ends nothing: it is only needed to run a training again.
+    /// Keeps it in the study's `directory`. A failure to write it ends nothing: it is only needed to run a trial again.
     pub(crate) fn keep(&self, directory: &Path, command: &[String], config: Option<&str>) {
         let whole = Self { command: command.to_vec(), config: config.map(str::to_owned), ..self.clone() };
         let path = directory.join(FILE);
@@ -53,7 +53,7 @@ impl Asked {
         }
     }
 
-    /// How the study in `directory` was asked for; `None` for studies of earlier versions, or of other doors.
+    /// Reads it from the study's `directory`; `None` for studies of earlier versions, or of other interfaces.
     pub(crate) fn read(directory: &Path) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(directory.join(FILE)).ok()?).ok()
     }

@@ -1,4 +1,4 @@
-//! What the names of predictors, samplers, policies and spaces mean in this process. Its flags are made once, and so is this.
+//! The names of predictors, samplers, policies and spaces, and their meaning in this process. The catalogue is made once, as the flags are.
 
 use crate::failure::Failure;
 use foretell_search::{Catalogue, Named, SamplerSpec, Space};

@@ -295,7 +295,7 @@ impl CurveFlags {
         })
     }
 
-    /// Says which step is forecast where the longest runs go on after it, and which runs have no value of their own there.
+    /// Notes which step is forecast if the longest runs continue after it, and which runs have no value of their own there.
     pub(crate) fn say_target(&self, recorded: &Recorded, history: &History) {
         let ends = || recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step);
         let (target, longest) = (last_step(history), ends().fold(f64::NEG_INFINITY, f64::max));

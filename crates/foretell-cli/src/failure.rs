@@ -1,4 +1,4 @@
-//! How a command fails: one message on standard error, exit code 2 for bad input and 1 for the rest.
+//! Failures of a command: one message on standard error, exit code 2 for bad input and 1 for the rest.
 
 use crate::terminal::note;
 use clap::error::ErrorKind;

@@ -1,4 +1,4 @@
-//! What commands print: tables for people, JSON for scripts, both on standard output alone.
+//! The output of commands: tables for people, JSON for scripts, both on standard output alone.
 
 use crate::failure::Failure;
 pub(crate) use crate::terminal::note;

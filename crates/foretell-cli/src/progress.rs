@@ -1,10 +1,10 @@
-//! How far a long command has come: a bar on a terminal, where it takes longer than a moment.
+//! Progress of a long command: a bar on a terminal, shown if the command takes longer than a moment.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// What takes less is not shown.
+/// The bar of a shorter command is not shown.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// A bar on standard error, which is gone when it is dropped.

@@ -1,4 +1,4 @@
-//! The flags that say who is trained and stopped, and what a run counts with, shared by several commands.
+//! Flags, shared by several commands, that choose which runs are trained and stopped and the score of a run.
 
 use clap::ValueEnum;
 use foretell::RunScore;
@@ -23,7 +23,7 @@ impl From<ScoreName> for RunScore {
     }
 }
 
-/// What a run counts with, in words: `val_acc`, or `best val_acc`.
+/// The score of a run, in words: `val_acc`, or `best val_acc`.
 pub(crate) fn measure_name(score: RunScore, metric: &str) -> String {
     match score {
         RunScore::Last => metric.to_owned(),

@@ -209,7 +209,7 @@ fn limits_of_time_count_earlier_runs() {
     let before = started(&records(folder.path()));
     output(&mut search(folder.path(), &limited, script), 1);
     assert!(begun.elapsed() < Duration::from_secs(5));
-    // each trial that goes on begins anew, as it keeps no checkpoint: two records
+    // each trial that continues starts from the beginning, as it keeps no checkpoint: two records
     assert!(started(&records(folder.path())) <= before + 2, "the second was spent already");
 }
 

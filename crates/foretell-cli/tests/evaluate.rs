@@ -332,7 +332,7 @@ fn runs_without_configuration_columns_repeat_nothing() -> Tested {
     fs::write(&curves, "id,epoch,val_acc\n".to_owned() + &rows.collect::<String>())?;
     let (notes, _) = evaluated(&curves, &[])?;
     assert!(!notes.contains("repeat") && !notes.contains("removed"), "{notes}");
-    // nor do those of which a second file knows nothing
+    // nor do those that a second file does not name
     fs::write(folder.path().join("configs.csv"), "id,lr\nr0,0.1\nr1,0.2\n")?;
     fs::rename(&curves, folder.path().join("curves.csv"))?;
     let (notes, _) = evaluated(&folder.path().join("curves.csv"), &[])?;

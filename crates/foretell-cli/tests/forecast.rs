@@ -152,7 +152,7 @@ fn a_run_that_is_already_there_needs_no_forecast_and_an_empty_one_gets_none() ->
     Ok(())
 }
 
-/// Running runs of all sorts, as JSON lines, beside the finished ones of [`write_wide`].
+/// Running runs of all sorts, as JSON lines, in addition to the completed ones of [`write_wide`].
 fn write_running(path: &Path) -> std::io::Result<()> {
     let past: Vec<f64> = (1..=EPOCHS + 2).map(|epoch| loss(0.155, epoch)).collect();
     let mut awful = past[..EPOCHS as usize].to_vec();

@@ -1,4 +1,4 @@
-//! `evaluate` measures what `forecast` does: bit for bit the same forecasts when the runs of a split are in files of their own.
+//! `evaluate` measures the forecasts of `forecast`: they are the same, bit for bit, if the runs of a split are in files of their own.
 
 #[path = "../../../tests/needed.rs"]
 mod needed;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 type Tested = Result<(), Box<dyn Error>>;
 
-/// The recorded sets of the repository, and those beside the checkout where they are there.
+/// The recorded sets of the repository, and those next to the checkout if they exist.
 fn sets() -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let own = ["cifar10-random", "cifar10-q-learning", "shapes-q-learning"];

@@ -1,4 +1,4 @@
-//! Changing one's mind: a study goes on with another range, sampler, length or configuration, under its name.
+//! Changing one's mind: a study continues with another range, sampler, length or configuration, under its name.
 
 mod common;
 

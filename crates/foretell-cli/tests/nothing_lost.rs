@@ -1,4 +1,4 @@
-//! Nothing is lost and nothing invented: invalid numbers, crash loops, damaged logs, and what only every Unix system has.
+//! Nothing is lost and nothing invented: invalid numbers, crash loops, damaged logs, and systems with only the features of every Unix.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// A study of six epochs, which begin after `pause` seconds; its script counts the epochs that it trains in the file `trained`.
 fn search(folder: &Path, pause: &str, more: &[&str]) -> std::process::Command {
-    // the command stays the same, so that the study goes on
+    // the command stays the same, so that the study continues
     fs::write(folder.join("pause"), pause).unwrap();
     let script = r#"sleep $(cat pause); e=0; while [ $e -lt 6 ]; do e=$((e+1)); echo x >> trained; echo "epoch=$e val_acc=0.$e{x}"; sleep 0.1; done"#;
     let flags = ["search", "--param", "x=int:1:9", "--metric", "val_acc", "--epochs", "6", "--out", "study"];
@@ -221,7 +221,7 @@ fn a_tail_of_zeros_or_of_rubbish_takes_neither_memory_nor_time() {
     let listed = foretell(folder, &["study", "ls", ".", "--format", "json"]).output().unwrap();
     assert_eq!(json(&listed)["studies"].as_array().map(Vec::len), Some(1), "{}", text(&listed.stderr));
     assert_eq!(show(folder)["trials"]["total"], 4);
-    // lines of rubbish, some of which begin like records
+    // lines of rubbish, some starting like records
     let mut rubbish = sound.clone();
     for number in 0_u32..100_000 {
         let line = if number % 7 == 0 { "{\"v\":2,\"crc\":\"0badc0de\",\"se" } else { "q9#" };

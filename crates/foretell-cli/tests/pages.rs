@@ -1,7 +1,7 @@
 //! Every `foretell` command of README and the book, as its page writes it: run where that is quick, explained where it would train for long.
 //!
-//! Each page has a folder of its own with what its commands name: a training script, its study file, recorded curves, printed logs, a finished
-//! study. Commands that need another machine, the internet or somebody else's data are parsed, and named below.
+//! Each page gets a folder of its own with the files that its commands name: a training script, its study file, recorded curves, printed
+//! logs, a completed study. Commands that need another machine, the internet or somebody else's data are parsed, and named below.
 
 mod common;
 

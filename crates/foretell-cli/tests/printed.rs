@@ -1,4 +1,4 @@
-//! Printed output of many kinds, each read by `import`, a search or `init` as its case says; and the reference page of what is read.
+//! Printed output of many kinds, each read by `import`, a search or `init` as its case defines; and the reference page of formats read.
 
 mod common;
 
@@ -71,7 +71,7 @@ fn recorded(folder: &Path) -> Vec<Point> {
         .collect()
 }
 
-/// What a case came to.
+/// The result of a case.
 struct Outcome {
     curves: Vec<Vec<Point>>,
     metric: String,

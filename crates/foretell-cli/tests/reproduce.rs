@@ -50,7 +50,7 @@ fn write_cuda_convnets(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("cudaconvnet_cifar10.csv"), text)
 }
 
-/// LSTMs, every tenth of which ends badly.
+/// LSTMs; every tenth ends badly.
 fn write_lstms(folder: &Path) -> std::io::Result<()> {
     let names: Vec<String> = (0..12).map(|epoch| format!("ep_{epoch}")).collect();
     let mut text = format!("base_model,n_layer,n_inputs,{}\n", names.join(","));
@@ -64,7 +64,7 @@ fn write_lstms(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("lstm_ptb.csv"), text)
 }
 
-/// One empty file and one that is no table, beside a good one.
+/// One empty file and one that is no table, next to a good one.
 #[test]
 fn files_that_cannot_be_read_are_named_and_do_not_end_the_others() -> Tested {
     let folder = tempfile::tempdir()?;

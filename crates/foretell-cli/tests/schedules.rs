@@ -1,4 +1,4 @@
-//! `foretell search` with rungs, Q-learning and runs handed in: real processes that pause and go on from checkpoints.
+//! `foretell search` with rungs, Q-learning and runs handed in: real processes that pause and resume from checkpoints.
 
 mod common;
 

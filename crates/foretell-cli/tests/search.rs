@@ -279,7 +279,7 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     assert!(said.contains("cannot find the command `no-such-program`"), "{said}");
 }
 
-/// A search of two parameters, one of which applies only to one value of the other, by `command`.
+/// A search of two parameters by `command`; one parameter applies only to one value of the other.
 fn conditional_search(folder: &Path, metric: &str, command: &[&str]) -> Output {
     let parameters = ["search", "--param", "opt=choice:sgd,adam", "--param", "m=float:0:0.9 if opt=sgd"];
     let sizes = ["--epochs", "2", "--trials", "6", "--burn-in", "6", "--workers", "1", "--out", "study"];

@@ -1,4 +1,4 @@
-//! Scripts of strangers, untouched: what Foretell says of them against the epochs that they count in files of their own.
+//! Scripts of strangers, untouched: Foretell's output is compared with the epochs that they count in files of their own.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! `foretell draw`: recorded curves as a picture, colored by what they came to.
+//! `foretell draw`: recorded curves as a picture, colored by their outcome.
 
 use crate::curves::CurveFlags;
 use crate::failure::{Failure, Outcome};
@@ -94,7 +94,7 @@ fn of_file(path: &Path, arguments: &Arguments) -> Result<Drawn, Failure> {
     Ok(Drawn { panel, line })
 }
 
-/// What each run came to: finished ones from the best on, then those that diverged, then unfinished ones.
+/// The outcome of each run: completed runs, best first, then those that diverged, then unfinished ones.
 fn all_came(history: &History, runs: &[Run]) -> Vec<(usize, Came)> {
     let score = |value: f64| history.direction().score(value);
     let end = |run: &Run| history.recorded_end(&run.curve).filter(|_| run.curve.diverged_at().is_none());

@@ -1,4 +1,4 @@
-//! `foretell evaluate`: forecast accuracy against what happened.
+//! `foretell evaluate`: forecast accuracy against recorded final values.
 
 use super::figures::{self, Measured};
 use crate::curves::{CurveFlags, last_step, predictor_of_recorded};

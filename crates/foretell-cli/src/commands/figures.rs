@@ -29,7 +29,7 @@ pub(crate) struct Measured {
     pub(crate) result: Evaluation,
 }
 
-/// R² against the fraction observed: a panel a set, a line a predictor, bands of one standard error.
+/// R² against the fraction observed: one panel per set, one line per predictor, bands of one standard error.
 pub(crate) fn accuracy(measured: &[Measured], subtitle: String) -> Accuracy {
     let panel = |curves: &str| {
         let here: Vec<&Measured> = measured.iter().filter(|m| m.curves == curves).collect();

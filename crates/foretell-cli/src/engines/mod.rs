@@ -1,4 +1,4 @@
-//! What starts the workers of a search: an engine, and the thread that has it keep as many as there are trials to do.
+//! Engines start the workers of a search. A thread has the engine keep as many workers as there are trials to do.
 
 pub(crate) mod ray;
 pub(crate) mod slurm;
@@ -18,7 +18,7 @@ const HEARD: Duration = Duration::from_secs(60);
 
 /// Starts and ends workers.
 pub(crate) trait Engine: Send {
-    /// Keeps `wanted` workers, of which the search hears some if it `hears`. Answers where they are, in a line.
+    /// Keeps `wanted` workers; the search hears some of them if it `hears`. Answers where they are, in one line.
     fn tend(&mut self, wanted: usize, hears: bool) -> Result<String, EngineError>;
 
     /// Ends all workers, and waits until they are gone.

@@ -25,7 +25,7 @@ const ENDING: Duration = Duration::from_secs(40);
 
 /// The jobs of one search.
 pub(crate) struct Slurm {
-    /// The name of all its jobs: the same whenever the study goes on.
+    /// The name of all its jobs: the same whenever the study continues.
     name: String,
     /// The folder of their script and their output.
     folder: PathBuf,
@@ -83,7 +83,7 @@ impl Slurm {
         )
     }
 
-    /// The script of a job that owns the study: it is queued again before its time is over, and goes on.
+    /// The script of a job that owns the study: it is queued again before its time is over, and continues.
     fn owner_script(&self, words: &[String]) -> String {
         let mut text = self.head("owner-%j.log").replace(&self.name, &self.owner_name());
         _ = writeln!(text, "#SBATCH --requeue");

@@ -46,7 +46,7 @@ pub(crate) const ORANGE: Color = Color::new(0xe6, 0x9f, 0x00);
 /// Sky blue.
 pub(crate) const SKY: Color = Color::new(0x56, 0xb4, 0xe9);
 
-/// The color of a trial that came to `share` of the way from the worst to the best, as the page has it.
+/// The color of a trial that reached `share` of the way from the worst to the best, the same as on the page.
 pub(crate) fn shade(share: f64) -> Color {
     Color { rgb: shades::shade(share, Paper::White), opacity: 1.0 }
 }

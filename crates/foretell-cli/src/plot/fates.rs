@@ -1,4 +1,4 @@
-//! Replay: all recorded runs, colored by what early stopping would have done: kept, stopped, stopped wrongly.
+//! Replay: all recorded runs, colored by their fate under early stopping: kept, stopped, stopped wrongly.
 
 use super::color::{BLUE, Color, INK, ORANGE, PURPLE};
 use super::figure::{Anchor, Figure, Shape, Stroke, Text, hinted};

@@ -1,4 +1,4 @@
-//! Recorded curves, colored by what they came to: a panel for each set.
+//! Recorded curves, colored by their outcome: a panel for each set.
 
 use super::color::{self, Color, SILVER, shade};
 use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
@@ -7,14 +7,14 @@ use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, short};
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Came {
-    /// To the end, better than this share of the runs that did, 0–1, with this value.
+    /// It completed, better than this fraction of the completed runs (0–1), with this value.
     ToTheEnd(f64, f64),
     /// It diverged.
     Diverged,
-    /// It ended before.
+    /// It ended earlier.
     Unfinished,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct DrawnCurve {
     pub name: String,
     /// (resource, metric in the user's direction), by resource.
     pub points: Vec<(f64, f64)>,
-    /// What the run came to.
+    /// The outcome of the run.
     pub came: Came,
 }
 

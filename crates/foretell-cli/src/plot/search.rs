@@ -180,7 +180,7 @@ impl Search {
         }
     }
 
-    /// The color of each trial, by what it came to: its last value, or, if it ended before the end, its forecast.
+    /// The color of each trial, by its result: its last value, or its forecast if it ended early.
     fn shades(&self) -> Vec<Color> {
         let turned = if self.maximize { 1.0 } else { -1.0 };
         let score = |trial: &SearchTrial| trial.result().map(|value| turned * value);
@@ -398,7 +398,7 @@ impl Search {
 }
 
 impl SearchTrial {
-    /// What it came to: its last value, or, if it ended before the end, its forecast; none if it failed.
+    /// Its last value, or its forecast if it ended early; none if it failed.
     fn result(&self) -> Option<f64> {
         let foreseen = self.forecast.map(|forecast| forecast.mean).filter(|mean| mean.is_finite());
         match self.fate {

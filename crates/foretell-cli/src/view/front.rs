@@ -1,4 +1,4 @@
-//! The front of a study in words: the trials that no other dominates, and what share of them is thought found.
+//! The front of a study in words: the trials that no other dominates, and the fraction of them that is thought found.
 
 use super::rows::setting;
 use crate::output::{metric_value, short_number, table};

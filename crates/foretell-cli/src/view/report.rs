@@ -410,7 +410,7 @@ fn why_ended(study: &Study) -> String {
     text
 }
 
-/// How long it took, what that saved, and how long it will go on.
+/// The time that it took, the time that this saved, and the time left.
 fn time_line(study: &Study, time: &Timing) -> String {
     let mut text = format!(
         "\ntime: {} of searching, {} of training",

@@ -1,4 +1,4 @@
-//! A trial in one line: its curve so far, what it is worth, its forecast, its state, its parameters.
+//! A trial in one line: its curve so far, its value, its forecast, its state, its parameters.
 
 use crate::output::{metric_value, short_number, with_deviation};
 use crate::terminal::{harmless, visible, wrapped};

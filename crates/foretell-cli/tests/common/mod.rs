@@ -1,4 +1,4 @@
-//! What the tests of live searches share: the program, its answer, its log.
+//! Shared by the tests of live searches: the program, its answer, its log.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use serde_json::Value;

@@ -1,28 +1,28 @@
-//! How many epochs a whole training has, and how that is known.
+//! The number of epochs of a whole training, and the signs it is known from.
 
-/// How many epochs a whole training has.
+/// The number of epochs of a whole training, by how it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Epochs {
     /// The training reported this many until its end; the options may name another number.
     Watched { reported: u64, options: Option<u64> },
-    /// The output names them; a training that was watched to its end may have ended before.
+    /// The output names them; a training that was watched to its end may have ended earlier.
     Announced { epochs: u64, reported: Option<u64> },
     /// The options name them; no training was watched to its end.
     Options(u64),
     /// The options name them; the training that was watched stopped early by itself.
     Early { epochs: u64, reported: u64 },
-    /// Somebody was asked.
+    /// The user answered a question.
     Said(u64),
-    /// Nothing says how many.
+    /// The number is unknown.
     Unknown,
 }
 
-/// What is written where nothing says how many.
+/// The number written if it is unknown.
 const GUESS: u64 = 10;
 
 impl Epochs {
-    /// From what was `reported` until the end, what the output `announced`, and what the `options` name; `stopped` says whether the output
-    /// tells of early stopping.
+    /// From the epochs `reported` until the end, those `announced` by the output, and those named by the `options`; `stopped` if the output
+    /// mentions early stopping.
     pub(super) fn from_signs(
         reported: Option<u64>,
         announced: Option<u64>,

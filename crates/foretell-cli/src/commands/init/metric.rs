@@ -1,4 +1,4 @@
-//! Which of the numbers that a script prints is its metric, and what is read of it.
+//! The metric of a script, chosen from the numbers that it prints, and the values read of it.
 
 use super::probe::Sample;
 use foretell::Direction;
@@ -9,21 +9,21 @@ use std::path::PathBuf;
 /// How many values are shown.
 const SHOWN: usize = 4;
 
-/// What is the metric, as far as can be told.
+/// The metric, as far as it can be recognized.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    /// What `--metric` is given.
+    /// The value of `--metric`.
     pub(super) source: String,
     /// Its name.
     pub(super) name: String,
     pub(super) minimize: bool,
     /// The other names that were printed.
     pub(super) others: Vec<String>,
-    /// The table that has it.
+    /// The table that contains it.
     pub(super) table: Option<PathBuf>,
-    /// Whether it comes only once, at the end.
+    /// Whether it is printed only once, at the end.
     pub(super) once: bool,
-    /// What will be read of what was printed.
+    /// The values that will be read of the output.
     pub(super) whole: Whole,
 }
 
@@ -41,7 +41,7 @@ impl Found {
         Self { source: source.to_owned(), name, minimize, others, table, once: false, whole }
     }
 
-    /// What will be read, in a sentence: `val_acc 0.203, 0.665, 0.767 … as epochs 1, 2, 3 …`.
+    /// The values that will be read, in a sentence: `val_acc 0.203, 0.665, 0.767 … as epochs 1, 2, 3 …`.
     pub(super) fn read(&self) -> String {
         let reports = &self.whole.reports;
         let more = if reports.len() > SHOWN { " …" } else { "" };

@@ -1,5 +1,4 @@
-//! What a training script can be given, and what of it is worth searching: from its command line, its `--help`, its source, and its
-//! configuration.
+//! The options of a training script and those worth searching, from its command line, its `--help`, its source, and its configuration.
 
 use super::known::{self, Proposal};
 use super::option::{Opt, Style, Type};

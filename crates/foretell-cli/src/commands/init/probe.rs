@@ -1,4 +1,4 @@
-//! Runs a command for a moment and keeps what it prints.
+//! Runs a command for a moment and keeps its output.
 
 use crate::failure::Failure;
 use foretell_logs::printed::{MetricSource, ReportReader, Seen, plain};

@@ -267,7 +267,7 @@ fn budget(budget: Option<ErrorBudget>) -> &'static str {
     }
 }
 
-/// With whom f-Hyperband compares, its κ, and the best of a run.
+/// The runs that f-Hyperband compares with, its κ, and the best of a run.
 fn of_hyperband(row: &Row) -> [String; 3] {
     let reference = match row.reference {
         Some(foretell_search::Reference::Level) => "level",

@@ -8,7 +8,7 @@ use foretell::statistics::{mean, standard_error};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What all settings came to over families of sets.
+/// Results of all settings over families of sets.
 #[derive(Serialize)]
 pub(super) struct Families {
     /// Each family with the names of its sets.

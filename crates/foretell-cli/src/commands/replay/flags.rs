@@ -258,7 +258,7 @@ impl Arguments {
         self.asked.values("error_budget", baseline || self.scheduler() != SchedulerName::Full)
     }
 
-    /// Policy i-epoch: how many of `runs` runs go on.
+    /// Policy i-epoch: how many of `runs` runs continue.
     pub(super) fn kept(&self, runs: usize) -> u64 {
         self.keep.unwrap_or(10.min(runs as u64))
     }

@@ -1,4 +1,4 @@
-//! `foretell replay`: what early stopping would have done on recorded runs.
+//! `foretell replay`: effects that early stopping would have had on recorded runs.
 
 mod answer;
 mod document;

@@ -1,4 +1,4 @@
-//! Which setting to use: chosen on half of the orders and measured on the other half, so that no figure flatters.
+//! The recommended setting: chosen on half of the orders and measured on the other half, so that no figure flatters.
 
 use super::policy_name::PolicyName;
 use super::replayed::Replayed;
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A setting is safe if it kept the best run in at least this share of the orders.
 const KEPT: f64 = 0.95;
 
-/// What a setting came to in some of the orders.
+/// Results of a setting in some of the orders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub(super) speedup: f64,
@@ -44,9 +44,9 @@ impl Measured {
 pub(super) struct Recommendation {
     /// Its row.
     pub(super) row: usize,
-    /// What it came to in the orders by which it was not chosen.
+    /// Its results in the orders that it was not chosen on.
     pub(super) elsewhere: Measured,
-    /// What the settings that `foretell search` would use came to in the same orders, if they were tried.
+    /// Results of the settings that `foretell search` would use, in the same orders, if they were tried.
     pub(super) usual: Option<Measured>,
 }
 

@@ -1,4 +1,4 @@
-//! What the replay of one file came to.
+//! Results of the replay of one file.
 
 use super::report::Row;
 use super::settings::Variant;

@@ -58,7 +58,7 @@ pub(super) struct Row {
     pub(super) score: RunScore,
     /// Virtual time until everything had ended, in epochs.
     pub(super) elapsed_mean: f64,
-    /// Epochs if every rung trains anew, and if it goes on from the last.
+    /// Epochs if every rung trains from the beginning, and if it resumes from the previous one.
     pub(super) epochs_scratch: f64,
     pub(super) epochs_resume: f64,
     /// In which order runs were taken: `random`, or by the proposals of `tpe` or `gp`.
@@ -88,7 +88,7 @@ pub(super) struct Row {
     /// With several objectives: what was kept of the front.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) front: Option<FrontRow>,
-    /// Exempt runs that would have been stopped, and how many of them came to be the best.
+    /// Exempt runs that would have been stopped, and how many of them turned out to be the best.
     pub(super) audit: Option<(usize, usize)>,
     #[serde(flatten)]
     pub(super) totals: Totals,

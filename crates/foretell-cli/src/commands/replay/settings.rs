@@ -15,7 +15,7 @@ pub(super) struct Variant {
     pub(super) predictor: Option<String>,
     /// When a forecast stops a run, if forecasts are made.
     pub(super) criterion: Option<StopCriterion>,
-    /// With Hyperband: whom a run is compared with.
+    /// With Hyperband: the runs that a run is compared with.
     pub(super) reference: Option<(Reference, Kappa)>,
     pub(super) spec: ReplaySpec,
     /// Of the settings of `foretell search --caution`: which.
@@ -224,7 +224,7 @@ fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Sc
         }];
     }
     let pairs = arguments.references();
-    // without stopping, whom a run is compared with does not matter
+    // without stopping, the runs that a run is compared with do not matter
     let differ = arguments.scheduler().is_hyperband() && policy != PolicyName::None;
     let schedule = |&(reference, kappa): &(Reference, Kappa)| {
         let (eta, most, runs) = (arguments.chosen("eta"), arguments.rungs(), arguments.runs);

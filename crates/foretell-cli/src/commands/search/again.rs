@@ -1,4 +1,4 @@
-//! `foretell study run`: trains one trial's configuration anew, with several seeds, and says whether it won by luck.
+//! `foretell study run`: trains one trial's configuration again, with several seeds, and shows whether it won by luck.
 
 use super::display::Display;
 use super::study_file;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// The folder of such trainings, in that of the study.
 const FOLDER: &str = "again";
 
-/// What is trained anew.
+/// The trial to train again.
 #[derive(Clone, Debug)]
 pub(crate) struct Again {
     /// The trial.
@@ -30,7 +30,7 @@ pub(crate) struct Again {
     pub(crate) seeds: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
@@ -39,10 +39,10 @@ struct Document<'a> {
     configuration: &'a Configuration,
     epochs: u64,
     metric: String,
-    /// What it came to in the search; absent where it was stopped there.
+    /// Its score in the search; absent if it was stopped there.
     #[serde(skip_serializing_if = "Option::is_none")]
     was: Option<f64>,
-    /// What it came to with each seed; trainings that failed are left out.
+    /// Its score with each seed, without the trainings that failed.
     scores: Vec<f64>,
     mean: f64,
     /// The standard deviation, of two or more.
@@ -52,7 +52,7 @@ struct Document<'a> {
     folders: Vec<PathBuf>,
 }
 
-/// Trains a trial of `stored` anew.
+/// Trains a trial of `stored` again.
 pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     let directory = &stored.directory;
     let Some(asked) = Asked::read(directory) else {

@@ -1,4 +1,4 @@
-//! The built-in networks of a search: what is searched, and the flags of `foretell train` that train one of them.
+//! The built-in networks of a search: the search space, and the flags of `foretell train` that train one network.
 
 use super::flags::Arguments;
 use crate::catalogue::named_space;

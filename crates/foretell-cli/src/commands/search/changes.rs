@@ -1,4 +1,4 @@
-//! What changes when a search goes on with a study by other settings.
+//! Changes of settings when a search continues a study.
 
 use super::conflict::quoted;
 use foretell_search::{Difference, Parameter, Space, Study, StudySpec, differences};

@@ -1,4 +1,4 @@
-//! In what a study that is there differs from the one that is asked for.
+//! Differences between an existing study and the requested one.
 
 use crate::failure::Failure;
 use foretell_search::{Difference, StudySpec};

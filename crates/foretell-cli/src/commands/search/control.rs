@@ -1,4 +1,4 @@
-//! What keeps trials and the whole run under control.
+//! Flags that control trials and the whole search.
 
 use crate::failure::Failure;
 use foretell_run::{Limits, TRIAL_DIR, Watch};

@@ -1,4 +1,4 @@
-//! What a running study shows: a line a trial and a progress bar on a terminal, plain lines elsewhere.
+//! The display of a running study: one line per trial and a progress bar on a terminal, plain lines elsewhere.
 
 use super::heartbeat::Heartbeat;
 use crate::output::{human_duration, metric_value, note};
@@ -21,9 +21,9 @@ pub(crate) struct Display {
     /// How long it has taken, the run that is shown counted.
     times: Times,
     begun: Instant,
-    /// Levels of which it was said that forecasts begin.
+    /// Levels for which the start of forecasts was announced.
     learning_said: BTreeMap<u64, usize>,
-    /// Why there was no forecast, as far as it was said.
+    /// The reasons printed so far why there was no forecast.
     lacks_said: BTreeSet<String>,
     /// The other metrics that rows show, and what each trial reported of them last.
     watch: Vec<String>,

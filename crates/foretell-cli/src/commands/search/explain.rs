@@ -1,4 +1,4 @@
-//! `--explain`: what a search would do, before anything runs.
+//! `--explain`: the plan of a search, before anything runs.
 
 use super::opening::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
@@ -52,7 +52,7 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
         Schedule::Full | Schedule::IEpoch { .. } | Schedule::Asha { .. } => (None, None),
     };
     let levels = spec.schedule.levels(max_resource)?;
-    // where no bracket says how many go on, all do
+    // without a bracket that limits how many continue, all do
     let whole = Totals {
         configurations: trials,
         full: trials,

@@ -138,7 +138,7 @@ impl Arguments {
         Limits { time: limits.time.into_iter().chain(self.budget_time).min(), ..limits }
     }
 
-    /// Without the limits of the search: what trains its best anew is not part of it.
+    /// Without the limits of the search: training its best again is not part of it.
     pub(super) fn without_limits(&mut self) {
         self.budget_time = None;
         self.control.without_limits();

@@ -1,4 +1,4 @@
-//! Trials of a search on other machines: the server that their workers reach, and what starts those workers.
+//! Trials of a search on other machines: the server that their workers reach, and the engine that starts those workers.
 
 use super::control::{On, OwnerPlace};
 use super::flags::Arguments;

@@ -45,7 +45,7 @@ impl Heartbeat {
                 note(&line);
             }
         };
-        // without a thread nothing is said, and the search goes on
+        // without a thread nothing is printed, and the search continues
         let thread = thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok();
         Self { said, end: Some(end), thread }
     }

@@ -1,4 +1,4 @@
-//! What a search says while it runs, and which reports it refuses.
+//! Notices that a search prints while it runs, and the reports that it refuses.
 
 use super::display::Display;
 use super::lengths::Lengths;
@@ -26,12 +26,12 @@ pub(super) struct Notices<'a> {
     overrun_said: bool,
     unit_said: bool,
     short_said: bool,
-    /// How long the trainings were that were trained to their end.
+    /// The lengths of the trials that completed.
     lengths: Option<Lengths>,
     late_said: bool,
     whole_said: bool,
     constant_said: bool,
-    /// What was said of objectives and limits, by their names.
+    /// The objectives and limits that a notice named.
     objectives_said: BTreeSet<String>,
 }
 

@@ -1,7 +1,7 @@
 //! `STUDY.toml`: the flags of `foretell search` in a file.
 //!
 //! Keys are the fields of a [`StudyRequest`], as in the body of `PUT` over HTTP, and the long names of the other flags of
-//! `foretell search`; `command` stands for what comes after `--`. Flags of the command line take the place of the file's.
+//! `foretell search`; `command` stands for the words after `--`. Flags of the command line replace the file's.
 
 use super::flags::Arguments;
 use crate::asked::Asked;

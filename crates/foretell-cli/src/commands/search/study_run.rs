@@ -180,7 +180,7 @@ impl StudyRun {
     }
 }
 
-/// The session on the study in `store`, which begins anew where nothing was reported yet: the same study, or one that
+/// The session on the study in `store`. It starts from the beginning if nothing was reported yet, for the same study or one that
 /// failed as it was. Another study that has not reported yet is refused like any other.
 fn open_session(
     directory: &Path,

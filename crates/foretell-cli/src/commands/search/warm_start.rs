@@ -40,8 +40,8 @@ struct Earlier {
     continues: bool,
 }
 
-/// What to do with earlier studies of the same command with the same metric and parameters, beside the new study's `directory`: continue
-/// one, or learn from it. Of several, the one with the most completed trials is offered. Folders that cannot be read are passed over.
+/// An offer to continue, or to learn from, an earlier study of the same command with the same metric and parameters, stored next to the
+/// new study's `directory`. If there are several, the one with the most completed trials is offered. Unreadable folders are skipped.
 pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
     let command = spec.workload.get("command").filter(|_| !directory.exists())?;
     let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());

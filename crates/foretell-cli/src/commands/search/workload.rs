@@ -1,4 +1,4 @@
-//! What runs a trial: the built-in networks, or the user's own command.
+//! The workload of a trial: the built-in networks, or the user's own command.
 
 #[cfg(feature = "nn")]
 use super::built_in::BuiltIn;
@@ -13,10 +13,10 @@ use foretell_search::{ParameterSpace, Space, StudySpec};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What runs a trial.
+/// The workload of a trial.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
-    /// What is searched.
+    /// The search space.
     pub(super) space: Space,
     /// The command, with placeholders.
     pub(super) command: Vec<String>,
@@ -24,17 +24,17 @@ pub(crate) struct Workload {
     pub(super) metric: MetricSource,
     /// The metric's name, if anybody named it.
     pub(super) metric_name: Option<String>,
-    /// Whether the metric is known by its reports only, and nothing was said of which way is better.
+    /// Whether the metric is known by its reports only, and no direction was given.
     pub(super) unnamed: bool,
-    /// What determines the trials besides the study's own settings.
+    /// The settings that determine the trials in addition to the study's own.
     pub(super) description: BTreeMap<String, String>,
     /// Parameters that no placeholder stands for.
     pub(super) unplaced: Vec<String>,
     /// The command's configuration file.
     pub(super) config: Option<ConfigFile>,
-    /// What it is, with its sizes.
+    /// A description, with its sizes.
     pub(super) about: String,
-    /// How many epochs a whole training takes unless told otherwise.
+    /// The epochs of a whole training by default.
     pub(super) epochs: Option<u64>,
 }
 

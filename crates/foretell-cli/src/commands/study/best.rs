@@ -1,4 +1,4 @@
-//! `foretell study best`: what to run now.
+//! `foretell study best`: the command to run now.
 
 use crate::asked;
 use crate::commands::search::again::no_trial;

@@ -17,7 +17,7 @@ struct Side {
     trials: usize,
     epochs: u64,
     best: Best,
-    /// What its best came to with other seeds, trained as long: by `foretell study run`.
+    /// Scores of its best with other seeds, trained for as long by `foretell study run`.
     again: Vec<f64>,
     /// The seeds of these trials.
     #[serde(skip)]
@@ -162,7 +162,7 @@ fn difference(a: &Side, b: &Side, noise: Noise) -> (f64, By, Option<f64>) {
     }
 }
 
-/// What B's winner came to more than A's, for each seed that both were trained with.
+/// The lead of B's winner over A's, for each seed that both were trained with.
 fn pairs(a: &Side, b: &Side) -> Vec<f64> {
     let known: BTreeMap<u32, f64> = a.seeds.iter().copied().zip(a.again.iter().copied()).collect();
     let of_b = b.seeds.iter().zip(&b.again);
@@ -228,7 +228,7 @@ fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure
     })
 }
 
-/// What trials of the study in `directory` came to that `foretell study run` trained for `until` epochs, by trial, each with its seed.
+/// Scores of the trials of the study in `directory` that `foretell study run` trained for `until` epochs, by trial, each with its seed.
 fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut scores: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     let Ok(folders) = std::fs::read_dir(directory.join("again")) else { return scores };

@@ -1,4 +1,4 @@
-//! `foretell study doctor`: checks a study's log, and keeps what is sound of a damaged one.
+//! `foretell study doctor`: checks a study's log, and keeps the sound records of a damaged one.
 
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
@@ -251,7 +251,7 @@ fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
     problems
 }
 
-/// The configuration that a trial was started with, by its own folder beside the `log`.
+/// The configuration that a trial was started with, from its own folder next to the `log`.
 fn configuration_of(log: &Path, trial: u64) -> Option<Configuration> {
     let folder = trial_directory(log.parent()?, trial);
     serde_json::from_slice(&std::fs::read(folder.join("params.json")).ok()?).ok()

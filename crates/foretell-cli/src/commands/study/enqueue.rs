@@ -36,7 +36,7 @@ pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Out
     ))
 }
 
-/// The configurations of a file: a JSON object or `lr=0.1,opt=sgd` a line.
+/// The configurations of a file, one per line: a JSON object or `lr=0.1,opt=sgd`.
 fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;

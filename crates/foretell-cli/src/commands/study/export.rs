@@ -72,7 +72,7 @@ fn trials_as_lines(stored: &Stored, out: Option<&Path>) -> Result<String, Failur
     Ok(format!("{} trials", rows.len()))
 }
 
-/// One run a line, as the other commands read them.
+/// One run per line, as the other commands read them.
 fn curves_as_lines(stored: &Stored, out: Option<&Path>) -> Result<String, Failure> {
     let spec = stored.study.spec();
     let runs = stored.runs(|trial| trial.curve.clone());

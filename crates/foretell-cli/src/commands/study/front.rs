@@ -57,7 +57,7 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
     }
 }
 
-/// A line a trial of the front: its number, what it came to, its parameters.
+/// One line per trial of the front: its number, its values, its parameters.
 fn csv(front: &Front) -> io::Result<String> {
     let row = |trial: &FrontTrial| {
         let mut row = Map::new();

@@ -1,4 +1,4 @@
-//! `foretell study note`: what a person wants to remember about a study, kept in a file of its folder.
+//! `foretell study note`: a person's notes on a study, kept in a file of its folder.
 
 use crate::failure::{Failure, Outcome};
 use crate::output::print;
