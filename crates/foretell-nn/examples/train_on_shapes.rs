@@ -1,4 +1,4 @@
-//! How well does a network tell drawn shapes apart, and how long does an epoch take?
+//! Accuracy of a network on drawn shapes, and the time per epoch.
 //!
 //! `cargo run --release -p foretell-nn --example train_on_shapes -- '[C(32,5,1), P(2,2), FC(64), SM(10)]'`
 

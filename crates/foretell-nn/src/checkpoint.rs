@@ -1,10 +1,10 @@
-//! Checkpoints: everything a training needs to continue as if it had never stopped.
+//! Checkpoints: all that is needed to continue training as if it had never stopped.
 //!
-//! A file `epoch-NNNNNN.checkpoint` is the line `foretell-nn checkpoint/3`, then three blocks, each a length (8 bytes) and
-//! that many bytes: a JSON header; the values of all parameters in the order of visits (4 bytes each); the optimizer's
-//! steps (8 bytes) and what it remembers of each trained parameter, in the same order (4 bytes a value). Then comes the
-//! CRC-32 (4 bytes) of everything before. Numbers are little-endian. Random numbers need no saving: see `stream`. A file is written under another name and renamed when complete, and the last two are kept, so a crash
-//! at any moment leaves a readable one.
+//! A file `epoch-NNNNNN.checkpoint` is the line `foretell-nn checkpoint/3`, then three blocks. Each block is a length (8 bytes) and
+//! that many bytes: a JSON header; the values of all parameters in the order of visits (4 bytes each); the optimizer's steps (8
+//! bytes) and its state for each trained parameter, in the same order (4 bytes per value). The CRC-32 (4 bytes) of everything before
+//! follows. Numbers are little-endian. Random numbers need no saving: see `stream`. A file is written under another name and renamed
+//! when complete, and the last two are kept, so a crash at any moment leaves a readable one.
 
 use crate::error::Error;
 use crate::identity::Identity;

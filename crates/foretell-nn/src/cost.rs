@@ -1,4 +1,4 @@
-//! What a network costs, counted from its description before it is built.
+//! The cost of a network, counted from its description before it is built.
 
 use foretell::Counts;
 use serde::{Deserialize, Serialize};

@@ -52,7 +52,7 @@ pub enum DataSpec {
         /// The folder that contains `train`.
         directory: PathBuf,
     },
-    /// Pictures in a folder a class, at any depth below it: JPEG and PNG files of any size, of which the middle square is brought to
+    /// Images in one folder per class, at any depth below it: JPEG and PNG files of any size. The middle square is resized to
     /// `side` × `side` pixels. Each image is contrast-normalized, and mirrored at random in training.
     Folder {
         /// The folder that contains the folders of the classes.
@@ -60,7 +60,7 @@ pub enum DataSpec {
         /// Side of an image in pixels.
         side: usize,
     },
-    /// A text of 50 words drawn at run time, each of which depends on the two before it: no file, no download.
+    /// A text of 50 words sampled at run time, each of them dependent on the two before it: no file, no download.
     Words,
     /// A text of words between blanks: a file, whose last tenth is for validation, or a folder with a file that has `train` and
     /// one that has `valid` in its name (Penn Treebank, WikiText). At most 10 000 words; the others are `<unk>`.

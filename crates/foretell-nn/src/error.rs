@@ -53,7 +53,7 @@ pub enum Error {
         /// The expected value.
         expected: u32,
     },
-    /// A file ends early, or goes on after its end.
+    /// A file ends early, or continues after its end.
     #[error("{}: the header promises {needed} bytes, but the file contains {found}. Fetch the file again", path.display())]
     Length {
         /// The file.

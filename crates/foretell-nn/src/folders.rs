@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The side to which TinyImageNet is downsampled in the paper.
 pub(crate) const TINY_SIDE: usize = 32;
-/// The side of images of which nothing is said: the least that all built-in networks take.
+/// The default side of images: the least that all built-in networks accept.
 pub(crate) const DEFAULT_SIDE: usize = 64;
 /// The classes that a label can tell apart.
 const CLASSES: std::ops::RangeInclusive<usize> = 2..=256;

@@ -1,4 +1,4 @@
-//! Which training a checkpoint is of.
+//! The identity of a training, by which a checkpoint is accepted or refused.
 
 use crate::schedule::RateSchedule;
 use foretell::Configuration;

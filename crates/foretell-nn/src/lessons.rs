@@ -1,4 +1,4 @@
-//! What networks are trained on and judged by, whatever the data are, and one step of an optimizer.
+//! The data that networks are trained on and judged by, of any kind, and one step of an optimizer.
 
 use crate::layers::parameter::Module;
 use crate::optimizer::Optimizer;

@@ -1,4 +1,4 @@
-//! How parameters are changed by their gradients.
+//! Optimizers: the change of parameters by their gradients.
 
 use crate::layers::parameter::{Module, Parameter};
 use crate::tensor::Tensor;
@@ -237,7 +237,7 @@ mod tests {
     use crate::layers::loss::mean_cross_entropy;
     use crate::layers::parameter::Param;
 
-    /// The gradient of the loss of two equal logits, of which the first is right.
+    /// The gradient of the loss of two equal logits if the first is right.
     const SLOPE: [f64; 2] = [-0.5, 0.5];
 
     fn moved(optimizer: &mut Optimizer, parameter: &mut Param<2>, clip: Option<f64>) -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! What to train, on what, and how long; and the outcome.
+//! The plan of a training (network, data, length) and its outcome.
 
 use crate::data_spec::{DataOptions, DataSpec};
 use crate::error::Error;
@@ -42,7 +42,7 @@ pub struct TrainSpec {
     pub seed: u64,
     /// Where to keep checkpoints; none are kept if `None`.
     pub checkpoint_dir: Option<PathBuf>,
-    /// Whether to go on from the newest checkpoint, if there is one; otherwise old checkpoints are deleted.
+    /// Whether to continue from the newest checkpoint, if there is one; otherwise old checkpoints are deleted.
     pub resume: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a training reports after each epoch.
+//! The report of a training after each epoch.
 
 use crate::cost::Cost;
 use serde::{Deserialize, Serialize};

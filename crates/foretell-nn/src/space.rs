@@ -1,4 +1,4 @@
-//! What a space of networks is: its parameters, and the training of one of its networks.
+//! Spaces of networks: the parameters, and the training of one of the networks.
 
 use crate::cost::Cost;
 use crate::data_spec::DataSpec;

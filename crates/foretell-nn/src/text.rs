@@ -62,9 +62,9 @@ pub(crate) enum Tokens {
     Characters,
 }
 
-/// Draws a text of 50 words, each of which depends on the two before it.
+/// Samples a text of 50 words, each of them dependent on the two before it.
 ///
-/// Each pair of words has four words that may follow, with probabilities 0.55, 0.25, 0.15 and 0.05, drawn from the seed. A perfect
+/// For each pair of words, four words may follow, with probabilities 0.55, 0.25, 0.15 and 0.05, sampled by the seed. A perfect
 /// model has a perplexity of about 3.
 pub(crate) fn draw(train: Option<usize>, validation: Option<usize>, seed: u64) -> Result<Corpus, Error> {
     let (train, validation) = (train.unwrap_or(DRAWN_TRAIN), validation.unwrap_or(DRAWN_VALIDATION));

@@ -1,6 +1,6 @@
-//! The readers and the training on real images, where they are at hand.
+//! The readers and the training on real images, where these are available:
 //!
-//! Looked for in `$FORETELL_DATA/train`, else in `shared/data/train` beside the project.
+//! in `$FORETELL_DATA/train`, else in `shared/data/train` next to the project.
 
 #[path = "../../../tests/needed.rs"]
 mod needed;

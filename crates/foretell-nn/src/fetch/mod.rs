@@ -1,4 +1,4 @@
-//! Fetching data sets: downloads that go on where they were interrupted, checksums, unpacking.
+//! Fetching data sets: downloads that resume where they were interrupted, checksums, unpacking.
 
 mod catalogue;
 mod unpack;
@@ -23,10 +23,10 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Fetches `download` and gives the folder with its files, of its name in `into`.
+    /// Fetches `download` and returns the folder with its files, which has its name and is in `into`.
     ///
-    /// What is there already is not fetched again. A file arrives under the name `….part`, where an interrupted download goes on,
-    /// and gets its own name once its checksum is right. An archive is unpacked aside first, so that the folder is whole or missing.
+    /// Existing files are not fetched again. A file arrives under the name `….part`, where an interrupted download resumes, and is
+    /// renamed once its checksum is right. An archive is unpacked under another name first, so that the folder is complete or missing.
     ///
     /// # Errors
     /// [`Error::Fetch`] if a file cannot be fetched, [`Error::Checksum`] if it is not the published one, [`Error::File`] if it cannot be

@@ -3,7 +3,7 @@
 //! Source: A. Krizhevsky, I. Sutskever, G. Hinton, *ImageNet classification with deep convolutional neural networks* (2012), by Caffe's
 //! `bvlc_alexnet`; ranges of the paper's appendix.
 //!
-//! The layers at hand make three differences: convolutions see all maps (the original halves them between two GPUs), the response
+//! The available layers make three differences: convolutions see all maps (the original halves them between two GPUs), the response
 //! normalization is within channels, and images are not cropped at random.
 
 use crate::cost::Cost;

@@ -1,8 +1,8 @@
 //! `lstm` and `lstm-400`: language models of layers of long short-term memory, as in the paper's Penn Treebank experiments.
 //!
-//! The paper names neither the learning rate nor the clipping. `lstm` has those of PyTorch's example of a language model, after
-//! W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014). `lstm-400` follows what the paper says
-//! (a dictionary of 400 words) and what its released curves say (2 to 5 layers, a base rate of 0.1, which falls every 15,000 steps).
+//! The paper names neither the learning rate nor the clipping. `lstm` uses those of PyTorch's example of a language model, after
+//! W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014). `lstm-400` follows the paper's description
+//! (a dictionary of 400 words) and its released curves (2 to 5 layers, a base rate of 0.1, which falls every 15,000 steps).
 
 use crate::cost::Cost;
 use crate::error::Error;

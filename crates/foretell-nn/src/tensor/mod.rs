@@ -1,4 +1,4 @@
-//! Tensors: what networks compute with, and the gradients of their operations.
+//! Tensors, the values that networks compute with, and the gradients of their operations.
 
 pub(crate) mod elementwise;
 pub(crate) mod graph;
