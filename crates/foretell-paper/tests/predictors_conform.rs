@@ -1,4 +1,4 @@
-//! The laboratory's predictors keep what the conformance suite asks.
+//! The laboratory's predictors pass the conformance suite.
 
 use foretell::{PredictorOptions, check_predictor};
 

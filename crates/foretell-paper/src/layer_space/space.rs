@@ -42,13 +42,13 @@ pub struct Pool {
 /// - from a convolution only: a pooling with kernel < b;
 /// - from a fully connected layer: another one of at most its size, up to `max_fully_connected` of them.
 ///
-/// The *true* side s is tracked beside it: ⌈(s − kernel + 1)/stride⌉ after a pooling, s after a convolution. Since
-/// kernel < b ≤ s, every network of the space can be built ([`LayerSequence::counts`](foretell::LayerSequence::counts) never refuses it). Images that
-/// are not square count by their shorter side.
+/// The *true* side s is tracked in addition: ⌈(s − kernel + 1)/stride⌉ after a pooling, s after a convolution. Since
+/// kernel < b ≤ s, every network of the space can be built ([`LayerSequence::counts`](foretell::LayerSequence::counts) never refuses it).
+/// Images that are not square count by their shorter side.
 ///
 /// Source: Baker, Gupta, Naik & Raskar, "Designing neural network architectures using reinforcement learning", ICLR
-/// 2017, and its released code, whose enumeration of poolings is mended here: the code compares a pair with a number
-/// and, run as shipped, never offers a pooling; the released networks do have them.
+/// 2017, and its released code, with one correction in the enumeration of poolings: the code compares a pair with a number
+/// and, run as shipped, never offers a pooling; the released networks do contain poolings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LayerSpace {

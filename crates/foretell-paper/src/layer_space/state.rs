@@ -1,4 +1,4 @@
-//! Where the choice of layers stands, and what the Q-table knows of it.
+//! The state of the choice of layers, and its key in the Q-table.
 
 use foretell::Layer;
 use std::fmt;

@@ -6,11 +6,11 @@ use foretell_search::{ForecastRule, Needs, Reason, Ruling, StopRule, Stopping, W
 /// Stops a trial by the extrapolation of its own curve, by the criterion of [`Termination`](super::Termination) with the study's Δ,
 /// δ and agreeing checks: the published one stops where P(y_T > y_best) < 0.05, so Δ = 0.95.
 ///
-/// * Conservative: a trial that is better than the best already goes on, and so does one whose extrapolation leaves the metric's range.
-/// * Optimistic: a trial also stops where its end is known, whatever its rank.
-/// * A trial whose curve cannot be extrapolated goes on.
+/// * Conservative: a trial that is already better than the best continues, and so does one whose extrapolation leaves the metric's range.
+/// * Optimistic: a trial also stops where its final value is known, whatever its rank.
+/// * A trial whose curve cannot be extrapolated continues.
 ///
-/// The predictor must be `lce` or `lce-domhan2015`. No other trials are learned from, so that it begins once there is one to beat.
+/// The predictor must be `lce` or `lce-domhan2015`. The rule does not learn from other trials, so it starts once there is one to beat.
 ///
 /// Source: Domhan, Springenberg & Hutter 2015, §3.3.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -17,12 +17,12 @@ pub enum TerminationMode {
 
 /// The predictive termination criterion.
 ///
-/// * Conservative: while there is no best, or the run has beaten it already, it goes on. It stops where
-///   P(y_T > y_best) < `improvement`, if the mean of y_T is inside the range (and the spread below `spread`, if given).
-/// * Optimistic: it stops where the standard deviation of f(T) is below `spread` (0.005 of the range if not given), or where
-///   P(y_T > y_best) < `improvement`.
+/// * Conservative: while there is no best, or the run has beaten it already, the run continues. It stops where
+/// P(y_T > y_best) < `improvement`, if the mean of y_T is inside the range (and the standard deviation below `spread`, if given).
+/// * Optimistic: it stops where the standard deviation of f(T) is below `spread` (default: 0.005 of the range), or where
+/// P(y_T > y_best) < `improvement`.
 ///
-/// A curve that cannot be extrapolated goes on. Before that, points are cut off at which it has not begun to learn: see [`Beginning`].
+/// A run continues if its curve cannot be extrapolated. Points before the start of learning are cut off first: see [`Beginning`].
 ///
 /// Source: Domhan et al. 2015, §3.3, and `terminationcriterion.py` of their code. It is checked whenever its caller does; the
 /// published interval is not known.
@@ -50,7 +50,7 @@ impl Default for Termination {
     }
 }
 
-/// Why a run goes on or stops.
+/// Why a run continues or stops.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TerminationReason {
     /// Nothing to beat yet.

@@ -1,4 +1,4 @@
-//! MetaQNN's Q-learning: networks drawn layer by layer, ever more often by what trained networks were worth.
+//! MetaQNN's Q-learning: networks sampled layer by layer, ever more often by the rewards of trained networks.
 
 use super::error::QLearningError;
 use super::reward::{Replay, Reward};

@@ -1,4 +1,4 @@
-//! What a network was worth, measured or forecast.
+//! The reward of a network, measured or forecast.
 
 use crate::layer_space::Trajectory;
 use serde::Serialize;

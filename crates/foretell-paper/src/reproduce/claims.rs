@@ -1,4 +1,4 @@
-//! What the paper claims of its methods, held against what was measured on its own data.
+//! The paper's claims about its methods, compared with measurements on its own data.
 
 use super::measure::{Part, Row};
 use super::named::distinct;
@@ -192,7 +192,7 @@ fn where_ahead(rows: &[&Row], ahead: &[&str], behind: &[&str]) -> String {
     percents.join(", ")
 }
 
-/// Seconds of a fit and a forecast of each predictor, and the forecast's ratio to that of `svr-rbf`, beside the paper's.
+/// Seconds of a fit and a forecast of each predictor, and the forecast's ratio to that of `svr-rbf`, next to the paper's.
 pub(super) fn times(rows: &[&Row], table: Layout) -> String {
     let mean = |name: &str, of: fn(&Row) -> Option<f64>| {
         let known: Vec<f64> =

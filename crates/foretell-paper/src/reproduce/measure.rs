@@ -1,4 +1,4 @@
-//! One cell of a table: a predictor on a prepared file, by the paper's protocol, beside the published number.
+//! One cell of a table: a predictor on a prepared file, by the paper's protocol, next to the published number.
 
 use super::failed::Failed;
 use super::kept::Kept;

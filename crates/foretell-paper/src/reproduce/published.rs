@@ -1,4 +1,4 @@
-//! The numbers that the paper prints, R² × 100 with standard errors over ten splits, and what is known about them.
+//! The numbers that the paper prints, R² × 100 with standard errors over ten splits, and the known facts about them.
 //!
 //! Source: Baker, Gupta, Raskar & Naik, *Accelerating Neural Architecture Search using Performance Prediction*, 2017:
 //! table 1 (regressors), table 2 (ablation), section 3.3 (generalization between depths).

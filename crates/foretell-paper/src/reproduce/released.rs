@@ -355,7 +355,7 @@ fn count_resnet(configuration: &mut Configuration) {
     configuration.insert("depth".to_owned(), depth);
 }
 
-/// Puts the weights of an LSTM in the place of its inputs h, beside its l layers: 8·h² a layer, and 10 000 words embedded in h
+/// Replaces the inputs h of an LSTM by its weights, and keeps its l layers: 8·h² per layer, and 10 000 words embedded in h
 /// numbers and told from h numbers.
 fn count_lstm(configuration: &mut Configuration) {
     let counted = |name| number(configuration, name);

@@ -131,8 +131,8 @@ fn summary(rows: &[Row]) -> Summary {
     }
 }
 
-/// Counts published cells by the `difference` of their rows. The rows of one cell differ in their preparation alone, the first of which is the
-/// faithful one.
+/// Counts published cells by the `difference` of their rows. The rows of one cell differ in their preparation alone, and the first is
+/// the faithful one.
 fn counts(rows: &[Row], difference: &dyn Fn(&Row) -> Option<f64>) -> Counts {
     let published: Vec<&Row> =
         rows.iter().filter(|row| row.published_mean.is_some() && !row.compressed).collect();

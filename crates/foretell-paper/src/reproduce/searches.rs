@@ -1,4 +1,4 @@
-//! Simulated architecture searches: what stops runs in them, from when on, and in how large a study.
+//! Simulated architecture searches: the stop rule, the epoch from which it stops runs, and the size of the study.
 
 use super::measure::Part;
 use super::released::Prepared;

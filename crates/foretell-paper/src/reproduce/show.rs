@@ -1,4 +1,4 @@
-//! How a program shows what is measured.
+//! The display of measurements by a program.
 
 /// Lays rows out below their headings.
 pub type Layout = fn(&[&str], &[Vec<String>]) -> String;

@@ -1,4 +1,4 @@
-//! What the paper claims of early stopping and of f-Hyperband, held against what was measured on its own data.
+//! The paper's claims about early stopping and f-Hyperband, compared with measurements on its own data.
 
 use super::measure::Part;
 use super::named::distinct;
