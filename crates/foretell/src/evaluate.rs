@@ -1,4 +1,4 @@
-//! The paper's protocol: fit on some completed runs, forecast others that are cut off, compare with what happened; repeat.
+//! The paper's protocol: fit on some completed runs, forecast others that are cut off, compare with their final values; repeat.
 
 use crate::curves::configuration::Run;
 use crate::curves::curve::{Curve, RunScore};

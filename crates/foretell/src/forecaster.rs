@@ -170,7 +170,7 @@ impl Forecaster {
 
     /// Judges a running `curve` by its forecast against the completed runs: [`StopCriterion::decide`] with the n-th best of their
     /// final scores as incumbent and δ in the metric's unit, whatever the direction and the scale. While fewer than n
-    /// have finished it goes on, with probability 0.
+    /// have completed, the run continues, with probability 0.
     ///
     /// # Errors
     /// [`ForecastError`] if there is no forecast, which is no reason to stop.

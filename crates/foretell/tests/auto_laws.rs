@@ -118,7 +118,7 @@ fn no_forecast_lies_above_the_best_score_that_there_can_be() -> Result<(), foret
 
 #[test]
 fn intervals_of_the_default_hold_what_they_say_on_curves_of_another_draw() {
-    // 40 sets of 60 runs to fit on and 60 to test; levels, speeds and noise are drawn anew for each
+    // 40 sets of 60 runs to fit on and 60 to test; levels, speeds and noise are sampled again for each
     let mut inside = [0_usize; 3];
     let mut below = 0;
     let mut tested = 0;

@@ -1,4 +1,4 @@
-//! Every predictor keeps what the conformance suite asks.
+//! Every predictor passes the conformance suite.
 
 use foretell::{PredictorOptions, Predictors, check_predictor, predictor};
 

@@ -1,4 +1,4 @@
-//! What configuration columns are: as declared, or as their names tell.
+//! Feature groups and scales of configuration columns: as declared, or inferred from their names.
 
 use crate::curves::configuration::FeatureGroup;
 use crate::curves::names::words_of_name;

@@ -1,4 +1,4 @@
-//! Configurations: what is known of a trial before it runs, as named values.
+//! Configurations: the facts known about a trial before it runs, as named values.
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;

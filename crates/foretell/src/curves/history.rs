@@ -1,4 +1,4 @@
-//! Recorded runs on a common grid of steps: the door between curves as they are and what predictors are fitted on.
+//! Recorded runs on a common grid of steps: the bridge between curves as recorded and the data that predictors are fitted on.
 //!
 //! Scores have a floor: one loss of 1e12 would decide every regression. Runs below it are not dropped, because a predictor must learn to
 //! recognize them, and no fixed cap fits all metrics. Points below the floor are compressed instead of cut off: the depth of a curve
@@ -348,7 +348,7 @@ impl History {
         self.drawn_up(self.scale.apply(self.direction().score(value), self.direction()))
     }
 
-    /// [`History::value`] of what a run that is worth `now` may come to, held to what can be: a quantile of an accuracy that lies
+    /// [`History::value`] of the score that a run worth `now` may reach, held to possible values: a quantile of an accuracy that lies
     /// above 1 is 1, and where the best value counts none lies below `now`.
     pub fn possible_value(&self, score: f64, now: f64) -> f64 {
         let score = match self.run_score {

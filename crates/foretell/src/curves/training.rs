@@ -1,4 +1,4 @@
-//! What a predictor is fitted on and asked about: runs seen up to the same step, with their final scores.
+//! The data that a predictor is fitted on and asked about: runs seen up to the same step, with their final scores.
 
 use crate::curves::configuration::FeatureGroup;
 use crate::curves::curve::RunScore;

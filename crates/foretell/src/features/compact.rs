@@ -1,4 +1,4 @@
-//! Compact features: a few numbers that say where a curve stands (level) and how it moves (shape), beside the configuration.
+//! Compact features: a few numbers for the level and the shape of a curve, in addition to the configuration.
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::features::paper::{Scaler, TargetScaler};
@@ -270,7 +270,7 @@ mod tests {
     fn one_run_that_ends_far_off_does_not_decide_what_is_relevant() {
         let n = 40;
         let part = |i: usize, k: usize| (i as f64 * [0.618, 0.414][k]).fract();
-        // the last run ends far below, where the second column, of which nothing else depends, is largest
+        // the last run ends far below, where the second column, on which nothing else depends, is largest
         let set = |far: f64| TrainingSet {
             steps: vec![1.0],
             target_step: 2.0,

@@ -240,7 +240,7 @@ dispatched! {
 }
 
 dispatched! {
-    /// out = A·x for a symmetric A of which rows hold the lower triangle.
+    /// out = A·x for a symmetric A whose rows hold the lower triangle.
     pub(crate) fn multiply_symmetric(data: &[f64], stride: usize, x: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for i in 0..x.len() {

@@ -10,7 +10,7 @@ use crate::linalg::simd::{LANES, dispatched, dot_body};
 #[derive(Clone, Debug)]
 pub(crate) struct Tridiagonal {
     diagonal: Vec<f64>,
-    /// The entries beside the diagonal, length m − 1 (padded by one 0).
+    /// The entries next to the diagonal, length m − 1 (padded by one 0).
     beside: Vec<f64>,
     /// Qᵀ, row after row.
     rotation: Vec<f64>,
@@ -18,7 +18,7 @@ pub(crate) struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// Reduces the symmetric `matrix`, of which all entries are read.
+    /// Reduces the symmetric `matrix`; all its entries are read.
     pub(crate) fn new(matrix: &Matrix) -> Self {
         let m = matrix.rows();
         let stride = m.next_multiple_of(LANES);
@@ -235,7 +235,7 @@ fn substitute_block<const W: usize>(
 
 dispatched! {
     /// z = L⁻¹·points, row by row, with Σ z²/pivot into `forms` and Σ z·u/pivot into `products`; `steps` holds (entry of L
-    /// beside the diagonal, 1/pivot, u/pivot) for each row.
+    /// next to the diagonal, 1/pivot, u/pivot) for each row.
     pub(crate) fn substitute(
         points: &[f64],
         stride: usize,

@@ -1,4 +1,4 @@
-//! What every predictor promises, as a check that anybody can run on their own.
+//! The promises of every predictor, as a check that anybody can run on their own.
 
 use crate::curves::configuration::FeatureGroup;
 use crate::curves::training::{Query, TrainingSet};

@@ -90,7 +90,7 @@ impl Forecast {
     }
 }
 
-/// The piecewise linear function through `knots` (seen through `view`), at `x`; its end pieces go on.
+/// The piecewise linear function through `knots` (seen through `view`), at `x`; its end pieces continue.
 fn along(knots: &[(f64, f64)], x: f64, view: impl Fn(&(f64, f64)) -> (f64, f64)) -> f64 {
     let Some(last) = knots.len().checked_sub(1).filter(|&last| last > 0) else {
         return x;

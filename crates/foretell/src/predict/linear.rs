@@ -21,7 +21,7 @@ use crate::predict::row_regression::{RowRegression, fit_rows};
 /// σ(τ) by leave-one-out in closed form, with the scaling of all runs (refitting it moves a residual by O(1/n) of
 /// itself). Needs 3 runs. O(n·d·rank) to fit, O(d) to forecast. Source: Baker et al. 2017, §3.3.
 ///
-/// On runs of which every final score is 2·y_1 + 0.1 it finds that line:
+/// If every final score is 2·y_1 + 0.1, it finds that line:
 ///
 /// ```
 /// use foretell::{FeatureSet, Matrix, Ols, Predictor, TrainingSet};

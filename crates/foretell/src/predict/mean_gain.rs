@@ -1,4 +1,4 @@
-//! The mean gain: what completed runs gained from here on, added to the last seen value.
+//! The mean gain: the average gain of completed runs from here on, added to the last seen value.
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::predict::forecast::Forecast;

@@ -1,4 +1,4 @@
-//! What predictors are made with, whatever their names.
+//! Options of predictors, whatever their names.
 
 use crate::features::paper::FeatureSet;
 

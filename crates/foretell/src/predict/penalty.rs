@@ -1,4 +1,4 @@
-//! What ridge regressions share: the penalty chosen by leave-one-out in closed form, and how far features may reach.
+//! Shared parts of ridge regressions: the penalty chosen by leave-one-out in closed form, and limits of the features.
 
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::dot;

@@ -1,4 +1,4 @@
-//! Points in the order in which what they have to do with a new one, or with each other, is fastest to compute.
+//! Points in the order in which their products and distances, with a new one or with each other, are fastest to compute.
 
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::{LANES, dispatched};

@@ -1,4 +1,4 @@
-//! An order of training runs that depends on what they hold, not on how they were listed.
+//! An order of training runs that depends on their contents, not on the order in which they were listed.
 
 use crate::curves::training::TrainingSet;
 use crate::linalg::matrix::Matrix;

@@ -1,4 +1,4 @@
-//! What regressions on rows of the paper's features share around their solvers: features in, forecasts with one σ out.
+//! The shared frame of regressions on rows of the paper's features: features in, forecasts with one σ out.
 
 use crate::curves::configuration::FeatureGroup;
 use crate::curves::training::{Query, TrainingSet};

@@ -45,7 +45,7 @@ pub enum Spread {
 /// by a quarter at 10 runs, a tenth at 30 and a twentieth at 100 (medians over nine sets of real curves). That is what 2.5/n
 /// makes up for, as far as t_ν and c_p do not; e, because from few runs the best are forecast worse than others.
 ///
-/// O(n²) beside the fit of the predictor, O(log n) beside its forecasts. Sources: Baker et al. 2017, §4 (Gaussian);
+/// O(n²) in addition to the fit of the predictor, O(log n) in addition to its forecasts. Sources: Baker et al. 2017, §4 (Gaussian);
 /// Vovk, Gammerman & Shafer, *Algorithmic Learning in a Random World*, 2005 (conformal quantiles).
 ///
 /// ```

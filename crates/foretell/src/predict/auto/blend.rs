@@ -9,11 +9,11 @@ use crate::predict::gp::pair::{Pair, PairFit};
 use crate::predict::mean_gain::plausible;
 use crate::statistics::mean;
 
-/// How much the pair of processes weighs beside each other expert before any error is seen.
+/// The weight of the pair of processes relative to each other expert before any error is seen.
 const PAIR_PRIOR: f64 = 1.5;
 /// The power of the ratio of mean squared errors that endless runs give.
 const POWER: f64 = 3.0;
-/// With so many runs half of that power: few errors say little of which expert is the best.
+/// The number of runs that gives half of that power: few errors show little about which expert is the best.
 const RUNS_FOR_POWER: f64 = 50.0;
 /// The fewest runs whose mean may be the better forecast.
 const RUNS_FOR_MEAN: usize = 10;

@@ -1,7 +1,7 @@
 //! The predictor `auto`: a blend of Gaussian processes, trees, neighbors and the mean gain.
 //!
-//! A blend, weighted by held-out error, because no single regressor leads on all sets of curves. `docs/research/auto.md` has what was tried
-//! and left out: the ridge, stacking on the simplex, mixture weights.
+//! A blend, weighted by held-out error, because no single regressor leads on all sets of curves. `docs/research/auto.md` lists the parts
+//! that were tried and left out: the ridge, stacking on the simplex, mixture weights.
 
 pub(crate) mod blend;
 pub(crate) mod neighbors;
@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 const MOST_RUNS: usize = 1000;
 
 /// ŷ = Σ_e a_e ŷ_e over four experts, a_e ∝ q_e·mse_e^(−p), p = 3·n/(n + 50), mse_e from held-out errors: the more runs
-/// there are, the more those errors say of which expert is the best. q is 1.5 for the pair and 1 for the others.
+/// there are, the more those errors show which expert is the best. q is 1.5 for the pair and 1 for the others.
 ///
 /// | expert | what it is | held out by |
 /// |---|---|---|

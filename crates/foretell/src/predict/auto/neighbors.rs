@@ -3,7 +3,7 @@
 use crate::linalg::simd::{dot, exp_scaled, sum};
 use crate::predict::gp::design::{Design, Relation};
 
-/// Weights ω of the configuration's distance beside the curve's.
+/// Weights ω of the configuration's distance relative to the curve's.
 const OMEGAS: [f64; 4] = [0.0, 0.3, 1.0, 3.0];
 /// The kernel's width is the distance to the k-th neighbor.
 const NEIGHBORS: [usize; 5] = [3, 5, 8, 15, 30];
@@ -57,7 +57,7 @@ fn omegas(design: &Design) -> &'static [f64] {
     if design.dimension(2) > 0 { &OMEGAS } else { &OMEGAS[..1] }
 }
 
-/// The mean squared distance over level and shape features, of which there are `dimensions`.
+/// The mean squared distance over level and shape features, `dimensions` in number.
 fn curve_distance(level: f64, shape: f64, dimensions: (f64, f64)) -> f64 {
     (level * dimensions.0 + shape * dimensions.1) / (dimensions.0 + dimensions.1).max(1.0)
 }

@@ -1,4 +1,4 @@
-//! Forests of regression trees: random forests, and those of which every other tree is extremely randomized.
+//! Forests of regression trees: random forests, and those with every other tree extremely randomized.
 
 mod columns;
 mod random;

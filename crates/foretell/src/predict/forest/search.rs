@@ -1,7 +1,7 @@
-//! The random search over forests: how many trees, and what share of the features a split looks at.
+//! The random search over forests: the number of trees, and the fraction of the features a split looks at.
 //!
-//! Tree number k of a forest depends on the seed, on k and on how many features a split looks at, not on how many trees
-//! there are. So a forest of 800 trees holds those of fewer, and all draws that round to the same number of features are
+//! Tree number k of a forest depends on the seed, on k and on the number of features a split looks at, not on the number of
+//! trees. So a forest of 800 trees holds those of fewer, and all draws that round to the same number of features are
 //! scored while one forest grows: the scores are those of fitting every draw on its own.
 
 use super::columns::Columns;

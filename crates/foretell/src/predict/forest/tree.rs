@@ -93,7 +93,7 @@ impl Trees {
         }
     }
 
-    /// The leaves that `row` comes to from the nodes `at`.
+    /// The leaves that `row` reaches from the nodes `at`.
     #[inline(always)]
     fn leaves<const TREES: usize>(&self, mut at: [u32; TREES], row: &[f64]) -> [u32; TREES] {
         loop {

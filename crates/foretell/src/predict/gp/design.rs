@@ -1,4 +1,4 @@
-//! Features of runs in groups, and what kernels need of every pair of runs.
+//! Features of runs in groups, and the quantities that kernels need for every pair of runs.
 
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::{LANES, dot, inner_products, squared_distances};

@@ -1,4 +1,4 @@
-//! A triangular factor in single precision: what the deviation of a forecast waits for.
+//! A triangular factor in single precision: the deviation of a forecast waits for its memory.
 
 use crate::linalg::inverse::Symmetric;
 use crate::linalg::simd::{LANES, dispatched, dot_body, four_of};

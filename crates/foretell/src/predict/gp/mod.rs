@@ -25,11 +25,11 @@ use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 /// | shape | y_τ − y_{τ−ℓ} for the Fibonacci numbers ℓ = 1, 2, 3, 5, 8 … < τ and for ℓ = τ − 1; best − y_τ |
 /// | configuration | its encoded columns |
 ///
-/// Columns are standardized; those that say the same as an earlier one of their group are left out, the others weighed by how
+/// Columns are standardized; those equal to an earlier one of their group are left out, the others weighted by how
 /// much of the ranks of y_T and of y_T − y_τ a parabola in each explains. Each process has a squared-exponential and a linear kernel for
 /// each group, with eight hyperparameters at their maximum a posteriori, and is warped: it is fitted on −ln(β − y), β above all
 /// its targets y, or, for gains, on ln(y − β), β below them, whichever is likelier. The weights of the configuration's columns
-/// move once along the slope of the marginal likelihood, and the hyperparameters are found anew. Where y_τ is further than a
+/// move once along the slope of the marginal likelihood, and the hyperparameters are found again. Where y_τ is further than a
 /// tenth of their range below or above those of all runs, by b, the forecast of y_T moves by b. The spread is each run's own
 /// predictive standard deviation, √(s² + (0.3·b)²), Gaussian. Needs 3 runs. O(n³) to fit, O(n²) to forecast.
 ///

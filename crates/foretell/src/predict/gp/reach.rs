@@ -1,4 +1,4 @@
-//! What completed runs have done from here, beyond which no forecast goes.
+//! The range that completed runs covered from here; no forecast goes beyond it.
 
 use crate::curves::curve::RunScore;
 use crate::curves::training::TrainingSet;

@@ -1,4 +1,4 @@
-//! Warps: increasing transforms of targets, so that what a process leaves of them is nearer to normal.
+//! Warps: increasing transforms of targets, so that the residuals of a process are nearer to normal.
 
 use crate::statistics::{mean, range, widened};
 

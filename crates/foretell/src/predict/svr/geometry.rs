@@ -1,4 +1,4 @@
-//! Pairwise sums over features for many weightings at once: what every kernel matrix of a fit is made from.
+//! Pairwise sums over features for many weightings at once: the basis of every kernel matrix of a fit.
 //!
 //! Standardizing on a subset of the runs (a fold, all but one) only rescales columns, so with z standardized on all runs
 //! the squared distance under any such scaling is Σ_f w_f·(z_if − z_jf)², and the linear kernel Σ_f w_f·z_if·z_jf but for a

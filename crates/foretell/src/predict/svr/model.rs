@@ -148,7 +148,7 @@ impl SvrModel {
         &self.beta
     }
 
-    /// Puts what there is a training run back in the order of the runs, of which `order[k]` was taken k-th.
+    /// Puts the parts per training run back in the order of the runs; `order[k]` is the run that was taken k-th.
     pub(super) fn put_back(&mut self, order: &[usize]) {
         let (beta, held_out) = (self.beta.clone(), self.held_out.clone());
         for ((&i, b), forecast) in order.iter().zip(beta).zip(held_out) {

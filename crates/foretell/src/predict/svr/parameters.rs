@@ -1,4 +1,4 @@
-//! What a search draws and chooses: kernels, hyperparameters, folds.
+//! The parameters that a search draws and chooses: kernels, hyperparameters, folds.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -13,10 +13,10 @@
 //! closed, and then only Σβ = 0 binds (*closed* below) until Σ|β| meets C·ν·n again. A tube that has opened so closes again
 //! only when no β is 0: closing frees all zeros at once, Σ|β| may then grow at once, and the two would take turns for ever.
 //!
-//! (K_FF + μI)⁻¹ is kept and bordered or deflated, O(|F|²) a change. μ, 1e-7 of the kernel's mean diagonal, makes the
+//! (K_FF + μI)⁻¹ is kept and bordered or deflated, O(|F|²) per change. μ, 1e-7 of the kernel's mean diagonal, makes the
 //! step proximal: a singular K (equal rows, linear kernel) is then no special case. Each round costs as much as some ten
 //! steps of sequential minimal optimization, and where that crawls (linear kernel, large C, small γ) replaces thousands.
-//! What this method leaves unfinished is left to sequential minimal optimization, which always converges.
+//! If this method does not finish, sequential minimal optimization does: it always converges.
 //!
 //! Source: Nocedal & Wright, *Numerical Optimization*, §16.5 (primal active sets for convex quadratic programs).
 
@@ -135,7 +135,7 @@ impl Pivot {
         self.invert(kernel);
     }
 
-    /// Computes the inverse of the free points' kernel anew, at once: where that is nearly singular, updates wear it out.
+    /// Computes the inverse of the free points' kernel again, at once: where that is nearly singular, updates wear it out.
     fn invert(&mut self, kernel: &KernelMatrix) {
         self.free.clear();
         self.free.extend((0..self.n).filter(|&i| matches!(self.place[i], Place::Plus | Place::Minus)));
@@ -384,7 +384,7 @@ impl Pivot {
         subtract_rows(&mut self.residual, &kernel.data, self.stride, &self.free, &self.delta, t);
     }
 
-    /// The free point `met` has come to a bound; or the closed tube opens.
+    /// The free point `met` has reached a bound; or the closed tube opens.
     fn settle(&mut self, kernel: &KernelMatrix, met: usize) {
         if met == usize::MAX {
             return self.open();

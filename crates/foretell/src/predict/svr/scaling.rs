@@ -1,4 +1,4 @@
-//! Standardization on all runs, and what standardizing on fewer of them would change: one weight a column.
+//! Standardization on all runs, and the change if fewer are standardized on: one weight per column.
 
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::LANES;
@@ -38,7 +38,7 @@ fn inverse_or_zero(x: f64) -> f64 {
 ///
 /// Let s be the column's standard deviation on all n runs and s′ on a subset; its weight is (s/s′)², or 0 where it is
 /// constant there. Without run i, s′²/s² = n/(n − 1)·(1 − z²/(n − 1)), z the standardized value of run i; where that
-/// cancels it is computed anew.
+/// cancels it is computed from the subset.
 struct Column<'a> {
     values: &'a [f64],
     mean: f64,

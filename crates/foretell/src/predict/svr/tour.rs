@@ -5,7 +5,7 @@
 //! draw to its neighbor, a few rounds of the active-set method away, where a solve of its own takes hundreds of steps.
 //!
 //! **The winner stays that of the full search.** Forecasts of a ν-SVR are unique where each side of the tube has a point
-//! strictly between its bounds, and nothing else is taken from a followed solution. It and the draw's own solve come to
+//! strictly between its bounds, and nothing else is taken from a followed solution. It and the draw's own solve reach
 //! them within the solver's tolerance; the score followed, plus a slack, is therefore a bound on R² like those of
 //! [`super::search`], and the draws that the bounds leave are solved on their own.
 
