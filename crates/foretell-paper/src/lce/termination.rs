@@ -18,9 +18,9 @@ pub enum TerminationMode {
 /// The predictive termination criterion.
 ///
 /// * Conservative: while there is no best, or the run has beaten it already, the run continues. It stops where
-/// P(y_T > y_best) < `improvement`, if the mean of y_T is inside the range (and the standard deviation below `spread`, if given).
+///   P(y_T > y_best) < `improvement`, if the mean of y_T is inside the range (and the standard deviation below `spread`, if given).
 /// * Optimistic: it stops where the standard deviation of f(T) is below `spread` (default: 0.005 of the range), or where
-/// P(y_T > y_best) < `improvement`.
+///   P(y_T > y_best) < `improvement`.
 ///
 /// A run continues if its curve cannot be extrapolated. Points before the start of learning are cut off first: see [`Beginning`].
 ///

@@ -25,7 +25,7 @@ use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 /// | shape | y_τ − y_{τ−ℓ} for the Fibonacci numbers ℓ = 1, 2, 3, 5, 8 … < τ and for ℓ = τ − 1; best − y_τ |
 /// | configuration | its encoded columns |
 ///
-/// Columns are standardized; those equal to an earlier one of their group are left out, the others weighted by how
+/// Columns are standardized; those that repeat an earlier one of their group are left out, the others weighted by how
 /// much of the ranks of y_T and of y_T − y_τ a parabola in each explains. Each process has a squared-exponential and a linear kernel for
 /// each group, with eight hyperparameters at their maximum a posteriori, and is warped: it is fitted on −ln(β − y), β above all
 /// its targets y, or, for gains, on ln(y − β), β below them, whichever is likelier. The weights of the configuration's columns

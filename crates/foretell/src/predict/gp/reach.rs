@@ -4,7 +4,7 @@ use crate::curves::curve::RunScore;
 use crate::curves::training::TrainingSet;
 use crate::statistics::quantile_of_sorted;
 
-/// What completed runs have done from here: a forecast outside of it is moved to its edge.
+/// The range that completed runs covered from here: a forecast outside of it is moved to its edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
     /// Least and largest final score.
