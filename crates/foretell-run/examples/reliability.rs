@@ -1,8 +1,8 @@
-//! Does a study survive what machines do to it? Hammers, kills, cuts, flips and measures it, and prints a table.
+//! Tests whether a study survives machine failures: hammers, kills, cuts, flips and measures it, and prints a table.
 //!
 //! `cargo run --release -p foretell-run --example reliability -- full` takes the sizes of the published table
 //! (`docs/explanation/reliability.md`), some minutes; without `full` smaller ones, some seconds. It fails if a promise is
-//! broken. `scripts/reliability` prints the whole table, Optuna's storages beside.
+//! broken. `scripts/reliability` prints the whole table, including Optuna's storages.
 
 #![expect(
     clippy::print_stdout,

@@ -1,4 +1,4 @@
-//! The command line of a trial, as a person types it: what is run for the best one.
+//! The command line of a trial, as a person types it, shown for the best trial.
 
 use crate::checkpoints::trial_directory;
 use crate::config_file::CONFIG;

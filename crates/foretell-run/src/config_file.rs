@@ -1,4 +1,4 @@
-//! A command's own configuration file, of which each trial gets a copy with its parameters' values: JSON, YAML or TOML.
+//! A command's own configuration file (JSON, YAML or TOML). Each trial gets a copy with the values of its parameters.
 
 use std::fs;
 use std::io;
@@ -206,7 +206,7 @@ impl ConfigFile {
         yaml_documents(&self.text).map_err(|problem| self.invalid(problem))
     }
 
-    /// The values of its documents, of which JSON and TOML have one.
+    /// The values of its documents; JSON and TOML have one.
     fn documents(&self) -> Result<Vec<Value>, ConfigFileError> {
         Ok(match self.form {
             Form::Json => vec![serde_json::from_str(&self.text).map_err(|error| self.invalid(error))?],

@@ -57,7 +57,7 @@ pub struct Opened<R> {
 /// |------------------------------------------|----------------------------------------------------------------|
 /// | killed (SIGKILL, out of memory, panic)   | every acknowledged record                                      |
 /// | power lost                               | every record acknowledged before the last successful `sync`   |
-/// | disk full, write error                   | every acknowledged record; writing goes on once there is room  |
+/// | disk full, write error                   | every acknowledged record; writing resumes once there is room  |
 /// | any one bit flipped                      | found on opening: a dropped last line, or an error             |
 /// | a line taken out, doubled or moved       | found on opening by its sequence number: an error              |
 /// | the file deleted, replaced, cut, written | found before the next write: an error                          |
@@ -260,8 +260,8 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
         written
     }
 
-    /// Keeps a copy of the first line beside the log, unless there is one: it says what the study is, and nothing else does, should
-    /// it be damaged. Where the copy cannot be written the log is as good as without.
+    /// Keeps a copy of the first line next to the log, unless there is one: only this line describes the study, should it be damaged.
+    /// Where the copy cannot be written the log is as good as without.
     fn keep_first(&self) {
         let first = |path: &Path| {
             let mut line = Vec::new();

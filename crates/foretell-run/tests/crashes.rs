@@ -1,4 +1,4 @@
-//! What is left when the process that writes the log and runs the trials is killed by SIGKILL.
+//! The state after the process that writes the log and runs the trials is killed by SIGKILL.
 //!
 //! The tests that play the victim are this same test program, started again with an environment variable set.
 

@@ -1,4 +1,4 @@
-//! What a person orders while a driver runs: recorded by the driver, carried out, and done once.
+//! The orders of a person while a driver runs: recorded by the driver, carried out, and done once.
 
 mod simulated;
 

@@ -1,4 +1,4 @@
-//! Trials as real child processes: what they get, what is heard of them, and that nothing of them is left.
+//! Trials as real child processes: their inputs, their messages, and that nothing of them is left.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -387,7 +387,7 @@ fn idle_trials_take_no_threads() {
         executor.start(&ready(trial)).expect("the trial starts");
         executor.messages().recv_timeout(PATIENCE).expect("it reports");
     }
-    // Tests beside this one may have started threads, but not one for each of these pipes.
+    // Other tests may have started threads, but not one for each of these pipes.
     let more = threads() - before;
     assert!(more < 32, "64 trials that print nothing took {more} threads");
     let stopped = Instant::now();

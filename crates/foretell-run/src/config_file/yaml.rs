@@ -104,7 +104,7 @@ fn merged_steps(merged: &YamlNode, name: &str) -> Option<Steps> {
     }
 }
 
-/// How many of the steps lead to what is written anew: all of them, or those to the first alias.
+/// The number of steps to the node that is written again: all of them, or those to the first alias.
 fn site(document: &YamlNode, steps: &[usize]) -> usize {
     let mut node = document;
     for (depth, step) in steps.iter().enumerate() {

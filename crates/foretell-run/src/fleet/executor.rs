@@ -1,4 +1,4 @@
-//! What runs trainings: local processes, or simulated ones.
+//! Executors of trainings: local processes, or simulated ones.
 
 use std::error::Error;
 use std::time::Duration;
@@ -18,13 +18,13 @@ pub trait Executor {
     /// Stops the training of `trial`, if it runs. Returns at once; its `MessageKind::Ended` follows.
     fn stop(&mut self, trial: u64);
 
-    /// What has been heard of all trainings since the last call, in each one's order. Waits up to `wait` for the first.
+    /// The messages of all trainings since the last call, in each one's order. Waits up to `wait` for the first.
     fn messages(&mut self, wait: Duration) -> Vec<Message>;
 
-    /// `trial` has ended for good, and is not the best: what it would need to go on (checkpoints) can be removed.
+    /// `trial` has ended for good, and is not the best: its checkpoints, which it would need to continue, can be removed.
     fn discard(&mut self, trial: u64);
 
-    /// The training of `trial` is to begin from its beginning: it must find no checkpoint.
+    /// The training of `trial` is to start from the beginning: it must find no checkpoint.
     fn forget(&mut self, trial: u64) {
         self.discard(trial);
     }

@@ -1,4 +1,4 @@
-//! Who runs the trials of a study: a trainer, over whatever link, and workers elsewhere.
+//! The processes that run the trials of a study: a trainer, over whatever link, and workers elsewhere.
 
 pub(crate) mod executor;
 pub(crate) mod trainer;

@@ -451,7 +451,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         }
     }
 
-    /// Stops all trainings and waits for their ends. They go on when the study does. What they report until then is recorded, if the
+    /// Stops all trainings and waits for their ends. They continue when the study does. Their reports until then are recorded, if the
     /// study still `works`.
     fn stop_all(&mut self, works: bool) {
         self.trainer.hand_back_all();

@@ -1,4 +1,4 @@
-//! A study that this process hosts: its session, who runs which trial, and what a person orders.
+//! A study that this process hosts: its session, the workers of its trials, and the orders of people.
 
 #[cfg(test)]
 mod model;
@@ -24,7 +24,7 @@ use crate::orders::{Orders, ToEnqueue};
 /// | a report twice changes nothing                            | another value for a step, or an earlier step, is refused |
 /// | a training that is to stop is told why                    | also if it was stopped before it reported again         |
 /// | with [`Leases`], a trial has one worker                   | late reports of another are accepted only if they continue the curve |
-/// | a worker that names itself gets its own trial again       | also when the host was started anew                     |
+/// | a worker that names itself gets its own trial again       | also when the host was restarted                        |
 ///
 /// ```
 /// use foretell::Direction;
@@ -61,7 +61,7 @@ pub(crate) struct News {
 /// A training to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The training; it goes on from the epoch that it has reached.
+    /// The training; it continues from the epoch that it has reached.
     pub start: Start,
     /// What its worker names itself by when it reports, and how long it may be silent once it renews; `None` without leases.
     pub lease: Option<(String, Duration)>,
@@ -104,7 +104,7 @@ pub enum HostError {
         /// The trial's number.
         trial: u64,
     },
-    /// Its training goes on no more.
+    /// Its training has ended.
     #[error("trial {trial} has ended: {state}")]
     Ended {
         /// The trial's number.
@@ -369,8 +369,8 @@ impl<S: Store> Hosted<S> {
         Ok(start?)
     }
 
-    /// The training of `trial` goes on after only `after` epochs, from a checkpoint or from its beginning: what it repeats is
-    /// not recorded again, and counts when it is reported. A worker that numbers its `attempt`s may send this again.
+    /// The training of `trial` continues after only `after` epochs, from a checkpoint or from the beginning: repeated epochs are
+    /// not recorded again, and count when they are reported. A worker that numbers its `attempt`s may send this again.
     ///
     /// # Errors
     /// [`HostError`].
@@ -392,8 +392,8 @@ impl<S: Store> Hosted<S> {
         self.next(trial)
     }
 
-    /// The worker of `trial` ends, and hands the training back as it stands: it goes on elsewhere, and has not failed. Answers how
-    /// the trial is then.
+    /// The worker of `trial` ends, and hands the training back unfinished: it continues elsewhere, and has not failed. Answers with
+    /// the trial's state.
     ///
     /// # Errors
     /// [`HostError`].

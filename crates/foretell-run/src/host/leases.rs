@@ -1,4 +1,4 @@
-//! Who runs which trial of a study whose trainings are elsewhere, and how long each of them may be silent.
+//! The workers of the trials whose trainings are elsewhere, and how long each of them may be silent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -41,9 +41,9 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// | the end of a training that went well                   | the trial ends                           | refused      |
 /// | a failure, `renew`, `begin`, a hand-back               | refused                                  | refused      |
 ///
-/// So each curve is that of one training, or of trainings of which each went on where the one before was recorded to be. A training
-/// that went on after epochs that are recorded, and ends without a single report, is no end: its checkpoint may be ahead of
-/// what is recorded. The trial goes on elsewhere once, and the second time it fails. After a restart of the host, lost leases are
+/// So each curve is that of one training, or of several, each of which continued from the recorded end of the one before. A training
+/// that continued after recorded epochs, and ends without a single report, has not completed: its checkpoint may be ahead of
+/// the records. The trial continues elsewhere once, and the second time it fails. After a restart of the host, lost leases are
 /// unknown, and all of their messages are refused.
 #[derive(Debug)]
 pub struct Leases {
@@ -55,7 +55,7 @@ pub struct Leases {
     stamp: String,
     given: u64,
     noted: Option<PathBuf>,
-    /// Trainings that their workers handed back: they go on elsewhere first of all.
+    /// Trainings that their workers handed back: they continue elsewhere first of all.
     returned: VecDeque<Start>,
     /// The workers that name themselves.
     workers: BTreeMap<String, Seen>,
@@ -115,7 +115,7 @@ pub(crate) struct Lease {
     renews: bool,
     /// It runs in the process that hosts the study, and is never silent.
     is_here: bool,
-    /// It has said from where it goes on, or reported a step of before.
+    /// It has announced where it continues, or reported a step of before.
     has_begun: bool,
     /// The number of the attempt that it began last, where it numbers them.
     attempt: Option<u64>,
@@ -157,7 +157,7 @@ impl Leases {
         }
     }
 
-    /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is started anew.
+    /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is restarted.
     #[must_use]
     pub fn with_folder(self, folder: &Path) -> Self {
         Self { noted: Some(folder.join(FILE)), ..self }
@@ -301,7 +301,7 @@ impl Leases {
         self.lost.get(&trial)?.iter().find(is_own)
     }
 
-    /// Who has lost `trial` with the lease `key` gets it back, from whom it moved to.
+    /// Gives `trial` back to the worker that has lost it with the lease `key`, from the one that it moved to.
     pub(crate) fn give_back(&mut self, trial: u64, key: Option<&str>) {
         let Some(lost) = self.lost.get_mut(&trial) else { return };
         let is_own = |lost: &Lost| key.is_some() && lost.lease.key.as_deref() == key;
@@ -314,7 +314,7 @@ impl Leases {
         self.note();
     }
 
-    /// A new step of `trial` was reported: nobody who has lost it goes on where it stands now.
+    /// A new step of `trial` was reported: no worker that has lost it continues from its present step.
     pub(crate) fn advanced(&mut self, trial: u64) {
         for lost in self.lost.get_mut(&trial).into_iter().flatten() {
             lost.may_return = false;

@@ -1,4 +1,4 @@
-//! What a person orders about the trials of a study that another process, or thread, drives.
+//! The orders of a person about the trials of a study that another process, or thread, drives.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -17,11 +17,11 @@ const FOLDER: &str = "orders";
 /// How the file of an enqueued configuration ends.
 const ENQUEUE: &str = "enqueue";
 
-/// Orders to the process that drives a study: one file each beside the log: `orders/7.stop` or `orders/7.keep`, which are empty, or
+/// Orders to the process that drives a study, one file each next to the log: `orders/7.stop` or `orders/7.keep`, which are empty, or
 /// `orders/TIME.enqueue`, which holds a configuration to try next, as JSON.
 ///
 /// Only the driver writes the log. It looks here ten times a second, records the order, and then removes the file: an order is
-/// carried out even if the driver was killed in between, and given twice it changes nothing. While nobody drives the study,
+/// carried out even if the driver was killed in between, and giving it twice changes nothing. While nobody drives the study,
 /// an order waits for the next driver.
 #[derive(Clone, Debug)]
 pub struct Orders {

@@ -1,4 +1,4 @@
-//! What a worker on any machine needs to run the trials of a study: written by the search, given out by its server.
+//! The data that a worker on any machine needs to run the trials of a study: written by the search, given out by its server.
 
 use std::fs;
 use std::io;

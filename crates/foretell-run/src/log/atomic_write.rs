@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file that is written beside its place, and moved there once it is whole: readers see all of it or what was there before. It is
-/// not flushed to the device. What is no file, such as `/dev/stdout`, is written as it is.
+/// A file that is written next to its place, and moved there once it is complete: readers see all of it or the old content. It is
+/// not flushed to the device. A path that is no file, such as `/dev/stdout`, is written directly.
 #[derive(Debug)]
 pub struct Draft {
     file: BufWriter<File>,
@@ -72,16 +72,16 @@ impl Write for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // what stays is an unfinished file beside the good one
+        // a draft left until now is an unfinished file next to the good one
         let _ = self.draft.take().map(fs::remove_file);
     }
 }
 
-/// Writes `text` to `path` in a study's folder, as a [`Draft`] is: it means nothing after a loss of power, and is written again at the
+/// Writes `text` to `path` in a study's folder, like a [`Draft`]: it means nothing after a loss of power, and is written again at the
 /// next start.
 ///
 /// # Errors
-/// When the file cannot be written beside `path`, or not be moved there; `path` is as it was.
+/// When the file cannot be written next to `path`, or not be moved there; `path` is as it was.
 pub fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut draft = Draft::beside(path)?;
     draft.write_all(text)?;

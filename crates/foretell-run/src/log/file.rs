@@ -77,7 +77,7 @@ pub(crate) fn moved(file: &File, path: &Path) -> Option<Displacement> {
     ((own.dev(), own.ino()) != (there.dev(), there.ino())).then_some(Displacement::Replaced)
 }
 
-/// `path` with more at its end: the name of a file beside it.
+/// `path` with more at its end: the name of a file next to it.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -28,7 +28,7 @@ pub enum LockError {
         /// `process N`, or `an unknown process`.
         holder: String,
     },
-    /// The log cannot be locked, or the note beside it not be opened.
+    /// The log cannot be locked, or the note next to it not be opened.
     #[error("cannot lock {path}: {source}. The folder must be writable, and its file system must support locks", path = path.display())]
     Unavailable {
         /// The log.
@@ -40,10 +40,10 @@ pub enum LockError {
 
 /// An exclusive lock, held until it is dropped or the process ends, however it ends.
 ///
-/// The lock is the operating system's advisory lock on the opened log (`flock`). `LOG.lock` beside it only names the holder:
+/// The lock is the operating system's advisory lock on the opened log (`flock`). `LOG.lock` next to it only names the holder:
 /// without it, or with a stale one, the lock is the same. It is locked, too, because earlier versions look at nothing else.
-/// Child processes do not inherit the lock; one that its parent was killed in the act of starting holds it for
-/// the moment until it executes its program, which [`Lock::acquire`] waits for.
+/// Child processes do not inherit the lock. If the parent is killed while starting a child, the child holds it for the moment
+/// until it executes its program, which [`Lock::acquire`] waits for.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _log: File,
@@ -51,7 +51,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Locks `log`, the opened file at `path`, and writes this process's id beside it for others to name. Waits a little if
+    /// Locks `log`, the opened file at `path`, and writes this process's id next to it for others to name. Waits a little if
     /// the process that signed is dead.
     pub(crate) fn acquire(log: &File, path: &Path) -> Result<Self, LockError> {
         let mut waits = 0..WAITS;

@@ -1,4 +1,4 @@
-//! What people note about a study: a file in its folder, which may be edited by hand. Words that begin with `#` are its tags.
+//! People's notes about a study: a file in its folder, which may be edited by hand. Words that begin with `#` are its tags.
 
 use std::fs;
 use std::io;

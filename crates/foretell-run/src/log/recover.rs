@@ -1,4 +1,4 @@
-//! A damaged line read all the same, where its checksum proves what it was.
+//! Recovery of a damaged line, where its checksum proves the original.
 
 use super::checksum::flipped_bit;
 use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, LineProblem, UNNUMBERED, VERSION, parts};

@@ -29,7 +29,7 @@ struct Waits {
 }
 
 impl Room {
-    /// Waits until `cancel` is set, and `say`s once that it waits, and once that it goes on.
+    /// Waits until `cancel` is set, and `say`s once that it waits, and once that it continues.
     pub fn waiting(cancel: Arc<AtomicBool>, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { waits: Some(Waits { cancel, waiting: Arc::default(), say: Arc::new(say) }) }
     }

@@ -1,4 +1,4 @@
-//! What is sound in a damaged log, and a log that has nothing else.
+//! The sound lines of a damaged log, and a log that contains nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -179,8 +179,8 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
         }))
     }
 
-    /// Puts a log that is as `repair` says, numbered anew, in the place of the damaged one, which is copied aside first. Answers
-    /// where the damaged one is. Records are kept to the letter, and with their times; one that is inserted gets the time of the
+    /// Puts a log repaired as in `repair`, numbered again, in the place of the damaged one, which is copied aside first. Answers with
+    /// the path of the damaged one. Records are kept to the letter, with their times; one that is inserted gets the time of the
     /// one before it.
     ///
     /// # Errors

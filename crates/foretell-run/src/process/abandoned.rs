@@ -1,4 +1,4 @@
-//! Processes that a killed Foretell left running: found again by what a trial's folder remembers of them, and ended.
+//! Processes that a killed Foretell left running: found again by the record in a trial's folder, and ended.
 
 use std::collections::BTreeSet;
 use std::fs;

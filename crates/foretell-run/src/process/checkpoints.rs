@@ -1,7 +1,7 @@
 //! The folders of trials and of their checkpoints: no two processes write into one folder.
 //!
-//! A trial's folder is `checkpoints`. Where another process may still be writing there, on another machine, say, the next attempt
-//! gets a folder of its own, `checkpoints-2`, with a copy of what is in the first. The folder with the highest number counts.
+//! A trial's folder is `checkpoints`. Where another process may still be writing there, for example on another machine, the next attempt
+//! gets a folder of its own, `checkpoints-2`, with a copy of the first. The folder with the highest number counts.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Control groups (version 2 of Linux's): what a trial starts stays in its group, whatever it does to its environment and session.
+//! Control groups (version 2 of Linux's): a trial's processes stay in its group, whatever they do to their environment and session.
 
 use std::fs;
 use std::path::{Path, PathBuf};

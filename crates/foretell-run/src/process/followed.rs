@@ -9,7 +9,7 @@ use crate::output::LineSplitter;
 /// The most of the first line that is read.
 const HEADER_BYTES: u64 = 64 * 1024;
 
-/// A file that is followed. What it held before the trial began is passed over; one that shrinks was begun anew.
+/// A file that is followed. Its content from before the start of the trial is skipped; if it shrinks it was started again.
 pub(crate) struct Followed {
     path: PathBuf,
     at: u64,

@@ -1,4 +1,4 @@
-//! A process beside the search that outlives it, and ends its trials if the search is killed.
+//! A process next to the search that outlives it, and ends its trials if the search is killed.
 
 use std::ffi::OsString;
 use std::io::{self, Read};

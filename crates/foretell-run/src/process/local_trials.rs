@@ -42,7 +42,7 @@ pub struct TrialSetup {
     pub gpus: Vec<String>,
     /// Parameters without a placeholder: a trial must open its file of parameters.
     pub unplaced: Vec<String>,
-    /// The command's configuration file, of which `{config}` stands for a trial's copy.
+    /// The command's configuration file; `{config}` stands for a trial's copy of it.
     pub config: Option<ConfigFile>,
     /// The folder in which trials run; that of this process where none is named.
     pub working_dir: Option<PathBuf>,

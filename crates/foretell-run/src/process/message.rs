@@ -1,4 +1,4 @@
-//! What is heard of a trial: its reports, and how it ended.
+//! The messages of a trial: its reports, and how it ended.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a trial has printed, as its folder has it: for people who look at it while it runs.
+//! The output of a trial, as stored in its folder, for people who look at it while it runs.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -40,7 +40,7 @@ impl Printed {
         if !data.is_file() {
             return Ok(None);
         }
-        // a file that is shorter than what was read was begun anew
+        // a file that is shorter than the part already read was started again
         let known = from.filter(|from| *from <= data.len());
         let from = known.unwrap_or_else(|| data.len().saturating_sub(MOST));
         file.seek(SeekFrom::Start(from))?;
@@ -52,7 +52,7 @@ impl Printed {
     }
 }
 
-/// How many bytes at the end begin a character that goes on after them.
+/// The number of bytes at the end that begin a character without completing it.
 fn cut_off(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => bytes.len() - error.valid_up_to(),

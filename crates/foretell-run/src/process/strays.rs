@@ -1,5 +1,5 @@
-//! What has left its trial's process group and has no name in its environment (`env -i setsid`, say): an orphan that this process
-//! has adopted.
+//! Processes that left their trial's process group and have no name in their environment (`env -i setsid`, for example): orphans that
+//! this process has adopted.
 
 use std::collections::BTreeSet;
 use std::io;

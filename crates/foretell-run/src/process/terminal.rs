@@ -1,4 +1,4 @@
-//! A terminal for what a trial prints: through a pipe most programs hold their lines back until 4 kB are full, or to their end.
+//! A terminal for a trial's output: into a pipe, most programs hold their lines back until 4 kB are full, or to their end.
 
 use std::os::fd::OwnedFd;
 

@@ -1,4 +1,4 @@
-//! What to start: a trial's command, parameters, environment and directories.
+//! The description of a trial to start: command, parameters, environment and directories.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -56,7 +56,7 @@ pub struct TrialSpec {
     pub directory: PathBuf,
     /// Where the trial shall write its checkpoints; made if it is missing.
     pub checkpoint_dir: PathBuf,
-    /// The checkpoint folder to go on from.
+    /// The checkpoint folder to continue from.
     pub resume_from: Option<PathBuf>,
     /// The step that this checkpoint stands at: reports that name no step count on from here. 0 for a fresh start.
     pub resumed_at: u64,

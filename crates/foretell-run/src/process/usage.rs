@@ -1,4 +1,4 @@
-//! What trials use: memory by `/proc`, GPUs by `nvidia-smi`; measured now and then, and kept in each trial's folder.
+//! Resource usage of trials: memory by `/proc`, GPUs by `nvidia-smi`; measured now and then, and kept in each trial's folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,7 +77,7 @@ impl Usage {
     fn take(&mut self, sample: UsageSample, peak: u64) {
         self.peak_memory = self.peak_memory.max(peak).max(sample.memory);
         self.peak_gpu_memory = self.peak_gpu_memory.max(sample.gpu_memory);
-        // a trial that goes on in a new process counts its seconds from 0 again
+        // a trial that continues in a new process counts its seconds from 0 again
         let last = self.samples.last().map(|last| last.seconds);
         if last.is_none_or(|last| (sample.seconds - last).abs() >= SELDOM.as_secs_f64()) {
             self.samples.push(sample);

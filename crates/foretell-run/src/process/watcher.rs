@@ -1,4 +1,4 @@
-//! One thread that watches the processes of all trials: it reads what they print, and stops and reaps them.
+//! One thread that watches the processes of all trials: it reads their output, and stops and reaps them.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -138,7 +138,7 @@ impl Loop {
         while self.take_commands() {
             self.outbox.flush();
             if self.outbox.is_full() {
-                // The consumer lags behind: trials wait in their next print. Stopping them goes on.
+                // The consumer lags behind: trials wait in their next print. Stopping them continues.
                 thread::sleep(RETRY);
             } else {
                 self.read_pipes();

@@ -1,4 +1,4 @@
-//! What connects a trainer with a study: the study's host in this process, or its server.
+//! The connection of a trainer with a study: the study's host in this process, or its server.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::hosted::{HostError, Hosted, Next, Reading, Task};
 
 /// The verbs of a study as a trainer uses them. Each may be sent again: a copy changes nothing.
 pub(crate) trait Link {
-    /// Why something was not carried out.
+    /// The reason why something was not carried out.
     type Error;
 
     /// Asks for a training.
     fn ask(&mut self) -> Result<Asked, Self::Error>;
 
-    /// Attempt number `attempt` goes on after so many epochs; answers whether to stop.
+    /// Attempt number `attempt` continues after so many epochs; answers whether to stop.
     fn begin(&mut self, given: &Given, after: u64, attempt: u64) -> Result<bool, Self::Error>;
 
     /// Reports; answers whether to stop.
@@ -23,14 +23,14 @@ pub(crate) trait Link {
     /// Shows that the training is alive; answers whether to stop.
     fn renew(&mut self, given: &Given) -> Result<bool, Self::Error>;
 
-    /// Says how the training ended; answers how the trial is then.
+    /// Reports how the training ended; answers with the trial's state.
     fn tell(&mut self, given: &Given, failure: Option<&Failure>) -> Result<String, Self::Error>;
 
-    /// Hands the training back, to go on elsewhere; answers how the trial is then.
+    /// Hands the training back, to continue elsewhere; answers with the trial's state.
     fn hand_back(&mut self, given: &Given) -> Result<String, Self::Error>;
 }
 
-/// What there is to do.
+/// The answer to a request for a training.
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// A training.
@@ -71,7 +71,7 @@ pub(crate) struct Failure {
 /// What the study is to hear of a training.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    /// An attempt goes on after so many epochs.
+    /// An attempt continues after so many epochs.
     Began { after: u64, attempt: u64 },
     /// It reports.
     Report(Reading),

@@ -62,7 +62,7 @@ pub enum Notice {
         /// What went wrong.
         why: String,
     },
-    /// It was to go on from a step, and is trained again from its beginning: it has no checkpoint.
+    /// It was to continue from a step, and is trained again from the beginning: it has no checkpoint.
     Retrained {
         /// The step.
         from: u64,
@@ -214,7 +214,7 @@ impl<E: Executor> Trainer<E> {
         }
     }
 
-    /// `trial` has ended for good: what it would need to go on can be removed.
+    /// `trial` has ended for good: its checkpoints can be removed.
     pub(crate) fn discard(&mut self, trial: u64) {
         self.executor.discard(trial);
     }
@@ -284,7 +284,7 @@ impl<E: Executor> Trainer<E> {
         running.step = running.step.max(Some(report.step));
         running.is_usable |= report.step <= max_resource;
         if is_first && running.start.from > 0 && report.step <= running.start.from {
-            // it did not go on from where it was to
+            // it did not continue from where it was to
             let begun = (running.given.clone(), began(report.step.saturating_sub(1), running.attempts));
             self.waiting.push(begun);
         }
@@ -404,7 +404,7 @@ impl<E: Executor> Trainer<E> {
     }
 }
 
-/// The present attempt goes on after so many epochs.
+/// The present attempt continues after so many epochs.
 fn began(after: u64, attempt: u64) -> Happening {
     Happening::Heard(Heard::Began { after, attempt })
 }

@@ -190,7 +190,7 @@ impl Worker {
         &self.directory
     }
 
-    /// Whether that is the study's own folder: then a trial goes on here from the checkpoint that another worker wrote.
+    /// Whether that is the study's own folder: then a trial continues here from the checkpoint that another worker wrote.
     pub fn is_shared(&self) -> bool {
         self.is_shared
     }

@@ -1,4 +1,4 @@
-//! One slot of a worker: a thread that asks for a training, passes on what it reports, and obeys the answers.
+//! One slot of a worker: a thread that asks for a training, passes on its reports, and obeys the answers.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ struct Training {
     is_started: bool,
 }
 
-/// How a training goes on.
+/// Whether a training continues.
 enum Step {
     GoesOn,
     Over,
@@ -135,7 +135,7 @@ impl Slot {
         while let Step::GoesOn = self.listen(&mut training) {}
     }
 
-    /// Passes on what the worker before could not send: the training goes on after it. Answers whether the trial is still this worker's.
+    /// Passes on messages that the worker before could not send: the training continues after it. Answers if the trial is still held.
     fn pass_on_left(&mut self, training: &mut Training) -> bool {
         let steps = training.waiting.iter().filter_map(|heard| match heard {
             Heard::Report(reading) => Some(reading.step),
@@ -231,7 +231,7 @@ impl Slot {
         }
     }
 
-    /// The server is away: reports wait on disk, and the training goes on.
+    /// The server is away: reports wait on disk, and the training continues.
     fn wait_for_server(&self, training: &mut Training, why: &str) -> Step {
         let is_first = training.away.is_none();
         let since = *training.away.get_or_insert_with(Instant::now);

@@ -1,4 +1,4 @@
-//! What a person orders while a study runs.
+//! The orders of a person while a study runs.
 
 use foretell_search::Store;
 

@@ -1,4 +1,4 @@
-//! Which value of a trial counts, detected by the values that finished trainings print last.
+//! The value that a trial counts with, detected from the values that completed trials print last.
 
 use std::collections::BTreeMap;
 

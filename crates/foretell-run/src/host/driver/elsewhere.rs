@@ -23,9 +23,9 @@ pub struct Elsewhere<S: Store> {
     pub calls: Calls<S>,
     /// The trials and their workers.
     pub leases: Leases,
-    /// The number of trainings the driver runs itself, beside them.
+    /// The number of trainings the driver runs itself, in addition to them.
     pub own_workers: usize,
-    /// How long they have to be handed back when the study is left.
+    /// The time for them to be handed back when the study is left.
     pub patience: Patience,
 }
 

@@ -1,4 +1,4 @@
-//! One thread that fits a model while the driver goes on.
+//! One thread that fits a model while the driver continues.
 
 use std::any::Any;
 use std::thread::{self, JoinHandle};
