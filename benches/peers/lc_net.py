@@ -4,7 +4,8 @@
     python3 benches/peers/lc_net.py [--seeds N] [--few N] [--sets NAME ...] [--program FILE] [--without-peer]
 
 Each set has 265 runs at most, drawn at random; half of them have finished, of the others the first quarter is known. Both sides learn from all
-known points and forecast the ends of the others. Prints R², the share of ends in the 90 % intervals, the mean log density, and the seconds of a fit.
+known points and forecast the ends of the others. Prints R², the share of ends in the 90 % intervals, the mean log density, the posterior of the
+noise's standard deviation, and the seconds of a fit.
 `made-up` are curves of 40 epochs by the paper's five basis functions, whose parameters, weights and ends a random network makes of five
 hyperparameters, with a noise of 1 %; `made-up, own noise` gives each run a noise of its own, between 0.3 % and 3 % for most. The others are recorded tables
 (`$FORETELL_DATA` or `../shared/data`): metrics that are minimised are taken as −ln, values worse than 19 of 20 first and last ones as those.
@@ -84,7 +85,7 @@ def ours(program, x, curves, finished, seen, share, seed):
         np.savetxt(pathlib.Path(folder) / "curves.csv", curves, delimiter=",")
         command = [program, folder, str(finished), str(seen), str(seed), "share" if share else "any"]
         found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return np.array(found["means"]), np.array(found["deviations"]), found["fit_seconds"]
+    return np.array(found["means"]), np.array(found["deviations"]), np.array(found["noise"]), found["fit_seconds"]
 
 
 def theirs(x, curves, finished, seen, share, seed):
@@ -111,7 +112,9 @@ def theirs(x, curves, finished, seen, share, seed):
     model.train(inputs, targets, num_steps=STEPS, lr=1e-2)
     seconds = time.process_time() - begun
     mean, variance = model.predict(np.column_stack([x[finished:], np.ones(len(x) - finished)]))
-    return low + (high - low) * mean, (high - low) * np.sqrt(variance), seconds
+    # the last parameter is the logarithm of the noise's variance
+    noise = np.exp([weights[-1].item() / 2 for weights in model.sampled_weights])
+    return low + (high - low) * mean, (high - low) * np.sqrt(variance), (high - low) * noise, seconds
 
 
 def scores(means, deviations, ends):
@@ -135,7 +138,8 @@ def main():
         peers = ROOT / "benches/peers"
         subprocess.run(["cargo", "build", "--release", "--bin", "lc_net", "--target-dir", peers / "target"], cwd=peers, check=True)
         program = str(peers / "target/release/lc_net")
-    print("| set | side | R² | ends in 90 % intervals | log density | seconds a fit | seeds |\n|---|---|---|---|---|---|---|")
+    print("| set | side | R² | ends in 90 % intervals | log density | noise: 5 %, median, 95 % | seconds per fit | seeds |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, (share, draw) in sets(chosen.data).items():
         if chosen.sets and name not in chosen.sets:
             continue
@@ -145,10 +149,11 @@ def main():
                 x, curves = draw(seed)
                 finished, seen = len(x) // 2, max(1, round(curves.shape[1] / 4))
                 known = (x, curves, finished, seen, share, seed)
-                means, deviations, seconds = ours(program, *known) if side == "bnn" else theirs(*known)
-                rows.append([*scores(means, deviations, curves[finished:, -1]), seconds])
-            r2, inside, density, seconds = np.mean(rows, axis=0)
-            print(f"| {name} | {side} | {r2:.3f} | {100 * inside:.0f} % | {density:.2f} | {seconds:.1f} | {len(rows)} |", flush=True)
+                means, deviations, noise, seconds = ours(program, *known) if side == "bnn" else theirs(*known)
+                rows.append([*scores(means, deviations, curves[finished:, -1]), *np.quantile(noise, [0.05, 0.5, 0.95]), seconds])
+            r2, inside, density, low, middle, high, seconds = np.mean(rows, axis=0)
+            spread = f"{low:.4f}, {middle:.4f}, {high:.4f}"
+            print(f"| {name} | {side} | {r2:.3f} | {100 * inside:.0f} % | {density:.2f} | {spread} | {seconds:.1f} | {len(rows)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 //! LC-Net on recorded curves, for `benches/peers/lc_net.py`.
 //!
 //! Usage: `lc_net FOLDER FINISHED SEEN SEED share|any`. The folder has `configurations.csv` and `curves.csv`, a line a run. The first FINISHED runs
-//! have finished; of the others the first SEEN points are known. Prints their forecasts as JSON.
+//! have finished; of the others the first SEEN points are known. Prints their forecasts and the samples of the
+//! noise as JSON.
 
 use foretell::{FeatureGroup, Matrix, Predictor, Query, TrainingSet};
 use foretell_paper::Bnn;
@@ -39,14 +40,18 @@ fn main() -> Outcome<()> {
         unfinished_configurations: Matrix::from_rows(&configurations[finished..]),
         ..TrainingSet::default()
     };
+    let bnn = Bnn { seed: seed.parse()?, ..Bnn::default() };
     let begun = Instant::now();
-    let model = Bnn { seed: seed.parse()?, ..Bnn::default() }.fit(&training)?;
+    let model = bnn.fit(&training)?;
     let fit_seconds = begun.elapsed().as_secs_f64();
     let forecast =
         |i: usize| model.forecast(&Query { prefix: &curves[i][..seen], configuration: &configurations[i] });
     let forecasts: Vec<_> = (finished..curves.len()).map(forecast).collect();
     let means: Vec<f64> = forecasts.iter().map(|forecast| forecast.mean).collect();
     let deviations: Vec<f64> = forecasts.iter().map(|forecast| forecast.standard_deviation()).collect();
-    println!("{{\"means\": {means:?}, \"deviations\": {deviations:?}, \"fit_seconds\": {fit_seconds}}}");
+    let noise = bnn.noise(&training)?;
+    println!(
+        "{{\"means\": {means:?}, \"deviations\": {deviations:?}, \"noise\": {noise:?}, \"fit_seconds\": {fit_seconds}}}"
+    );
     Ok(())
 }

@@ -108,8 +108,8 @@ struct Samples {
     /// Parameters of the layers in single precision, shape (samples, parameters).
     parameters: Vec<f32>,
     each: usize,
-    /// The noise σ², the mean of the samples'.
-    noise: f64,
+    /// The noise σ² of each sample.
+    noise: Vec<f64>,
     /// The unfinished runs it was trained on, sorted: configuration, then prefix.
     known: Vec<Vec<f64>>,
 }
@@ -137,6 +137,19 @@ impl Predictor for Bnn {
 }
 
 impl Bnn {
+    /// The standard deviation of the noise in each posterior sample, in the unit of the scores, shape (samples).
+    /// Runs the sampler as [`fit`](Predictor::fit) does.
+    ///
+    /// # Errors
+    /// [`FitError`] as for `fit`.
+    pub fn noise(&self, training: &TrainingSet) -> Result<Vec<f64>, FitError> {
+        check_training(self.name(), FEWEST, training)?;
+        let samples = self.sample(training)?;
+        let (least, largest) = samples.scaling.range;
+        let unit = (largest - least) * samples.standard.1;
+        Ok(samples.noise.iter().map(|variance| unit * variance.sqrt()).collect())
+    }
+
     fn sample(&self, training: &TrainingSet) -> Result<Samples, FitError> {
         let scaling = Scaling::new(training);
         let rows = scaling.rows(training);
@@ -158,7 +171,7 @@ impl Bnn {
         }
         let each = shape.dense();
         let parameters = finite.iter().flat_map(|theta| theta[..each].iter().map(|&p| p as f32)).collect();
-        let noise = finite.iter().map(|theta| theta[each].exp()).sum::<f64>() / finite.len() as f64;
+        let noise = finite.iter().map(|theta| theta[each].exp()).collect();
         Ok(Samples { shape, scaling, standard, parameters, each, noise, known: known(training) })
     }
 
@@ -253,8 +266,11 @@ impl Samples {
         let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
         let times: Vec<Time> = self.scaling.times[..points].iter().map(|&t| Time::new(t)).collect();
         SPACE.with_borrow_mut(|space| {
-            let mut ensemble =
-                Ensemble { ends: Vec::new(), noise: self.noise, curves: vec![Vec::new(); points] };
+            let mut ensemble = Ensemble {
+                ends: Vec::new(),
+                noise: foretell::statistics::mean(&self.noise),
+                curves: vec![Vec::new(); points],
+            };
             for parameters in self.parameters.chunks_exact(self.each) {
                 let curve = Curve::new(&self.shape.outputs_single(parameters, &x, space));
                 ensemble.ends.push(curve.asymptote);
@@ -279,7 +295,7 @@ impl Samples {
             };
             let ends = outputs(1.0);
             let curves = self.scaling.times[..points].iter().map(|&t| outputs(t)).collect();
-            Ensemble { ends, noise: self.noise, curves }
+            Ensemble { ends, noise: foretell::statistics::mean(&self.noise), curves }
         })
     }
 }
