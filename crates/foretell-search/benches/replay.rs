@@ -1,4 +1,4 @@
-//! How long replays take: `cargo bench -p foretell-search`. Prints seconds, on as many threads as rayon uses
+//! The time that replays take: `cargo bench -p foretell-search`. Prints seconds, on as many threads as rayon uses
 //! (`RAYON_NUM_THREADS`); there is no peer that replays.
 
 #![allow(missing_docs, clippy::print_stdout, reason = "a program that prints")]

@@ -1,8 +1,9 @@
-//! What users get: the best score so far against the epochs spent, for combinations of sampler, scheduler and policy on
+//! The best score so far against the epochs spent, for combinations of sampler, scheduler and policy on
 //! recorded tables. A proposal takes the nearest recorded configuration that was not taken yet.
 //!
 //! Usage: `best_so_far BUDGET SEEDS COMBINATION... < tables.jsonl`, where BUDGET counts full trainings and a combination is
-//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`, and may go on with :RANK@PREDICTOR. The policies `safe`, `balanced` and `fast` are those of `--caution`. `benches/peers/budget.py` writes the tables and reads the results.
+//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`; `:RANK@PREDICTOR` may follow. The policies `safe`, `balanced` and `fast`
+//! are those of `--caution`. `benches/peers/budget.py` writes the tables and reads the results.
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{

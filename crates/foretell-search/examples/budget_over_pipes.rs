@@ -1,4 +1,4 @@
-//! What `foretell search --budget-epochs` does, over pipes, for `benches/peers/budget_trainings.py`: it prints each epoch to train as a line,
+//! `foretell search --budget-epochs` over pipes, for `benches/peers/budget_trainings.py`: it prints one line per epoch to train,
 //! {"trial", "configuration", "from", "until"}, and reads its value (larger is better) as a JSON list from the next line of its input.
 //!
 //! Usage: `budget_over_pipes BUDGET EPOCHS SEED PARAMETER...`, BUDGET in epochs of all trials, a parameter as in `lr=log:1e-4:1`.

@@ -1,4 +1,4 @@
-//! How long a proposal takes after 1,000 trials of ten parameters, for each sampler that learns.
+//! The time of a proposal after 1,000 trials of ten parameters, for each sampler that learns.
 
 use foretell::{Configuration, Value};
 use foretell_search::{ParameterSpace, SamplerSpec, Space, Worth};

@@ -1,4 +1,4 @@
-//! The colors of a study's trials, by what they came to: the same on the page and in the pictures of the command line.
+//! The colors of a study's trials, by their values: the same on the page and in the plots of the command line.
 
 /// Red, green and blue, each 0–255.
 pub type Rgb = [u8; 3];

@@ -1,4 +1,4 @@
-//! In what two descriptions differ.
+//! The differences between two descriptions.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -230,9 +230,9 @@ impl Judge {
         }
     }
 
-    /// The decision on a running training; `None` where there is nothing to decide: nothing has finished, it has not come to the first
-    /// step of those that have or has come to the end, or the last of its points was decided on before, or what trainings
-    /// [return](Self::returned) does not go together with what they report. The points of a training that is asked about a second time go on from those of the first.
+    /// The decision on a running training. It is `None` if nothing has completed, if the training has not reached the first step of
+    /// the completed runs or has reached the end, if the last of its points was decided on before, or if the values that trainings
+    /// [return](Self::returned) do not match their reports. Points of a training that is asked about again continue the first ones.
     pub fn decide(
         &mut self,
         id: &str,
@@ -272,7 +272,7 @@ impl Judge {
         }
     }
 
-    /// Takes in completed runs, of which the longest ends at `end`.
+    /// Takes in completed runs; the longest ends at `end`.
     fn take(&mut self, runs: Vec<Run>, end: f64) {
         let finer = runs.iter().any(|run| self.is_finer(run.curve.steps().iter().copied()));
         self.parts = if finer { PARTS } else { self.parts };
@@ -426,7 +426,7 @@ mod tests {
         judge.decide(&run.id, &run.configuration, &points)
     }
 
-    /// Each training of a study, beside what a judge says at each of its reports.
+    /// Each training of a study, next to the decision of a judge at each of its reports.
     #[test]
     fn a_judge_decides_as_a_study_does_at_each_step() {
         let space = ParameterSpace::parse(&["lr=log:1e-4:1"]).expect("a space");

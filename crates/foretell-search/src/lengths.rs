@@ -1,4 +1,4 @@
-//! How long stopped trials would have trained: where a command ends its trainings by itself, not to the last epoch.
+//! The lengths that stopped trials would have had if the command ends its trainings by itself, before the last epoch.
 
 use crate::study::{Trial, TrialState};
 

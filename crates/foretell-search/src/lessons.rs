@@ -1,4 +1,4 @@
-//! What earlier runs teach of stopping: which predictor forecasts them best, and how sure it has to be.
+//! Lessons of earlier runs for stopping: which predictor forecasts them best, and how sure it has to be.
 
 use crate::replay::{ReplaySpec, Setting, Table, replay};
 use crate::stopping::caution::Caution;

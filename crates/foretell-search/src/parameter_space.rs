@@ -1,4 +1,4 @@
-//! A search space of named parameters, some of which may depend on others.
+//! A search space of named parameters; some may depend on others.
 
 mod partial;
 

@@ -1,4 +1,4 @@
-//! What happens outside a study (inputs), and what the study answers (records for the log).
+//! The events outside a study (inputs), and the study's answers (records for the log).
 
 mod versions;
 
@@ -131,7 +131,7 @@ pub enum Record {
     },
     /// A running trial was judged.
     Decided(Decision),
-    /// A trial was trained as far as the scheduler wanted it to be for now; it may go on from there.
+    /// A trial was trained as far as the scheduler wanted it to be for now; it may continue from there.
     Paused {
         /// The trial's number.
         trial: u64,

@@ -1,4 +1,4 @@
-//! Replay: what a study would have done on recorded runs. It is a study: only its trainings are looked up.
+//! Replay: the course that a study would have taken on recorded runs. It is a study: only its trainings are looked up.
 
 mod courses;
 mod drive;
@@ -111,7 +111,7 @@ pub type Teacher =
     Arc<dyn Fn(&[Run], &StudySpec, &HistoryOptions) -> Option<(Arc<dyn Predictor>, f64)> + Send + Sync>;
 
 impl Setting {
-    /// A setting of which nothing is chosen by earlier runs.
+    /// A setting that chooses nothing by earlier runs.
     pub fn new(spec: ReplaySpec, predictor: Option<Arc<dyn Predictor>>) -> Self {
         Self { spec, predictor, teacher: None }
     }

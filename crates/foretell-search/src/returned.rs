@@ -1,4 +1,4 @@
-//! How the values that finished trials return (or print last) relate to the values that they reported.
+//! The relation between the values that completed trials return (or print last) and the values that they reported.
 
 use foretell::{Curve, Direction, RunScore};
 use std::fmt;

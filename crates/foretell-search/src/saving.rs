@@ -1,4 +1,4 @@
-//! What stopping saves: the epochs of trials without it over their epochs with it, in one place for searches and replays.
+//! The saving by stopping: the epochs of trials without it over their epochs with it, in one place for searches and replays.
 
 /// The epochs of some trials, with and without stopping.
 ///

@@ -61,11 +61,11 @@ pub enum Ending {
 /// A study that any program can run: a training loop, a tuner, a process runner or a server.
 ///
 /// 1. [`ask`](Self::ask) for a training to start, as often as there are idle workers.
-/// 2. [`report`](Self::report) each value of its metric; the answer says whether to go on.
+/// 2. [`report`](Self::report) each value of its metric; the answer is whether to continue.
 /// 3. [`tell`](Self::tell) how the training ended, also where it was stopped. Then its worker is idle again.
 /// 4. [`best`](Self::best) is the best trial so far.
 ///
-/// Each record is stored before the study changes. If the store refuses one, the study is as the store says, and the same
+/// Each record is stored before the study changes. If the store refuses one, the study is as stored, and the same
 /// call can be tried again.
 ///
 /// The session owns the rules between a study and its trainings:
@@ -148,8 +148,8 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// The training of `trial`, which was to go on, begins after only `from` epochs, since it has no later checkpoint: what it then
-    /// reports again counts again. A trial that was paused and begins anew shows that none is kept: asha then pauses no trial any more.
+    /// The training of `trial`, which was to continue, starts after only `from` epochs, since it has no later checkpoint: epochs that it
+    /// reports again count again. If a paused trial starts from the beginning, no checkpoint is kept: asha then pauses no trial any more.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
@@ -349,9 +349,9 @@ impl<S: Store> Session<S> {
         self.learned_range
     }
 
-    /// From now on reports never wait for a model to be fitted: the caller fits it, on another thread say. A report is
-    /// stored at once, and the decision follows when the model is [back](Self::fitted). Until then what else the trial
-    /// reports is kept in order, and other trials go on. With one worker the decisions are the same as without.
+    /// From now on reports never wait for a model to be fitted: the caller fits it, for example on another thread. A report is
+    /// stored at once, and the decision follows when the model is [back](Self::fitted). Until then other reports of the trial
+    /// are kept in order, and other trials continue. With one worker the decisions are the same as without.
     pub fn defer_fits(&mut self) {
         self.defers_fits = true;
     }

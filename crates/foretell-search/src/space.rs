@@ -1,4 +1,4 @@
-//! What a study searches: named parameters, or a space of a catalogue.
+//! The space that a study searches: named parameters, or a space of a catalogue.
 
 use crate::parameter_space::ParameterSpace;
 use crate::part::Part;

@@ -1,4 +1,4 @@
-//! What a study came to: the best trial, what was spent, what stopping spared, and what it cost.
+//! The summary of a study: the best trial, what was spent, what stopping saved, and what it cost.
 
 use crate::lengths::Lengths;
 use crate::record::{Reason, RecordedForecast, better};

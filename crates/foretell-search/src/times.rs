@@ -1,4 +1,4 @@
-//! How long trainings took, by the times in a study's log. Nothing is ever decided by them.
+//! The times that trainings took, by a study's log. They never decide anything.
 
 use crate::lengths::Lengths;
 use crate::record::Record;
@@ -176,7 +176,7 @@ impl Times {
         })
     }
 
-    /// How long `study` will go on, in seconds: see [`Timing::left_seconds`]. O(1), other than [`timing`](Self::timing).
+    /// The time that `study` will still take, in seconds: see [`Timing::left_seconds`]. O(1), other than [`timing`](Self::timing).
     pub fn left_seconds(&self, study: &Study) -> Option<f64> {
         self.last?;
         self.left(study).map(seconds)

@@ -1,4 +1,4 @@
-//! What a person orders about running trials.
+//! The orders of a person about running trials.
 
 use foretell::{Configuration, Direction};
 use foretell_search::{

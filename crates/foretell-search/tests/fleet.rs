@@ -1,4 +1,4 @@
-//! Many workers: what stops trials before any has finished.
+//! Many workers: the rule that stops trials before any has completed.
 
 use foretell::{Action, Direction};
 use foretell_search::{

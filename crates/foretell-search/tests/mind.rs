@@ -1,4 +1,4 @@
-//! A study whose space, sampler or length changes while it is under way, and what people enqueue.
+//! A study whose space, sampler or length changes while it is under way, and enqueued configurations.
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{

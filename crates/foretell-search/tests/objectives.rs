@@ -34,7 +34,7 @@ fn accuracy(configuration: &Configuration, step: u64) -> f64 {
     top * (1.0 - 0.6_f64.powi(step as i32)) + 0.002 * (lr * 1e5 + step as f64).sin()
 }
 
-/// What is reported beside the accuracy after a step.
+/// The values that are reported in addition to the accuracy after a step.
 type Beside = fn(&Configuration, u64) -> Vec<(&'static str, f64)>;
 
 fn run_in(spec: StudySpec, beside: Beside) -> Session {

@@ -1,4 +1,4 @@
-//! Rungs that rank by forecasts: what they keep where early ranks say nothing of the end, and where they do.
+//! Rungs that rank by forecasts: the trials they keep where early ranks tell nothing about final values, and where they do.
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{

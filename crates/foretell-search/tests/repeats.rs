@@ -17,12 +17,12 @@ fn spec(repeats: u64, trials: u64, seed: u64) -> StudySpec {
     StudySpec { max_resource: EPOCHS, trials, repeats, policy: Policy::None, seed, ..usual }
 }
 
-/// What a configuration comes to on average.
+/// The value that a configuration reaches on average.
 fn truth(configuration: &Configuration) -> f64 {
     0.9 - 0.1 * (configuration["x"].number().expect("a number") - 0.6).abs()
 }
 
-/// What a training comes to: its seed adds or takes something.
+/// The value that a training reaches: its seed adds or subtracts something.
 fn trained(start: &Start) -> f64 {
     truth(&start.configuration)
         + NOISE * (f64::from(start.seed) / f64::from(u32::MAX) - 0.5) * 12.0_f64.sqrt()

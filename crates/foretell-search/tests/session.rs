@@ -524,7 +524,7 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
             if stops && stopped_at.is_none() {
                 stopped_at = Some((start.trial, step, Summary::new(session.study())));
             }
-            // the first one that is stopped goes on for two epochs, the others end at once
+            // the first one that is stopped continues for two epochs, the others end at once
             let goes_on = matches!(stopped_at, Some((trial, at, _)) if trial == start.trial && step < at + 2);
             if stops && !goes_on {
                 break;

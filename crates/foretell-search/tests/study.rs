@@ -1,4 +1,4 @@
-//! The study step, driven by a synthetic trainer: what is decided, what is recorded, and what a restart restores.
+//! The study step, driven by a synthetic trainer: the decisions, the records, and the state after a restart.
 
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
 use foretell_paper::{LayerSpace, QLearning, catalogue};
@@ -332,7 +332,7 @@ fn cut_everywhere(spec: &StudySpec, habit: Habit) -> usize {
         let mut study = Study::resume(spec.clone(), &log).unwrap();
         drive_as(habit, &mut study, 1, &mut log);
         assert!(study.is_done(), "cut at {cut}");
-        // the restart of the interrupted trial is recorded; beside it nothing differs and nothing is there twice
+        // the restart of the interrupted trial is recorded; nothing else differs and nothing is there twice
         let mut started = HashSet::new();
         log.retain(|r| match r {
             Record::Started { trial, until, .. } => started.insert((*trial, *until)),

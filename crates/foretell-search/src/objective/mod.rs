@@ -1,4 +1,4 @@
-//! Several objectives: what a trial is measured by besides the metric that is forecast, the limits it must keep, and the front.
+//! Several objectives: the quantities measured in addition to the metric that is forecast, the limits of a trial, and the front.
 
 mod formula;
 mod hypervolume;
@@ -21,7 +21,7 @@ use thiserror::Error;
 
 /// A further objective of a study.
 ///
-/// It is a parameter, a formula over parameters, or something that a trial reports beside the metric: once, or after each epoch. A
+/// It is a parameter, a formula over parameters, or a value that a trial reports in addition to the metric: once, or after each epoch. A
 /// trial's value is the last that it reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! Configurations that name only some parameters: what a person enqueues; the sampler chooses the rest.
+//! Configurations that name only some parameters, as a person enqueues them; the sampler chooses the rest.
 
 use super::{ParameterSpace, ParameterSpaceError, applies, unknown_name};
 use foretell::{Configuration, Value};

@@ -1,4 +1,4 @@
-//! How replays went: the best so far by what was spent, and the speed-up by the runs of Hyperband.
+//! Courses of replays: the best so far by the resource spent, and the speed-up by the runs of Hyperband.
 
 use super::outcome::{OrderingOutcome, Outcome};
 use super::table::Table;

@@ -29,9 +29,9 @@ pub struct TrialTrace {
 /// The course of one replay.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Points trained if every job starts anew.
+    /// Points trained if every job starts from the beginning.
     pub scratch: u64,
-    /// Points trained if jobs go on from where the trial was.
+    /// Points trained if jobs continue from where the trial was.
     pub resume: u64,
     /// The virtual time, in points, until everything had ended.
     pub elapsed: u64,
@@ -44,7 +44,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Points spent, with promoted trials trained anew (`retrain`) or resumed.
+    /// Points spent, with promoted trials trained again from the beginning (`retrain`) or resumed.
     pub fn spent(&self, retrain: bool) -> u64 {
         if retrain { self.scratch } else { self.resume }
     }
@@ -56,7 +56,7 @@ pub(super) struct Drive<'a> {
     /// The recorded run behind each trial.
     pub(super) taken: Taken,
     pub(super) workers: usize,
-    /// Whether promoted trials are charged as if they were trained anew.
+    /// Whether promoted trials are charged as if they were trained again from the beginning.
     pub(super) retrain: bool,
     /// Trials of one Hyperband run; 0 if there are no such.
     pub(super) trials_a_run: u64,
@@ -114,7 +114,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Trains `trial` one point further; whether it goes on.
+    /// Trains `trial` one point further; whether it continues.
     fn advance(&mut self, trial: u64) -> bool {
         let known = &mut self.trace.trials[trial as usize];
         known.trained += 1;

@@ -1,4 +1,4 @@
-//! What a replay kept of the front of its runs.
+//! The fraction of the front of its runs that a replay kept.
 
 use super::drive::Trace;
 use super::spec::ReplaySpec;

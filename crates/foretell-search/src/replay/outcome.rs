@@ -1,4 +1,4 @@
-//! What a replay came to: what was spent and saved, and whether the best was kept.
+//! The outcome of a replay: what was spent and saved, and whether the best was kept.
 
 use super::drive::{Trace, TrialTrace};
 use super::error::ReplayError;

@@ -1,4 +1,4 @@
-//! What is replayed.
+//! The description of a replay.
 
 use super::error::ReplayError;
 use super::table::Table;
@@ -61,7 +61,7 @@ pub struct ReplaySpec {
     pub first_check: u64,
     /// Points between checks.
     pub check_every: u64,
-    /// Whether a promoted trial is charged as if it were trained anew at each rung, instead of resumed.
+    /// Whether a promoted trial is charged as if it were trained from the beginning at each rung, instead of resumed.
     pub retrain: bool,
     /// Runs held back from the draw and handed in as an earlier search's curves at every level: a warm start; 0 for none.
     pub warm_start: usize,

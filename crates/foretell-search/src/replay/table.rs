@@ -1,4 +1,4 @@
-//! Finished recorded runs on one grid of points: what a replay looks results up in.
+//! Completed recorded runs on one grid of points, where a replay looks results up.
 
 use super::error::ReplayError;
 use crate::objective::{Objective, parts};
@@ -92,7 +92,7 @@ impl Table {
         &self.objectives
     }
 
-    /// What `run` comes to in all objectives after `points` points, larger being better, the metric first.
+    /// The scores of `run` in all objectives after `points` points, larger being better, the metric first.
     pub(super) fn all_scores(&self, run: usize, points: u64) -> Vec<f64> {
         std::iter::once(self.score(run, points)).chain(self.others[run].iter().copied()).collect()
     }

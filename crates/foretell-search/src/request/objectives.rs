@@ -1,4 +1,4 @@
-//! How the objectives and limits of a request are written, and which study they make.
+//! The notation of the objectives and limits of a request, and the study that they make.
 
 use super::{Refusal, StudyRequest};
 use crate::defaults::DEFAULT_METRIC;
@@ -64,7 +64,7 @@ impl StudyRequest {
         self.objective.iter().flatten().any(|written| parts(written).0 != metric)
     }
 
-    /// What the objectives say of which way is better for `metric`.
+    /// The better direction for `metric` according to the objectives.
     ///
     /// # Errors
     /// The [`Refusal`] of a direction that `direction` contradicts.

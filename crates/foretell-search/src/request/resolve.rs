@@ -158,7 +158,7 @@ impl StudyRequest {
         Lessons::new(runs, spec, &spec.history_options(), caution)
     }
 
-    /// Refuses a budget of which no trial comes to a result: where the last value counts, one whole training; where the best counts, the first rung.
+    /// Refuses a budget with which no trial reaches a result. The least: one training if the last value counts, else the first rung.
     fn check_budget(&self, spec: &StudySpec) -> Result<(), Refusal> {
         let first =
             || spec.schedule.levels(spec.max_resource).ok().and_then(|levels| levels.first().copied());

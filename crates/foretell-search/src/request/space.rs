@@ -1,4 +1,4 @@
-//! How the space of a request is written.
+//! The notation of the space of a request.
 
 use crate::parameter::Parameter;
 use crate::parameter_space::ParameterSpace;

@@ -1,4 +1,4 @@
-//! Requests as users write them, and what becomes of them.
+//! Requests as users write them, and the studies that they become.
 
 use super::*;
 #[cfg(feature = "schema")]

@@ -1,4 +1,4 @@
-//! Defaults that depend on other choices, in words: what [`StudyRequest::resolve`] answers to some requests.
+//! Defaults that depend on other choices, in words: the answers of [`StudyRequest::resolve`] to some requests.
 
 use super::{SchedulerName, StudyRequest};
 use crate::schedulers::rank::Rank;

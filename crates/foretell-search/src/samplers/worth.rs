@@ -1,4 +1,4 @@
-//! What a trial is worth to a sampler.
+//! The worth of a trial to a sampler.
 
 /// A trial's final score (larger is better), measured or forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]

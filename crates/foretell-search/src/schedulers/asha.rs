@@ -1,4 +1,4 @@
-//! ASHA: successive halving without waiting; a trial goes on as soon as it is among the best of its rung so far.
+//! ASHA: successive halving without waiting; a trial continues as soon as it is among the best of its rung so far.
 
 use crate::schedulers::brackets::{BracketError, last_levels};
 use crate::schedulers::rank::Ranks;
@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// | symbol | meaning | range |
 /// |---|---|---|
 /// | R | the most resource a trial gets | ≥ η |
-/// | η | of how many trials one goes on | ≥ 2 |
+/// | η | one in so many trials continues | ≥ 2 |
 ///
 /// A running trial has to beat the ⌈n/η⌉-th best of the n results of the rung it is trained to (the best, in the last
 /// rung), forecasts counted, once there are η of them.
 ///
-/// Source: Li et al. 2020, "A system for massively parallel hyperparameter tuning", algorithm 2. O(log n) a job and O(1) a reference, but for moving up to n results when one is
-/// inserted: 16 bytes each.
+/// Source: Li et al. 2020, "A system for massively parallel hyperparameter tuning", algorithm 2. O(log n) per job and O(1) per reference,
+/// except for moving up to n results when one is inserted: 16 bytes each.
 #[derive(Clone, Debug)]
 pub struct Asha {
     trials: u64,
@@ -39,7 +39,7 @@ struct Rung {
     results: Vec<Ranked>,
     /// Those that may still be promoted.
     waiting: BTreeSet<Ranked>,
-    /// Whether its ranks say nothing of the end: who reaches it goes on.
+    /// Whether its ranks tell nothing about final values: every trial that reaches it continues.
     silent: bool,
 }
 

@@ -62,9 +62,9 @@ pub struct Totals {
     pub configurations: u64,
     /// Configurations trained up to the largest resource.
     pub full: u64,
-    /// Resource spent, in units, if each rung trains its configurations anew: Σ n_i·r_i.
+    /// Resource spent, in units, if each rung trains its configurations from the beginning: Σ n_i·r_i.
     pub scratch: u64,
-    /// Resource spent, in units, if each rung goes on from the last: Σ n_i·(r_i − r_{i−1}).
+    /// Resource spent, in units, if each rung continues from the last: Σ n_i·(r_i − r_{i−1}).
     pub resume: u64,
 }
 
@@ -73,7 +73,7 @@ pub struct Totals {
 pub struct Plan {
     /// R, the most resource that a configuration gets, in units.
     pub max_resource: u64,
-    /// η, of how many configurations one goes on.
+    /// η: one in so many configurations continues.
     pub eta: u64,
     /// The brackets, most eager first: s from s_max down to 0.
     pub brackets: Vec<Bracket>,
@@ -82,13 +82,13 @@ pub struct Plan {
 /// The brackets of a Hyperband run, in exact integer arithmetic.
 ///
 /// s_max = max { s : η^s ≤ R };  for s = s_max … 0:  n = ⌈(s_max + 1)·η^s/(s + 1)⌉, and rung i = 0 … s has
-/// n_i = ⌊n/η^i⌋ configurations and r_i = max(1, round(R/η^(s−i))) units of resource. Of a rung the best n_{i+1}
-/// go on.
+/// n_i = ⌊n/η^i⌋ configurations and r_i = max(1, round(R/η^(s−i))) units of resource. The best n_{i+1} of a rung
+/// continue.
 ///
 /// | symbol | field          | meaning                                  | range            | default |
 /// |--------|----------------|------------------------------------------|------------------|---------|
 /// | R      | `max_resource` | the most resource a configuration gets   | η … 10^12 units  |         |
-/// | η      | `eta`          | of how many configurations one goes on   | ≥ 2              | 3       |
+/// | η      | `eta`          | one in so many configurations continues  | ≥ 2              | 3       |
 /// | s      | `s`            | how often a bracket discards             | 0 … s_max        |         |
 ///
 /// Where R/η^(s−i) lies halfway between two integers it is rounded up. s_max comes from an integer loop: the

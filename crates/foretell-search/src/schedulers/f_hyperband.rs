@@ -1,7 +1,7 @@
-//! f-Hyperband's additions to Hyperband: what a running trial has to beat in its rung, and the curves kept a level.
+//! f-Hyperband's additions to Hyperband: the score a running trial has to beat in its rung, and the curves kept per level.
 //!
 //! Both readings of the reference are offered: with the printed one even perfect foresight saves little. The defaults (`level`, κ = 0.25,
-//! Δ = 0.9, 20 trials at a level) suit one search on one machine, which seldom has the paper's 100 results at an upper rung.
+//! Δ = 0.9, 20 trials per level) suit one search on one machine, which seldom has the paper's 100 results at an upper rung.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub struct KappaError(pub f64);
 pub struct Kappa {
     /// κ, in (0, 1]; less is bolder. Default 1.
     pub kappa: f64,
-    /// n: those that go on (default), or all in the rung.
+    /// n: those that continue (default), or all in the rung.
     pub of: KappaOf,
 }
 
@@ -51,7 +51,7 @@ impl Kappa {
         if self.kappa > 0.0 && self.kappa <= 1.0 { Ok(()) } else { Err(KappaError(self.kappa)) }
     }
 
-    /// k, for a rung of `in_rung` configurations of which `going_on` go on.
+    /// k, for a rung of `in_rung` configurations if `going_on` continue.
     ///
     /// ```
     /// # use foretell_search::{Kappa, KappaOf};

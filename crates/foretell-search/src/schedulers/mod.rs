@@ -53,10 +53,10 @@ pub trait Scheduler: Send + Sync {
     /// The running job of `trial` ended.
     fn ended(&mut self, trial: u64, end: End);
 
-    /// By what trials that were trained to a rung are compared from now on.
+    /// The scores by which trials that were trained to a rung are compared from now on.
     fn rank(&mut self, ranks: &Ranks);
 
-    /// A paused trial has no checkpoint to go on from: from now on no trial is to be paused, or promoted. Whether it can do so; then
+    /// A paused trial has no checkpoint to continue from: from now on no trial is to be paused, or promoted. Whether it can do so; then
     /// each new trial is trained to its end in one go.
     fn pause_no_more(&mut self) -> bool {
         false

@@ -1,4 +1,4 @@
-//! By what trials are compared at a rung: their value there, or the forecast of their final value.
+//! The score by which trials are compared at a rung: their value there, or the forecast of their final value.
 
 use foretell::statistics::{mean, normal_quantile};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ impl Rank {
 pub struct Ranks {
     /// The scores of trials by the level they were trained to; a trial that is not here keeps its own.
     pub scores: BTreeMap<u64, BTreeMap<u64, f64>>,
-    /// The levels whose ranks say nothing of the end: who reaches one goes on.
+    /// The levels whose ranks tell nothing about final values: every trial that reaches one continues.
     pub silent: BTreeSet<u64>,
 }
 

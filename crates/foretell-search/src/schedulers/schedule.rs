@@ -1,4 +1,4 @@
-//! Which scheduler: a description that can be written down, and the scheduler it describes.
+//! The choice of a scheduler: a description that can be written down, and the scheduler it describes.
 
 use crate::schedulers::Scheduler;
 use crate::schedulers::asha::Asha;
@@ -25,7 +25,7 @@ pub enum Schedule {
     IEpoch {
         /// Points for every trial.
         epochs: u64,
-        /// How many go on.
+        /// The number of trials that continue.
         keep: u64,
     },
     /// One bracket of successive halving over all trials.

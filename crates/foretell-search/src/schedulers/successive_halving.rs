@@ -38,7 +38,7 @@ impl SuccessiveHalving {
         self.bracket.rungs.get(self.rung).copied()
     }
 
-    /// n_next, how many of the current rung go on; at least 1, as the last rung keeps its best.
+    /// n_next, the number of trials of the current rung that continue; at least 1, as the last rung keeps its best.
     pub fn going_on(&self) -> u64 {
         self.bracket.rungs.get(self.rung + 1).map_or(1, |next| next.configurations.max(1))
     }

@@ -1,4 +1,4 @@
-//! What a person orders, and trainings that go on without having been handed out by this session.
+//! The orders of a person, and trainings that continue without having been handed out by this session.
 
 use super::{Answer, Session, Start};
 use crate::record::Record;
@@ -50,7 +50,7 @@ impl<S: Store> Session<S> {
         Ok(Ok(()))
     }
 
-    /// Takes up an interrupted trial whose training goes on elsewhere: it runs again, as if [`ask`](Self::ask) had handed it
+    /// Takes up an interrupted trial whose training continues elsewhere: it runs again, as if [`ask`](Self::ask) had handed it
     /// out. `None` if it was not interrupted, or ends without more training.
     ///
     /// # Errors

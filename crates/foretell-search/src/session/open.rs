@@ -81,7 +81,7 @@ impl<S: Store> Session<S> {
         if let Some(settings) = changed {
             session.with_study(|study, append| study.change_settings(settings, append))?;
         }
-        // a trial whose configuration is lost cannot go on
+        // a trial whose configuration is lost cannot continue
         for trial in 0..session.study.trials().len() as u64 {
             if session.study.trial(trial).is_some_and(|trial| trial.is_open() && trial.is_unknown()) {
                 let failure = Some("its configuration is lost: the log was repaired".to_owned());
@@ -96,7 +96,7 @@ impl<S: Store> Session<S> {
         Ok(session)
     }
 
-    /// From here on the `settings` hold, which were [resolved](crate::StudyRequest::resolve) for this study. Running trials go on.
+    /// Applies the `settings`, which were [resolved](crate::StudyRequest::resolve) for this study, from here on. Running trials continue.
     ///
     /// # Errors
     /// [`StoreError`] if the change could not be stored.

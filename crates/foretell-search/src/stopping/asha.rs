@@ -7,10 +7,10 @@ use crate::stopping::decision::Reason;
 /// Rungs below the end.
 const RUNGS: u32 = 2;
 
-/// At its rungs, R/η² and R/η, a trial goes on if it is among the best ⌊n/η⌋ (at least the best) of the n that have reached the rung,
-/// itself counted. Nobody is paused, so that no checkpoint is needed, and there is no burn-in.
+/// At its rungs, R/η² and R/η, a trial continues if it is among the best ⌊n/η⌋ (at least the best) of the n that have reached the rung,
+/// itself counted. No trial is paused, so no checkpoint is needed, and there is no burn-in.
 ///
-/// Rungs below R/η² are left out: their ranks say little of the end (see `docs/research/budget.md`).
+/// Rungs below R/η² are left out: their ranks tell little about final values (see `docs/research/budget.md`).
 ///
 /// Source: Li et al. 2020; the stopping variant is that of Ray Tune and of Optuna's `SuccessiveHalvingPruner`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Stop rules: by what a running trial is stopped. A rule sees one trial through [`Watched`] and rules on it; burn-in, divergence,
-//! exemptions, orders of a person and the log are the study's.
+//! Stop rules for running trials. A rule sees one trial through [`Watched`] and rules on it; the study handles burn-in, divergence,
+//! exemptions, orders of a person and the log.
 
 mod asha;
 pub(crate) mod caution;

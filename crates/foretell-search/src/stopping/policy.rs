@@ -1,6 +1,6 @@
-//! Policies: which rule stops running trials, by the name that a request and the log have for it, and in words.
+//! Policies: the stop rules of running trials, by their names in requests and in the log, and in words.
 //!
-//! A new rule of this crate is one file beside this one, its variant here, and its name in [`POLICIES`]. Other crates add theirs to a
+//! A new rule of this crate is one file next to this one, its variant here, and its name in [`POLICIES`]. Other crates add theirs to a
 //! [`Catalogue`](crate::Catalogue).
 
 use super::asha::AshaRule;
@@ -27,11 +27,12 @@ pub enum Policy {
     /// The median rule: stop a trial whose best score so far is below the median of the running means of those that were
     /// trained as far as it is to be. Source: Golovin et al., "Google Vizier", KDD 2017, §3.2.2.
     Median,
-    /// Stop a trial whose best score is this many reports old. It saves training that has come to rest, of winners too.
+    /// Stop a trial whose best score is this many reports old. It saves training that no longer improves, of winners too.
     Patience(usize),
-    /// ASHA that stops instead of pausing, so that no checkpoint is needed: at its rungs, R/η² and R/η, a trial goes on if it is among
-    /// the best ⌊n/η⌋ (at least the best) of the n that have reached the level, itself counted. There is no burn-in. The number is η.
-    /// Rungs below R/η² are left out: their ranks say little of the end (see `docs/research/budget.md`). Source: Li et al. 2020; the stopping variant is that of Ray Tune and of Optuna's `SuccessiveHalvingPruner`.
+    /// ASHA that stops instead of pausing, so no checkpoint is needed. The number is η. At its rungs, R/η² and R/η, a trial continues
+    /// if it is among the best ⌊n/η⌋ (at least the best) of the n that have reached the rung, itself counted. There is no burn-in. Ranks
+    /// at lower rungs tell little about final values (see `docs/research/budget.md`). Source: Li et al. 2020; the stopping variant is
+    /// that of Ray Tune and of Optuna's `SuccessiveHalvingPruner`.
     Asha(u64),
     /// By rungs while fewer trials than the burn-in have finished, then by forecasts: see [`RungsFirstRule`].
     RungsFirst(Caution),

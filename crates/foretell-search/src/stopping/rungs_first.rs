@@ -1,4 +1,4 @@
-//! Rungs first, then forecasts: for studies of which many trials run before any has finished.
+//! Rungs first, then forecasts: for studies in which many trials run before any has completed.
 
 use super::caution::Caution;
 use super::{ForecastRule, Needs, Ruling, StopRule, Watched};
@@ -6,25 +6,25 @@ use crate::schedulers::brackets::last_levels;
 use crate::stopping::decision::Reason;
 use foretell::StopCriterion;
 
-/// η: one in three goes on.
+/// η: one in three continues.
 const ETA: u64 = 3;
 /// Rungs below the end: R/9 and R/3.
 const RUNGS: u32 = 2;
-/// The fewest trials that must have reached a rung before one is stopped there: the best third of fewer says little.
+/// The fewest trials that must have reached a rung before one is stopped there: the best third of fewer means little.
 pub(super) const FEWEST: usize = 9;
 
-/// Forecasts are learned from trials that have finished, and with many workers many trials run before any has. So while there are
-/// fewer than the burn-in, trials are compared at equal epochs: of those that have reached a rung, R/9 or R/3, at least nine, all
-/// but the best third stop, also those that were among it when they came there and were overtaken since. From the burn-in on
-/// forecasts decide alone. With one worker, fewer than nine trials have begun by then, and rungs stop none. Where forecasts are learned from
-/// earlier runs, rungs are in force until there is a finished trial to compare forecasts with.
+/// Forecasts are learned from completed trials, and with many workers many trials run before any has completed. So while there are
+/// fewer than the burn-in, trials are compared at equal epochs. Once at least nine have reached a rung, R/9 or R/3, all but the best
+/// third of them stop, including those that were in it when they reached the rung and were overtaken since. From the burn-in on
+/// forecasts decide alone. With one worker, fewer than nine trials have started by then, and rungs stop none. Where forecasts are
+/// learned from earlier runs, rungs are in force until there is a completed trial to compare forecasts with.
 ///
-/// A trial that is outside of the best third goes on where it may still overtake the leader: where it is behind the leader's score
-/// at the rung by no more than a margin times the spread of all scores there. `caution` gives the margin: 2 is safe, 1 balanced,
+/// A trial outside of the best third continues where it may still overtake the leader: where it is behind the leader's score at the
+/// rung by no more than a margin times the standard deviation of all scores there. `caution` gives the margin: 2 is safe, 1 balanced,
 /// and fast has none.
 ///
-/// Source of the rungs: Li et al. 2020, ASHA. That the lowest rungs are left out, the second look and the margin are Foretell's own.
-/// O(log trials + points) a check.
+/// Source of the rungs: Li et al. 2020, ASHA. Leaving out the lowest rungs, the second look and the margin are Foretell's own.
+/// O(log trials + points) per check.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RungsFirstRule {
     /// When a forecast says that the trial will not win.
@@ -40,7 +40,7 @@ pub(super) fn first_rungs(max_resource: u64) -> Vec<u64> {
     rungs
 }
 
-/// The number of spreads behind the leader a trial may be and go on; `None` where the best third alone goes on.
+/// The number of standard deviations that a trial may be behind the leader and continue; `None` where only the best third continues.
 pub(super) fn margin(caution: Caution) -> Option<f64> {
     match caution {
         Caution::Safe => Some(2.0),

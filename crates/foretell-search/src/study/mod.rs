@@ -1,4 +1,4 @@
-//! A study: a pure step function from what happened to what to do, and a fold over its own records.
+//! A study: a pure step function from events to actions, and a fold over its own records.
 
 mod describe;
 mod fold;
@@ -65,28 +65,28 @@ pub struct Study {
     measures: Measures,
     /// The job asked for next, until it is started.
     pending: Option<(Job, Proposal)>,
-    /// The trials to go on with after an interruption.
+    /// The trials to continue with after an interruption.
     interrupted: BTreeSet<usize>,
-    /// The trials that run, or are to go on after an interruption.
+    /// The trials that run, or are to continue after an interruption.
     running: BTreeSet<usize>,
     /// The levels that trials were started to.
     levels: BTreeSet<u64>,
     progress: Progress,
     /// The scores, ascending, with which trials reached each rung of the stop rule.
     rungs: BTreeMap<u64, Vec<f64>>,
-    /// The same with several objectives: which trials, and what they had come to there, larger being better.
+    /// The same with several objectives: which trials, and their scores there, larger being better.
     rung_points: BTreeMap<u64, RungPoints>,
     /// What trials are compared by at rungs, where that is a forecast.
     ranks: Ranks,
     /// From how many trials those were learned.
     ranked_from: usize,
-    /// Whether a paused trial goes on from a checkpoint, as far as is known.
+    /// Whether a paused trial continues from a checkpoint, as far as is known.
     keeps_checkpoints: bool,
     /// The trials, not started yet, whose configuration is lost.
     unknown: BTreeSet<u64>,
     /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
-    /// What people want tried next.
+    /// The configurations that people want tried next.
     queue: Queue,
     /// The series of the trials' output that is the metric, once it is known.
     series: Option<String>,
@@ -94,7 +94,7 @@ pub struct Study {
     brings_sampler: bool,
 }
 
-/// The trials that reached a rung, and all that they had come to there.
+/// The trials that reached a rung, and all their scores there.
 type RungPoints = (Vec<usize>, Vec<Vec<f64>>);
 
 /// The configuration of the job asked for next.
@@ -280,7 +280,7 @@ impl Study {
         matches!(self.pending, Some((_, Proposal::Spent)))
     }
 
-    /// Whether a paused trial goes on from a checkpoint: so it is taken to, until one has begun anew.
+    /// Whether a paused trial continues from a checkpoint; assumed until one has started from the beginning.
     pub fn keeps_checkpoints(&self) -> bool {
         self.keeps_checkpoints
     }

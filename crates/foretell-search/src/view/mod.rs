@@ -1,4 +1,4 @@
-//! The view of a study: what the terminal, the page, Python and exported files show of it, in the same names and words.
+//! The view of a study: its contents as shown by the terminal, the page, Python and exported files, in the same names and words.
 
 mod reports;
 mod rows;

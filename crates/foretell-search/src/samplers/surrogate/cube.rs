@@ -45,7 +45,7 @@ impl Cube {
         self.parameters()[j].kind.values()
     }
 
-    /// The configuration at `coordinates`, of which those of parameters that do not apply are ignored.
+    /// The configuration at `coordinates`; those of parameters that do not apply are ignored.
     pub(crate) fn configuration(&self, coordinates: &[f64]) -> Configuration {
         let mut configuration = Configuration::new();
         for (parameter, &u) in self.parameters().iter().zip(coordinates) {

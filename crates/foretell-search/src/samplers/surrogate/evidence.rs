@@ -1,4 +1,4 @@
-//! What a sampler knows: who was proposed, and what became of them.
+//! The evidence of a sampler: the trials that were proposed, and their outcomes.
 
 use super::cube::{Cube, Point};
 use crate::samplers::worth::Worth;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a configuration comes to in each objective besides the metric, larger being better, as far as that is known before it is trained.
+/// The scores of a configuration in the objectives besides the metric, larger being better, as far as they are known before training.
 pub(crate) type KnownCosts = Arc<dyn Fn(&Configuration) -> Vec<Option<f64>> + Send + Sync>;
 
 /// The quantile of the metric below which a front is worth nothing.

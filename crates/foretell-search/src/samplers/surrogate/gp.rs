@@ -194,7 +194,7 @@ impl Search<'_> {
         std::iter::once(at).chain(drawn.into_iter().map(|(_, coordinates)| coordinates)).collect()
     }
 
-    /// `coordinates` with each moved by about `sd`, or a choice drawn anew, with a probability of 1/d + ¼, one of them for sure.
+    /// `coordinates` with each moved by about `sd`, or a choice sampled again, with a probability of 1/d + ¼, one of them for sure.
     fn moved(&self, mut coordinates: Vec<f64>, sd: f64, rng: &mut impl Rng) -> Vec<f64> {
         let dimensions = coordinates.len();
         let sure = rng.random_range(0..dimensions);

@@ -1,4 +1,4 @@
-//! Samplers that learn from what trials came to: tree-structured Parzen estimators and a Gaussian process.
+//! Samplers that learn from the values of trials: tree-structured Parzen estimators and a Gaussian process.
 
 mod cube;
 mod evidence;

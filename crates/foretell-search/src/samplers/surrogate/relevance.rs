@@ -1,4 +1,4 @@
-//! Which parameters matter: the shares of variance of a Gaussian process over a study's configurations.
+//! Parameter importance: fractions of the variance of a Gaussian process over a study's configurations.
 
 use super::cube::Cube;
 use super::process::Process;

@@ -237,7 +237,7 @@ mod tests {
     use foretell::{Direction, Value};
     use std::collections::BTreeMap;
 
-    /// A study whose loss is (log₁₀ lr + 2)², half of which counts where act is tanh.
+    /// A study whose loss is (log₁₀ lr + 2)²; half of it counts where act is tanh.
     fn study(trials: u64) -> Study {
         let texts = ["lr=log:1e-4:1", "act=choice:relu,tanh", "momentum=float:0:1 if act=tanh"];
         let space = Space::Parameters(ParameterSpace::parse(&texts).expect("a space"));

@@ -5,7 +5,7 @@ use super::evidence::{Evidence, Seen};
 use foretell::statistics::{normal_cdf, normal_quantile};
 use rand::{Rng, RngExt};
 
-/// Points drawn from the density of the good, of which the best is proposed.
+/// Points sampled from the density of the good; the best of them is proposed.
 const CANDIDATES: usize = 24;
 /// The largest number of good trials.
 const MOST_GOOD: f64 = 25.0;

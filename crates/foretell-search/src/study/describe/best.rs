@@ -21,7 +21,7 @@ pub struct Best {
 pub struct Tally {
     /// Trials of the study.
     pub total: u64,
-    /// Running, or cut off and to go on.
+    /// Running, or interrupted and to continue.
     pub running: u64,
     /// Trained to their end.
     pub completed: u64,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// A caller's own sampler, scheduler, predictor or stop rule; `None` selects the one in the study's description.
 ///
-/// To go on with a stored study the same parts must be brought in the state they had when it began: the study repeats
-/// the calls that it made then, but for [`Sampler::propose`], in the place of which it says what was started.
+/// To continue a stored study, bring the same parts in the state they had when it started: the study repeats
+/// the calls that it made then, except for [`Sampler::propose`]; instead, it reports what was started.
 #[derive(Default)]
 pub struct Parts {
     /// The catalogue that defines the names in the study's description.

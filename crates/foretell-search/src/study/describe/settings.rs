@@ -1,4 +1,4 @@
-//! What may change while a study is under way.
+//! The settings that may change while a study is under way.
 
 use crate::samplers::SamplerSpec;
 use crate::space::Space;

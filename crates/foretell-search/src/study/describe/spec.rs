@@ -1,4 +1,4 @@
-//! What determines a study, and why something is none.
+//! The description that determines a study, and the reasons why one is refused.
 
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};

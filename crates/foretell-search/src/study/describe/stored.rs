@@ -1,4 +1,4 @@
-//! How a study's description is read: as it is written today, or as earlier versions wrote it.
+//! Reading a study's description: as it is written today, or as earlier versions wrote it.
 
 use super::spec::StudySpec;
 use crate::objective::{Formula, Limit, Objective};

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub enum TrialState {
     /// It runs.
     Running,
-    /// It ran when the study was interrupted, and is to go on.
+    /// It ran when the study was interrupted, and is to continue.
     Interrupted,
-    /// It was trained to its rung, and goes on only if it is promoted.
+    /// It was trained to its rung, and continues only if it is promoted.
     Paused {
         /// What it is worth: its last value, or its best so far.
         value: f64,
@@ -78,7 +78,7 @@ pub struct Trial {
     pub(super) ran_to: u64,
     /// These reports: they join its curve if it is promoted, because its checkpoint includes their epochs.
     pub(in crate::study) beyond: Vec<(u64, Option<f64>, BTreeMap<String, f64>)>,
-    /// The epochs that it trained once more, because it had no checkpoint to go on from.
+    /// The epochs that it trained once more, because it had no checkpoint to continue from.
     pub(crate) again: u64,
     /// While it repeats epochs that are recorded: how many it has reached so far.
     pub(in crate::study) repeating: Option<u64>,
@@ -147,7 +147,7 @@ impl Trial {
         }
     }
 
-    /// It goes on to `until`.
+    /// It continues to `until`.
     pub(in crate::study) fn promote(&mut self, until: u64) {
         self.earlier_jobs += self.cost() - self.extra - self.again;
         (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, None, 0);
@@ -299,7 +299,7 @@ impl Trial {
         self.trained_epochs.map_or(trained, |epochs| epochs.min(trained)) + self.extra + self.again
     }
 
-    /// The epochs it would have cost, had each of its jobs begun anew.
+    /// The epochs it would have cost, had each of its jobs started from the beginning.
     pub(crate) fn cost_from_scratch(&self) -> u64 {
         self.cost() + self.earlier_jobs.saturating_sub(self.again)
     }
@@ -309,7 +309,7 @@ impl Trial {
     pub fn cost_to(&self, until: u64) -> u64 {
         match self.state {
             _ if self.gave_up() => self.cost(),
-            // a training that diverged would have come to nothing: ending it saves nothing; what a person ends, no rule has saved
+            // a training that diverged would have achieved nothing: ending it saves nothing; what a person ends, no rule has saved
             TrialState::Stopped { reason: Reason::Diverged | Reason::ByHand, .. } => self.cost(),
             TrialState::Paused { .. } if until <= self.until => self.cost(),
             TrialState::Stopped { .. } | TrialState::Paused { .. } => {
@@ -334,7 +334,7 @@ impl Trial {
         curve
     }
 
-    /// Whether it runs, or is to go on after an interruption.
+    /// Whether it runs, or is to continue after an interruption.
     pub fn is_open(&self) -> bool {
         matches!(self.state, TrialState::Running | TrialState::Interrupted)
     }

@@ -147,7 +147,7 @@ impl Study {
         Ok(())
     }
 
-    /// Trial `index` goes on with its job, after `from` epochs. One that was paused and begins anew has shown that there are no
+    /// Trial `index` continues with its job, after `from` epochs. If it was paused and starts from the beginning, there are no
     /// checkpoints.
     fn go_on(&mut self, index: usize, from: u64) {
         let lost = from == 0 && self.trials[index].is_as_paused();

@@ -1,4 +1,4 @@
-//! What a person orders about a running trial.
+//! The orders of a person about a running trial.
 
 use super::step::Append;
 use crate::record::{Decision, Reason, Record};

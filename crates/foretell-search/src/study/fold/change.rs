@@ -100,7 +100,7 @@ impl Study {
         self.reopen_proposal();
     }
 
-    /// What was proposed for the next new trial, and is not started, is asked for anew.
+    /// The proposal for the next new trial, if that is not started, is asked for again.
     pub(super) fn reopen_proposal(&mut self) {
         let trials = self.trials.len() as u64;
         if let Some((_, proposal)) = self.pending.as_mut().filter(|(job, _)| job.trial >= trials) {
@@ -108,7 +108,7 @@ impl Study {
         }
     }
 
-    /// Trainings that were to end at `before` epochs, and have not ended, go on to the new end.
+    /// Trainings that were to end at `before` epochs, and have not ended, continue to the new end.
     fn lengthen(&mut self, before: u64) {
         let whole = self.spec.max_resource;
         if !self.scheduler.lengthen(whole) {

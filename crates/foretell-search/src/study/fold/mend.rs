@@ -1,4 +1,4 @@
-//! A study from a log that has lost some of its records: what follows from the others is computed anew.
+//! A study from a log that has lost some of its records: the consequences of the others are computed again.
 
 use super::restore::study_error;
 use super::step::Append;
@@ -255,7 +255,7 @@ impl Mender<'_> {
         let Ok(()) = self.emit(inserted, |study, append| match is_trained {
             true => study.close(trial, None, append),
             false => {
-                // a decision to go on ends nothing: what ended the trial came with reports that are lost
+                // a decision to continue ends nothing: the end of the trial came with reports that are lost
                 let decision = Some(trial).filter(|&trial| study.is_undecided(trial));
                 let decision = decision.and_then(|trial| study.judge(trial, step)).map(Record::Decided);
                 decision

@@ -1,4 +1,4 @@
-//! The fold: records follow from what happened, are applied in order, and make the same study again after a crash.
+//! The fold: records follow from events, are applied in order, and make the same study again after a crash.
 
 mod apply;
 pub(super) mod by_hand;

@@ -1,4 +1,4 @@
-//! What people want tried next: the configurations that were enqueued, in order.
+//! The configurations that were enqueued, in order.
 
 use super::step::Append;
 use crate::record::Record;

@@ -75,7 +75,7 @@ impl Study {
     }
 
     /// Takes in record `number`, from 1, of a log that another process may be writing. The study is that of the description
-    /// it was made with: where a record changes its total or its budget, begin anew with those.
+    /// it was made with: where a record changes its total or its budget, start again with those.
     ///
     /// # Errors
     /// [`StudyError`] if the record does not follow from those before it; [`StudyError::MoreTrials`] if it starts a trial that

@@ -1,4 +1,4 @@
-//! From what happened to the records that follow: each record is stored first and applied then.
+//! From events to the records that follow: each record is stored first and applied then.
 
 use crate::record::{Input, Record};
 use crate::samplers::random::trial_seed;
@@ -277,7 +277,7 @@ impl Study {
         self.progress.spent + promised + job.until.saturating_sub(from) <= budget
     }
 
-    /// Takes up an interrupted trial: makes up for an end or a decision that was not recorded any more, or goes on.
+    /// Takes up an interrupted trial: makes up for an end or a decision that was no longer recorded, or continues.
     fn take_up<E>(&mut self, index: usize, append: &mut Append<'_, E>) -> Result<Turn, E> {
         let (trial, until, from) = (index as u64, self.trials[index].until, self.trials[index].trained());
         if from >= until {
@@ -292,7 +292,7 @@ impl Study {
         Ok(Turn::Started(trial))
     }
 
-    /// The training of `trial`, which was to go on, begins after only `from` epochs: it is short of a checkpoint.
+    /// The training of `trial`, which was to continue, starts after only `from` epochs: it has no later checkpoint.
     ///
     /// # Errors
     /// That of `append`.
@@ -327,7 +327,7 @@ impl Study {
         }
     }
 
-    /// The training of `trial` goes on with another worker, after all that is recorded.
+    /// The training of `trial` continues with another worker, after all that is recorded.
     ///
     /// # Errors
     /// That of `append`.

@@ -1,4 +1,4 @@
-//! The judge: from what a study has seen of a running trial to a decision, in live studies and in replays alike.
+//! The judge: from the observations of a running trial to a decision, in live studies and in replays alike.
 
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
@@ -187,7 +187,7 @@ impl Study {
         Decision { reason, ..open }
     }
 
-    /// A decision that lets the trial go on, to be completed.
+    /// A decision that lets the trial continue, to be completed.
     fn open_decision(&self, trial: u64, step: u64) -> Decision {
         Decision {
             trial,
@@ -217,7 +217,7 @@ impl Study {
         }
     }
 
-    /// Lets a trial go on that a person keeps, or that is exempt from stopping.
+    /// Lets a trial continue that a person keeps, or that is exempt from stopping.
     fn spare(&self, mut decision: Decision) -> Decision {
         if decision.action == Action::Stop && self.trials[decision.trial as usize].kept {
             (decision.action, decision.reason) = (Action::Continue, Reason::Kept);

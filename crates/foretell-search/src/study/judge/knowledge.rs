@@ -1,4 +1,4 @@
-//! What a study has learned from, by level: who was trained to it, forecasters, and running means for the median rule.
+//! The knowledge of a study, by level: the trials trained to it, forecasters, and running means for the median rule.
 
 use crate::record::RecordedForecast;
 use crate::schedulers::f_hyperband::LevelData;
@@ -145,7 +145,7 @@ pub(crate) trait Recording: Send + Sync {
     /// The score that `index` will have at `level`; −∞ if it is lost by then.
     fn truth(&self, index: usize, level: u64) -> f64;
 
-    /// The forecaster of `level` that learned from `runs`, of which the first `warm` are of a warm start: one that is there,
+    /// The forecaster of `level` that learned from `runs` (the first `warm` are of a warm start): an existing one,
     /// or the one that `learn` gives.
     ///
     /// # Errors

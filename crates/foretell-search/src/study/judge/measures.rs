@@ -1,4 +1,4 @@
-//! What a study knows of its trials' further objectives: which are curves, their forecasters, and who has finished.
+//! A study's knowledge of its further objectives: which are curves, their forecasters, and the completed trials.
 
 use super::knowledge::NoForecast;
 use crate::objective::{Objective, Standings, reported};
@@ -14,7 +14,7 @@ pub(super) type SideLevel = (usize, Result<Arc<Forecaster>, NoForecast>);
 /// What a study knows of its trials' further objectives.
 #[derive(Default)]
 pub(in crate::study) struct Measures {
-    /// What trials report of it beside the metric.
+    /// The values that trials report for them, in addition to the metric.
     names: BTreeSet<String>,
     /// Of those, what has had two values in one trial: it is a curve, and known only at a trial's end.
     curves: BTreeSet<String>,

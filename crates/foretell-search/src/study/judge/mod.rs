@@ -1,4 +1,4 @@
-//! The judge: what a study has learned from its trials, where they will end, and the decision on a running trial. It changes no record.
+//! The judge: the knowledge from a study's trials, their forecasts, and the decision on a running trial. It changes no record.
 
 pub(super) mod decision;
 pub(super) mod fit;

@@ -1,4 +1,4 @@
-//! What trials come to in a study's further objectives and limits, and what a running trial has to beat there.
+//! The values of trials in a study's further objectives and limits, and the scores a running trial has to beat there.
 
 use crate::objective::{Bound, Formula, Limit, Objective, Standings};
 use crate::study::{Study, Trial, TrialState};
@@ -26,7 +26,7 @@ impl Study {
         of.value(|name| self.quantity(trial, name))
     }
 
-    /// What `trial` comes to in `objective`, in its own unit; `None` where that is not known yet.
+    /// The value of `trial` in `objective`, in its own unit; `None` where it is not known yet.
     pub(super) fn objective_value(&self, trial: &Trial, objective: &Objective) -> Option<f64> {
         self.measured(trial, &objective.of)
     }
@@ -43,7 +43,7 @@ impl Study {
         self.spec.objectives.iter().map(score).collect()
     }
 
-    /// The same of what `trial` had come to after `step`, each in its place: of a curve its value there.
+    /// The same after `step`, each in its place: for a curve its value there.
     pub(super) fn others_at(&self, trial: &Trial, step: u64) -> Vec<Option<f64>> {
         let reported = |objective: &Objective| {
             let curve = trial.side.get(objective.of.name()?)?;
@@ -58,7 +58,7 @@ impl Study {
             .collect()
     }
 
-    /// The first objective of which it is neither known nor forecast what `trial` comes to.
+    /// The first objective in which the value of `trial` is neither known nor forecast.
     pub(super) fn unknown_objective(&self, trial: &Trial) -> Option<&Objective> {
         let is_open = |objective: &&Objective| {
             self.measured(trial, &objective.of).is_none() && !self.is_forecast(trial, objective)
@@ -66,7 +66,7 @@ impl Study {
         self.spec.objectives.iter().find(is_open)
     }
 
-    /// The first limit that `trial` breaks, and what it comes to there.
+    /// The first limit that `trial` breaks, and its value there.
     pub(super) fn broken_limit(&self, trial: &Trial) -> Option<(&Limit, f64)> {
         self.spec.limits.iter().find_map(|limit| {
             let value = self.measured(trial, &limit.of)?;
@@ -91,7 +91,7 @@ impl Study {
         self.incumbent_of(&self.others(&self.trials[index])?)
     }
 
-    /// The same for any trial that comes to `others` in its other objectives, larger being better.
+    /// The same for any trial that reaches `others` in its other objectives, larger being better.
     pub(super) fn incumbent_of(&self, others: &[f64]) -> Option<f64> {
         let incumbent = self.measures.standings().incumbent(others, self.spec.criterion.nth_best);
         let bounds = self.spec.limits.iter().filter(|limit| limit.of.name() == Some(&self.spec.metric));
@@ -156,7 +156,7 @@ impl Study {
         problems
     }
 
-    /// The standings anew, from all trials.
+    /// Computes the standings again, from all trials.
     pub(in crate::study) fn begin_standings(&mut self) {
         *self.measures.standings_mut() = Standings::default();
         (0..self.trials.len()).for_each(|index| self.stand(index));

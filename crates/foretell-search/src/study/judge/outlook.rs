@@ -1,4 +1,4 @@
-//! How trials that were not trained to their end may end, for samplers: by the gains of those that were trained further.
+//! Possible final values of trials that were not trained to their end, for samplers: by the gains of those that were trained further.
 
 use crate::samplers::worth::Worth;
 use crate::study::{Study, Trial, TrialState};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The number of trials of the most similar score a gain is taken from.
 const NEIGHBORS: usize = 7;
-/// The sampler is told anew when this many times as many trials have ended.
+/// The sampler is told again when this many times as many trials have ended.
 const AGAIN: f64 = 1.05;
 
 /// (score at a step, score gained since) of trials that were trained beyond it, ascending.

@@ -1,4 +1,4 @@
-//! What trials are compared by at rungs, where that is a forecast of their end, and which rungs say nothing of it.
+//! The forecasts of final values by which trials are compared at rungs, and the rungs that tell nothing about those values.
 
 use crate::objective::places;
 use crate::schedulers::rank::{Rank, is_silent};
@@ -47,8 +47,8 @@ impl Study {
         Some(own)
     }
 
-    /// What `trial` had come to when it had been trained to `level`, larger being better; what is not known counts as worse than all
-    /// that is. `None` if it did not get there, failed or breaks a limit.
+    /// The scores of `trial` when it had been trained to `level`, larger being better; an unknown one counts as worse than all
+    /// known ones. `None` if it did not get there, failed or breaks a limit.
     fn point_at(&self, trial: &Trial, level: u64) -> Option<Vec<f64>> {
         let &step = trial.ends.get(&level)?;
         if !trial.counts() || matches!(trial.state, TrialState::Failed { .. }) {

@@ -45,7 +45,7 @@ impl Study {
         }
     }
 
-    /// With several objectives: notes what trial `index` has come to at the rung, if all of it is known there.
+    /// With several objectives: notes the scores of trial `index` at the rung, if all of them are known there.
     fn reach_rung_with_others(&mut self, index: usize, level: u64, score: f64) {
         let others = self.others_at(&self.trials[index], level).into_iter().collect::<Option<Vec<f64>>>();
         if let Some(others) = others.filter(|_| self.spec.has_front()) {
@@ -55,7 +55,7 @@ impl Study {
         }
     }
 
-    /// With several objectives: where trial `index` stands at the rung among those of which all is known.
+    /// With several objectives: where trial `index` stands at the rung among the trials whose scores are all known.
     fn place_by_front(&self, index: usize, level: u64, score: f64) -> Option<Place> {
         let (trials, points) = self.rung_points.get(&level)?;
         let own = trials.iter().position(|&trial| trial == index)?;

@@ -1,4 +1,4 @@
-//! Objectives that are curves themselves: where they will end, and what a running trial may then have to beat.
+//! Objectives that are curves themselves: their forecasts, and the score a running trial may then have to beat.
 
 use super::knowledge::NoForecast;
 use crate::objective::Objective;

@@ -1,4 +1,4 @@
-//! What trials are worth to a sampler with several objectives, and the reward of Q-learning.
+//! The worth of trials to a sampler with several objectives, and the reward of Q-learning.
 
 use super::outlook::Gains;
 use crate::objective::places;
