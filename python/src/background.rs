@@ -1,4 +1,4 @@
-//! Long work without the interpreter: other Python threads go on, Ctrl-C ends the wait, and a forked child has its own threads.
+//! Long work without the interpreter: other Python threads continue, Ctrl-C ends the wait, and a forked child gets its own threads.
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long a Ctrl-C may wait to be noticed.
+/// The longest time until a Ctrl-C is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The threads of a process. A forked child inherits none of its parent's threads, but the state of all locks, those that a thread of the

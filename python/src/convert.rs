@@ -1,4 +1,4 @@
-//! From Python's values to the core's: configurations, curves, options; what is wrong is said with its place.
+//! Converts Python's values to the core's: configurations, curves, options. Errors name the place of the problem.
 
 use foretell::{Configuration, Curve, Direction, FeatureGroup, Scale, Value};
 use numpy::PyReadonlyArray1;

@@ -29,7 +29,7 @@ struct Held {
     usage: Use,
 }
 
-/// What the core is made from.
+/// The input of the core.
 struct Source {
     runs: Arc<Vec<Run>>,
     options: HistoryOptions,
@@ -81,7 +81,7 @@ impl Forecaster {
         Ok(Self { held, source, best })
     }
 
-    /// How many runs it learns from.
+    /// The number of runs it learns from.
     #[getter]
     fn finished(&self) -> usize {
         self.core().finished()

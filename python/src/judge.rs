@@ -1,4 +1,4 @@
-//! The judge of other tools' trials: what a study would decide.
+//! The judge of other tools' trials: decisions that a study would make.
 
 use crate::background::{self, Use};
 use crate::convert::{configuration, curve, direction, invalid, numbers};
@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Finished trainings, and whether a running one is to be stopped.
+/// Decides from completed trials whether to stop a running one.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Judge {
     spec: StudySpec,
@@ -22,7 +22,7 @@ pub(crate) struct Judge {
     held: Mutex<Held>,
 }
 
-/// The core, who works with it, and what it was told, to make it again. Locked by threads that hold the interpreter alone.
+/// The core, its current users, and all that it was told, to make it again. Locked by threads that hold the interpreter alone.
 struct Held {
     core: Arc<Mutex<Core>>,
     usage: Use,
@@ -101,7 +101,7 @@ impl Judge {
         steps: &Bound<'py, PyAny>,
         values: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        // refuses what is no curve
+        // refuses a list that is no curve
         let Run { configuration, .. } = self.run(id.clone(), config, steps, values)?;
         let points: Vec<(f64, f64)> = numbers(steps)?.into_iter().zip(numbers(values)?).collect();
         let decision = self.call(py, move |core| core.decide(&id, &configuration, &points))?;
@@ -119,13 +119,13 @@ impl Judge {
         self.call(py, move |core| core.search_by_logarithm(&names))
     }
 
-    /// How many trainings must have finished before any is stopped.
+    /// The number of trials that must have completed before any is stopped.
     #[getter]
     fn burn_in(&self) -> u64 {
         self.spec.burn_in
     }
 
-    /// What has been learned from.
+    /// The runs it has learned from.
     #[getter]
     fn finished(&self) -> Runs {
         let metric = Metric::new(&self.spec.metric, self.spec.direction);

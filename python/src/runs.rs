@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Recorded runs, with what is known of their metric and columns.
+/// Recorded runs, with facts about their metric and columns.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Runs {
     pub(crate) runs: Arc<Vec<Run>>,
@@ -133,7 +133,7 @@ impl Runs {
         direction_name(self.metric.direction)
     }
 
-    /// What was dropped or found on the way.
+    /// Notes on data dropped or found while reading.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.notes.clone()

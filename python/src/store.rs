@@ -12,7 +12,7 @@ pub(crate) enum AnyStore {
 }
 
 impl AnyStore {
-    /// How long the study has taken; empty in memory.
+    /// The times of the study; empty in memory.
     pub(crate) fn times(&self) -> Times {
         match self {
             Self::Memory(_) => Times::default(),

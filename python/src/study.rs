@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How long a training takes nobody else can know.
+/// Nobody else can know how long a training takes.
 const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a complete trial, for example epochs=20. \
      Use epochs=1 if the objective only returns a value";
 
@@ -82,7 +82,7 @@ impl Study {
         task.map(|task| as_tuple(py, &task.start)).transpose()
     }
 
-    /// The training of a trial that was to go on begins after only `from` epochs.
+    /// The training of a trial that was to be resumed starts after only `from` epochs.
     fn begin(&self, py: Python<'_>, trial: u64, from: u64) -> PyResult<()> {
         self.call(py, move |host| host.begin(trial, from, None, None).map(|_| ()))?.map_err(refused)
     }
@@ -154,7 +154,7 @@ impl Study {
         view::plain(py, &foretell_search::settings(&spec))
     }
 
-    /// What the study stands at: `settings`, `trials`, `rows` and `reports`.
+    /// The study so far: `settings`, `trials`, `rows` and `reports`.
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let host = self.host()?;
         let session = host.session();
@@ -176,7 +176,7 @@ impl Study {
         Ok(self.host.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Refuses a forked child: two processes that go on with one study break its log, and its lock may be held for ever there.
+    /// Refuses a forked child: two processes that continue one study break its log, and its lock may be held forever there.
     fn check_process(&self) -> PyResult<()> {
         if !self.usage.is_of_another_process() {
             return Ok(());
@@ -243,7 +243,7 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     })
 }
 
-/// What is wrong with the request for the study in `folder`.
+/// The problem with the request for the study in `folder`.
 fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
     match folder {
         Some(folder) if refusal.differs => invalid(format!(

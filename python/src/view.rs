@@ -1,4 +1,4 @@
-//! What is shown of a study, as Python's own values.
+//! A study as Python's own values.
 
 use crate::convert::invalid;
 use foretell_run::Stored;
@@ -21,7 +21,7 @@ pub(crate) fn stored(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDi
     view(py, &stored.study, &stored.times, records)
 }
 
-/// What is shown of `study`, whose times and records are `times` and `records`.
+/// The values shown of `study`, whose times and records are `times` and `records`.
 pub(crate) fn view<'py>(
     py: Python<'py>,
     study: &Study,
@@ -36,7 +36,7 @@ pub(crate) fn as_dict<'py>(py: Python<'py>, decision: &Decision) -> PyResult<Bou
     Ok(plain(py, &DecisionView::from(decision))?.cast_into::<PyDict>()?)
 }
 
-/// What can be written as JSON, as Python's own values.
+/// A value that can be written as JSON, as Python's own values.
 pub(crate) fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(value).map_err(invalid)?;
     py.import("json")?.call_method1("loads", (text,))

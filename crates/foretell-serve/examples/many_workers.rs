@@ -1,4 +1,4 @@
-//! What a study with many workers costs: reports a second, the time from a report to its decision, memory, and a restart.
+//! The cost of a study with many workers: reports per second, the time from a report to its decision, memory, and a restart.
 //!
 //! ```sh
 //! ulimit -n 8192
@@ -119,7 +119,7 @@ fn spec(trials: u64, epochs: u64) -> Outcome<StudySpec> {
         epochs: Some(epochs),
         ..StudyRequest::default()
     };
-    // every trial is trained to its end, and proposed at once: what is measured is the way of a report
+    // every trial completes, and is proposed at once: the way of a report is measured
     let fields = json!({"sampler": "random", "stopping": false});
     let more = StudyRequest::from_fields(fields.as_object().ok_or("no object")?)?;
     Ok(more.overlaid(&request).resolve(None)?)

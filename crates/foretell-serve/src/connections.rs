@@ -1,4 +1,4 @@
-//! How many connections there are, and from where.
+//! Counts of open connections, by address.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ impl Connections {
         Self { limits, open: Arc::default() }
     }
 
-    /// Counts one more from `address`; the limit in words where that is too many.
+    /// Counts one more from `address`; if that is too many, the limit in words.
     pub(crate) fn open(&self, address: IpAddr) -> Result<Connection, String> {
         let place = network(address.to_canonical());
         let mut open = self.counts();

@@ -1,4 +1,4 @@
-//! What follows in a study's log as server-sent events: its records as they are, or what they make of the study.
+//! New records of a study's log as server-sent events: the records themselves, or the changes that they make to the study.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use crate::folds::locked;
 use crate::records::{Reader, timed};
 use crate::views::{Shown, news};
 
-/// How often the log is looked at.
+/// The pause between two looks at the log.
 const LOOK: Duration = Duration::from_millis(250);
-/// How many records are sent at a time.
+/// The most records sent at a time.
 const BATCH: usize = 10_000;
 
-/// What is sent as it comes.
+/// A source of events that are sent as they arrive.
 trait Follow: Send + 'static {
-    /// What is new; nothing if there is nothing.
+    /// The new events, if any.
     fn look(&mut self) -> Vec<Event>;
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn records(log: PathBuf, seen: u64) -> Sse<impl Stream<Item = Result<
     stream(Tail { log, position: Position::START, skip: seen, trouble: Trouble::default() })
 }
 
-/// The study of `fold` for a reader that has seen the first `seen` records, and how it goes on; without decisions if `is_brief`.
+/// The study of `fold` for a reader that has seen the first `seen` records, then its changes; without decisions if `is_brief`.
 pub(crate) fn state(
     fold: Arc<Mutex<Fold>>,
     seen: u64,
@@ -135,12 +135,12 @@ impl Follow for State {
     }
 }
 
-/// What a reader was last told to be wrong with the log.
+/// The problem with the log that a reader was told last.
 #[derive(Default)]
 struct Trouble(Option<String>);
 
 impl Trouble {
-    /// The event that says what is wrong now, or that nothing is any more; nothing if the reader knows.
+    /// The event that reports the current problem, or that there is none any more; `None` if the reader knows.
     fn change(&mut self, now: Option<String>) -> Option<Event> {
         if self.0 == now {
             return None;

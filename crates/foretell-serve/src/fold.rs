@@ -1,4 +1,4 @@
-//! A study as its log makes it, kept in step with the log: what all readers are shown. It needs no lock and hinders no writer.
+//! A study built from its log and kept in step with it, shown to all readers. It needs no lock and hinders no writer.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use foretell_search::{Catalogue, Decision, Moment, Record, Study, StudyError, Su
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A study as its log makes it.
+/// A study built from its log.
 pub(crate) struct Fold {
     log: PathBuf,
     catalogue: Catalogue,
@@ -25,9 +25,9 @@ pub(crate) struct Fold {
     trials: Vec<Seen>,
     best_so_far: Vec<(u64, f64)>,
     times: Times,
-    /// How many logs were read: another one is there after the first was removed, or begun anew.
+    /// How many logs were read: another one exists after the first was removed, or started from the beginning.
     life: u64,
-    /// Why it cannot be read on.
+    /// The reason why it cannot be read further.
     trouble: Option<String>,
     /// The number of the last record that ended a trial.
     ended: u64,
@@ -35,24 +35,24 @@ pub(crate) struct Fold {
     surface: RefCell<Option<(u64, Arc<Surface>)>>,
 }
 
-/// What is kept of a trial besides what the study keeps.
+/// Facts about a trial that the study itself does not keep.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// The number of the last record about it.
     pub(crate) changed: u64,
     pub(crate) decisions: Vec<Decision>,
-    /// What it reports besides the study's metric, by name.
+    /// Its other metrics, without the study's, by name.
     pub(crate) metrics: BTreeMap<String, Series>,
-    /// How far the study was when the trial ended last.
+    /// The progress of the study when the trial ended last.
     pub(crate) ended: Option<Ended>,
 }
 
-/// How far a study is.
+/// The progress of a study.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Ended {
     /// Epochs spent by all trials together.
     epochs: u64,
-    /// Seconds that the search ran, if its log says.
+    /// Seconds that the search ran, if its log records them.
     seconds: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ enum Halt {
 }
 
 impl Seen {
-    /// Keeps what the study of `metric` does not keep of a `record` about this trial.
+    /// Keeps the parts of a `record` about this trial that the study of `metric` does not keep.
     fn take(&mut self, record: &Record, metric: &str) {
         match record {
             Record::Decided(decision) => self.decisions.push(decision.clone()),
@@ -150,7 +150,7 @@ impl Fold {
         self.ended
     }
 
-    /// The surface of the results of `study`. It takes a while, so it is computed anew only after a trial has ended.
+    /// The surface of the results of `study`. Computing it takes a while, so it is computed again only after a trial has ended.
     pub(crate) fn surface(&self, study: &Study) -> Arc<Surface> {
         let known = self.surface.borrow().clone();
         match known.filter(|(ended, _)| *ended == self.ended) {
@@ -163,7 +163,7 @@ impl Fold {
         }
     }
 
-    /// Reads what the log has more. An error says why it could not be read to its end; what was read until there is kept.
+    /// Reads the new records of the log. An error gives the reason why it could not be read to its end; records read before it are kept.
     pub(crate) fn update(&mut self) -> Result<(), String> {
         match look(&self.log) {
             Err(error) => {

@@ -42,7 +42,7 @@ impl Folds {
     }
 }
 
-/// What `mutex` guards; what a panic left behind is as good as what it found.
+/// The data that `mutex` guards; a panic leaves it as sound as it was before.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

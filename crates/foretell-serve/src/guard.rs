@@ -1,5 +1,5 @@
-//! Who is let in: browsers on this machine that were not sent here by another page, or who knows the token. Of who is let in, a
-//! body of a decent length that comes in time.
+//! Admits browsers on this machine that were not sent here by another page, and clients that know the token. A request's body must be
+//! of a decent length and arrive in time.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::served::Served;
 /// Nothing from elsewhere; script and style are the page's own.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Refuses whom it does not know, before the body is read.
+/// Refuses unknown clients, before the body is read.
 pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     if !is_text(request.uri().path()) {
         let why = "the address contains bytes that are not UTF-8";

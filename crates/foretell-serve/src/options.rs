@@ -1,4 +1,4 @@
-//! What is served, to whom, and what one reader may take.
+//! Settings of a server: the studies served, who may read them, and the limits of one reader.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,15 +14,15 @@ pub struct Options {
     pub folder: PathBuf,
     /// Where to listen. Port 0 is any free one.
     pub address: SocketAddr,
-    /// What a reader must know; needed where other machines can reach the address.
+    /// The secret that a reader must know; needed if other machines can reach the address.
     pub token: Option<String>,
     /// How long a training that renews its lease may be silent before another worker gets it: see [`foretell_run::Leases`].
     pub lease: Duration,
-    /// What one reader may take.
+    /// The limits of one reader.
     pub limits: Limits,
     /// The way to the study in `folder`, if a driver in this process runs it.
     pub door: Option<Door<EventStore>>,
-    /// What the names of the studies' parts mean.
+    /// The meaning of the names of the studies' parts.
     pub catalogue: Catalogue,
 }
 

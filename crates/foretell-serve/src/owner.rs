@@ -39,11 +39,11 @@ pub(crate) struct Owner {
     studies: Mutex<BTreeMap<String, Place>>,
     /// The way to the study that a driver in this process runs: the only one in the folder.
     door: Option<Door<EventStore>>,
-    /// What the names of the studies' parts mean.
+    /// The meaning of the names of the studies' parts.
     catalogue: Catalogue,
 }
 
-/// What became of an order.
+/// The outcome of an order.
 pub(crate) enum Ordered {
     /// It is recorded.
     Recorded(Next),
@@ -95,7 +95,7 @@ impl Owner {
         }
     }
 
-    /// Makes the study called `name`, or goes on with it. The first half of the answer is whether it is new.
+    /// Makes the study called `name`, or continues it. The first half of the answer is whether it is new.
     pub(crate) fn create(&self, name: &str, asked: &StudyRequest) -> Result<(bool, StudySpec), Problem> {
         let place = self.place(name);
         let mut place = locked(&place);
@@ -142,7 +142,7 @@ impl Owner {
         }
     }
 
-    /// The runs of the studies beside it that a new study is to learn from.
+    /// The runs that a new study is to learn from, of other studies in the folder.
     fn lessons(&self, asked: &StudyRequest, spec: &StudySpec) -> Result<Vec<Run>, Problem> {
         let mut runs = Vec::new();
         for name in asked.learn_from.iter().flatten() {
@@ -173,7 +173,7 @@ impl Owner {
             return Ok(Ordered::Recorded(open.host.order(trial, order)?));
         }
         if let Ok((store, survey)) = open_log(&log) {
-            // nobody drives it: its trials stay interrupted, and the log is left to whoever goes on with it
+            // nobody drives it: its trials stay interrupted, and the log is left to the process that continues it
             let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
             return Ok(Ordered::Recorded(by_hand(&mut self.session(spec, store)?, trial, order)?));
         }
@@ -309,7 +309,7 @@ fn open_log(log: &Path) -> Result<(EventStore, Survey), Problem> {
 fn discard(log: &Path) {
     let [first, lock] = ["first", "lock"].map(|what| log.with_extension(format!("jsonl.{what}")));
     for file in [log, first.as_path(), lock.as_path()] {
-        // what cannot be removed is an empty log, which is no study
+        // if it cannot be removed, an empty log stays, which is no study
         let _ = std::fs::remove_file(file);
     }
     let _ = log.parent().map(std::fs::remove_dir);

@@ -23,7 +23,7 @@ impl Patient {
         Self { stream, patience, until: Box::pin(sleep(patience)), is_waiting: false }
     }
 
-    /// What a write came to; a pending one fails once it was pending for too long.
+    /// The result of a write; a pending one fails once it was pending for too long.
     fn judged<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.is_waiting = false;

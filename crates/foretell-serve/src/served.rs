@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State that all requests share.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::owner::Owner;
 use crate::problem::Problem;
 
-/// What all requests share.
+/// State that all requests share.
 pub(crate) struct Served {
     pub(crate) options: Options,
     pub(crate) owner: Owner,

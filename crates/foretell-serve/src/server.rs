@@ -109,12 +109,12 @@ async fn answer(stream: TcpStream, router: Router, limits: Limits) {
     let mut connection = http1::Builder::new();
     connection.timer(TokioTimer::new()).header_read_timeout(limits.head);
     let service = TowerToHyperService::new(router);
-    // what is wrong with a connection is its client's matter
+    // problems of a connection are its client's matter
     let stream = Patient::new(stream, limits.unread);
     let _ = connection.serve_connection(TokioIo::new(stream), service).await;
 }
 
-/// Tells a client that is one too many, without waiting for what it asks.
+/// Tells a client that it is one too many, without waiting for its request.
 async fn refuse(mut stream: TcpStream, why: String) {
     let refused = Refused { error: why, field: None };
     let body = serde_json::to_string(&refused).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The four verbs over HTTP, and what a person orders.
+//! The four verbs over HTTP, and a person's orders.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ pub(crate) async fn begin(State(served): Shared, place: OfTrial, body: Bytes) ->
     Ok(answer(blocking(next).await?.0, false))
 }
 
-/// How the study's trials are run, for workers of this version.
+/// The instructions to run the study's trials, for workers of this version.
 pub(crate) async fn work(
     State(served): Shared,
     Path(study): Path<String>,
@@ -260,7 +260,7 @@ fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
     }
 }
 
-/// What `body` asks for.
+/// The request in `body`.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(read_fields(&object(body)?)?)
 }

@@ -1,4 +1,4 @@
-//! What readers are shown of a study: its trials and totals, its progress, which parameters matter.
+//! A study as shown to readers: its trials and totals, its progress, the parameters that matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,13 +31,13 @@ const PAIRED: usize = 3;
 /// How many trials are sent at a time.
 const BATCH: usize = 500;
 
-/// What a reader has of a study.
+/// The part of a study that a reader has received.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
     life: u64,
-    /// The number of the last record that is in what it has.
+    /// The number of the last record in that part.
     pub(crate) records: u64,
-    /// Whether decisions are left out: they are most of what is to be sent, and a page shows those of one trial at a time.
+    /// Whether decisions are left out: they are most of the data to send, and a page shows those of one trial at a time.
     is_brief: bool,
     /// The number of points and decisions of each trial it has.
     trials: BTreeMap<usize, (usize, usize)>,
@@ -55,7 +55,7 @@ impl Shown {
     }
 }
 
-/// What is new of a study for a reader, some trials at a time; nothing if it has all.
+/// The news of a study for a reader, some trials at a time; nothing if it has all.
 pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
     let Some(study) = fold.study() else { return Vec::new() };
     let anew = shown.life != fold.life() || shown.records > fold.records();
@@ -126,7 +126,7 @@ fn front(study: &Study) -> Option<Value> {
     Some(front)
 }
 
-/// What is new of trial `number`: its state, and the points and decisions that the reader has not.
+/// The news of trial `number`: its state, and the points and decisions that the reader lacks.
 fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value {
     let (known, seen, spec) = (&study.trials()[number], &fold.trials()[number], study.spec());
     let (steps, scores) = (known.curve.steps(), known.curve.scores());

@@ -1,4 +1,4 @@
-//! What a stranger, a slow client and a greedy one meet.
+//! Limits for a stranger, a slow client and a greedy one.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn connected(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// What comes back once `text` was sent, until the server closes the connection.
+/// The answer to `text`, until the server closes the connection.
 fn sent(address: SocketAddr, text: &str) -> String {
     let mut stream = connected(address);
     stream.write_all(text.as_bytes()).expect("it is sent");
@@ -200,7 +200,7 @@ fn a_reader_that_takes_nothing_is_cut_off_and_the_records_are_not_held_in_memory
     std::thread::sleep(Duration::from_millis(1500));
     let mut got = 0;
     let mut buffer = vec![0; 1 << 20];
-    // what was on its way is read; then the connection is at its end, long before the 20 MB
+    // bytes already on their way are read; then the connection ends, long before the 20 MB
     while let Ok(length @ 1..) = stream.read(&mut buffer) {
         got += length;
     }

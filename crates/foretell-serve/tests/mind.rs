@@ -1,4 +1,4 @@
-//! What people enqueue, and what trials report besides the study's metric.
+//! Configurations that people enqueue, and metrics that trials report in addition to the study's.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The description of the interface against what the server answers.
+//! The description of the interface against the answers of the server.
 
 mod common;
 

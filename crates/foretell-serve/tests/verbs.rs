@@ -20,7 +20,7 @@ fn accuracy(lr: f64, step: u64) -> f64 {
     top * (1.0 - (-(step as f64) / 3.0).exp())
 }
 
-/// What a worker does: trains whatever there is until the study is done.
+/// A worker: trains every trial that it gets until the study is done.
 fn work(address: SocketAddr, name: &str) {
     loop {
         let asked = done(address, "POST", "/api/studies/s/ask", &json!({"worker": name}).to_string());
@@ -465,7 +465,7 @@ fn a_person_stops_and_keeps_trials_that_workers_run() {
     );
     assert_eq!(done(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"], true);
     let next = done(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 2, "value": 0.3}"#);
-    // what was trained until it heard of the stop counts as trained
+    // epochs trained until it heard of the stop count as trained
     assert_eq!((&next["stop"], &next["recorded"]), (&json!(true), &json!(true)), "{next}");
     assert_eq!(next["decision"]["reason"], "by_hand", "{next}");
     assert_eq!(done(address, "POST", "/api/studies/s/trials/0/tell", "")["state"], "stopped");

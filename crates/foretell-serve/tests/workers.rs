@@ -1,4 +1,4 @@
-//! What `foretell worker` counts on: numbered questions, trials handed back, trainings that begin again.
+//! Promises that `foretell worker` relies on: numbered questions, trials handed back, trainings that start again.
 
 mod common;
 
