@@ -1,4 +1,4 @@
-//! How good are forecasts on whole sets of recorded runs, from few runs on and honestly?
+//! Measures forecasts on whole sets of recorded runs, starting with few runs and without leaks.
 //!
 //! ```text
 //! cargo bench -p foretell-logs --bench leave_a_set_out -- [--splits 3] [--train 3,5,10] [--observed 0.1,0.25,0.5]
@@ -7,7 +7,7 @@
 //!
 //! Each split is a history of its training runs only and of running curves that were cut off; runs that diverged before the cut
 //! are left out. R² and CRPS are measured on scores not below the floor of all runs, the coverage of intervals on recorded ends.
-//! Prints a row for each cell, then means over sets.
+//! Prints one row per cell, then means over sets.
 
 use foretell::statistics::{mean, r_squared, standard_deviation};
 use foretell::{
@@ -84,7 +84,7 @@ impl Model for MeanModel {
     }
 }
 
-/// What a predictor reached in one cell: sums over splits.
+/// Results of a predictor in one cell: sums over splits.
 #[derive(Clone, Default)]
 struct Tally {
     r2: Vec<f64>,
@@ -155,7 +155,7 @@ fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// A split: a history of its training runs, and the runs to test with what was seen of them.
+/// A split: a history of its training runs, and the runs to test with their observed parts.
 struct Split {
     history: History,
     tests: Vec<(Run, Curve)>,
@@ -246,7 +246,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What each predictor reaches from `train` runs at `observed`; none where the set is too small.
+/// Results of each predictor from `train` runs at `observed`; none if the set is too small.
 fn cell(
     arguments: &Arguments,
     recorded: &Recorded,

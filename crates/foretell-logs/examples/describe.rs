@@ -1,4 +1,4 @@
-//! What does this file of curves hold? `cargo run -p foretell-logs --example describe -- FILE_OR_FOLDER…`
+//! Describes the content of a file of curves: `cargo run -p foretell-logs --example describe -- FILE_OR_FOLDER…`
 
 use foretell_logs::{ReadOptions, read};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! From what stands in a file to runs: direction, curves, the columns that are features, repeats, and the notes.
+//! Makes runs of the content of a file: direction, curves, the columns that are features, repeats, and the notes.
 
 use crate::columns::{Configurations, column_names, configurations, feature_columns};
 use crate::error::Error;
@@ -159,7 +159,7 @@ fn note_curves(gappy: usize, runs: &[Run], notes: &mut Vec<Note>) {
     note_lengths(runs, notes);
 }
 
-/// How many values that are not finite stand before the last finite one.
+/// The number of values before the last finite one that are not finite.
 fn gaps(values: &[f64]) -> usize {
     let end = values.iter().rposition(|value| value.is_finite()).unwrap_or(0);
     values[..end].iter().filter(|value| !value.is_finite()).count()

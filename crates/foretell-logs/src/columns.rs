@@ -30,7 +30,7 @@ impl Configurations {
         all.filter(|(name, _)| holds(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// What never varies, and is neither a label nor an outcome nor excluded.
+    /// The columns that never vary, and are neither labels nor outcomes nor excluded.
     pub(crate) fn constants(&self) -> Configuration {
         let Some(first) = self.raw.runs.first() else { return Configuration::new() };
         let constant = |name: &str| {
@@ -53,7 +53,7 @@ pub(crate) fn column_names(raw: &Raw) -> BTreeSet<&str> {
     raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect()
 }
 
-/// What becomes of a configuration column.
+/// The fate of a configuration column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Feature,
@@ -64,7 +64,7 @@ enum Fate {
     Unrepeated,
 }
 
-/// The columns that are features, with their groups; notes say what became of the others.
+/// The columns that are features, with their groups; notes record the fate of the others.
 pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Columns {
     let mut groups = BTreeMap::new();
     let mut fates: BTreeMap<Fate, Vec<&str>> = BTreeMap::new();
@@ -117,10 +117,10 @@ fn fate_unless_excluded(name: &str, cells: &Cells<'_>, raw: &Raw, options: &Read
     }
 }
 
-/// What tells the configurations of the runs apart: the features, also those that the user excludes, and the id where it is
+/// The values that tell the configurations of the runs apart: the features, also those that the user excludes, and the id if it is
 /// one of them.
 ///
-/// Leaving a column out of the features says nothing about which runs are the same.
+/// Leaving a column out of the features does not make runs the same.
 pub(crate) fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions) -> Vec<Configuration> {
     let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
     names.extend(column_names(raw).into_iter().filter(|name| {

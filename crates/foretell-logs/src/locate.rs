@@ -66,7 +66,7 @@ pub(crate) fn is_named_table(file: &Path) -> bool {
     stem(&name) != name && !name.to_lowercase().ends_with(".txt")
 }
 
-/// Endings of files that hold what a training printed.
+/// Endings of files that hold the output of a training.
 const PRINTED: [&str; 8] = [".log", ".txt", ".out", ".err", ".stdout", ".jsonl", ".ndjson", ".json"];
 /// Files of settings and of lists of packages, which no training printed.
 const SETTINGS: [&str; 9] =

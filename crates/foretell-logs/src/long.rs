@@ -52,7 +52,7 @@ pub(crate) fn counts_steps(mut table: Table, options: &ReadOptions) -> Result<bo
     Ok(id.is_none() && rows > 1)
 }
 
-/// Which column is what.
+/// The roles of the columns.
 struct Columns {
     id: Option<usize>,
     /// `None` if rows are counted.
@@ -270,7 +270,7 @@ impl Rows {
             && values.windows(2).any(|pair| pair[0] != pair[1])
     }
 
-    /// What is said of a setting that varies within a few runs: an error where they are a tenth at most, a slip of the pen.
+    /// The note on a setting that varies within some runs; an error if they are a tenth at most: that is a slip of the pen.
     fn departure(&self, column: usize, varying: usize, table: &Table) -> Result<String, Error> {
         let departed = self.runs.iter().find_map(|run| Some((run, run.departures[column].as_ref()?)));
         let (run, (line, cell)) = departed.expect("only asked for columns that vary within a run");
@@ -340,7 +340,7 @@ fn same(a: f64, b: f64) -> bool {
     a.total_cmp(&b).is_eq() || (a.is_nan() && b.is_nan())
 }
 
-/// Adds the configurations of a second table, one row a run, to the runs of `curves` with the same id.
+/// Adds the configurations of a second table, one row per run, to the runs of `curves` with the same id.
 fn join(raw: &mut Raw, curves: &Path, file: &Path, options: &ReadOptions) -> Result<(), Error> {
     let mut table = Table::open(Source::open(file, options.limits)?)?;
     let name = raw.id_column.clone().unwrap_or_default();

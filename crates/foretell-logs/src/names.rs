@@ -1,4 +1,4 @@
-//! What a column's name says about it: metric, step, id, outcome, label.
+//! Kinds of columns by their names: metric, step, id, outcome, label.
 
 use foretell::{Direction, direction_of, words_of_name as words};
 
@@ -10,7 +10,7 @@ const LABELS: &str = "id uid uuid hash run trial study experiment job name seed 
     filename path folder dir url host hostname user notes tags created date timestamp";
 const OUTCOMES: &str =
     "outcome runtime duration elapsed seconds status state result time finished diverged converged failed";
-/// Words for metrics that, alone and beside a curve, name a setting: an entropy bonus, an SVM's cost, bits of precision.
+/// Words for metrics that, alone and next to a curve, name a setting: an entropy bonus, an SVM's cost, bits of precision.
 const SETTINGS: &str = "cost entropy precision";
 const EXTREMES: &str = "max min best final last mean avg optimal";
 /// Words for something made of a metric's values, such as its spread or its best so far.

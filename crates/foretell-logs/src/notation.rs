@@ -1,4 +1,4 @@
-//! How the cells of a table are written: headings, and the commas of numbers.
+//! Notation of the cells of a table: headings, and the commas of numbers.
 
 /// The meaning of a comma inside a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Notes: what was done, or found, while reading.
+//! Notes on reading: changes made, and facts found.
 
 use serde::Serialize;
 use std::fmt;
@@ -7,13 +7,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
-    /// What was found in the logs of a tool, and what of it is left out.
+    /// The content of a tool's logs, and the parts left out.
     Found,
-    /// Which metric was taken, and which were there besides.
+    /// The metric taken, and the others found.
     Metric,
-    /// Why larger or smaller is better.
+    /// The reason why larger or smaller is better.
     Direction,
-    /// What names the runs, and how files were joined.
+    /// The source of the runs' names, and the way files were joined.
     Identity,
     /// Configuration columns dropped because they never vary.
     Constant,
@@ -25,7 +25,7 @@ pub enum Topic {
     Architecture,
     /// Runs that end in non-finite values.
     Diverged,
-    /// Runs whose last cells are empty, and what that was taken for.
+    /// Runs whose last cells are empty, and the meaning given to them.
     EmptyEnds,
     /// Runs without one finite value.
     Unmeasured,

@@ -1,4 +1,4 @@
-//! What a user may say about a file when its names do not.
+//! Options that describe a file whose names leave its content open.
 
 use crate::source::Limits;
 use foretell::{Columns, Direction};

@@ -1,4 +1,4 @@
-//! What the readers of the three formats have in common: runs as they stand in the file, before any is judged.
+//! The common result of the readers of the three formats: runs as they stand in the file, before any is judged.
 
 use crate::note::{Note, Topic};
 use crate::old::Ended;
@@ -76,12 +76,12 @@ pub(crate) struct Raw {
     pub(crate) others: usize,
     /// How many runs ended in which way.
     pub(crate) ends: BTreeMap<Ended, usize>,
-    /// What was done so far.
+    /// Notes on the reading so far.
     pub(crate) notes: Vec<Note>,
 }
 
 impl Raw {
-    /// Says how many runs end in empty cells, and what these were taken for; not where the user has said it.
+    /// Notes how many runs end in empty cells, and the meaning given to these, unless the user set it.
     pub(crate) fn note_empty_ends(&mut self, ends: Ends, options: &ReadOptions) {
         let taken = [
             (ends.diverged, "counted as diverged"),
@@ -106,7 +106,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// How many of the cells of a run, in a `long` file or a wide one, count: all if the empty ones at its end mean that it
+    /// The number of cells of a run, in a `long` file or a wide one, that count: all if the empty ones at its end mean that it
     /// diverged, else those before them.
     ///
     /// As many in a row inside the curve, or usually inside others, mean that the metric is only reported now and then: the run

@@ -116,8 +116,8 @@ pub fn read_logs(
     collect(raw, set_name(first), first, options)
 }
 
-/// As [`read_logs`], with what `before` was read from these paths and written into the file of curves `kept`: only sources that
-/// changed since are read. The manifest says from which files the runs are now.
+/// As [`read_logs`], but reads only sources that changed since `before` was read from these paths and written into the file of curves
+/// `kept`. The manifest names the files that the runs come from now.
 ///
 /// # Errors
 /// As [`read_logs`], and those of reading `kept`.

@@ -1,4 +1,4 @@
-//! Recorded runs as they were read, and what was done to them on the way.
+//! Recorded runs as they were read, with notes on changes.
 
 use crate::columns::Configurations;
 use crate::note::{Note, Topic};
@@ -31,7 +31,7 @@ pub struct Recorded {
     /// The step at which completed runs are compared, if the logs record how runs ended. `None` stands for the last step that at least
     /// half of the runs reach.
     pub target: Option<f64>,
-    /// How many metrics there are besides, which are left out.
+    /// The number of other metrics, which are left out.
     pub other_metrics: usize,
     /// Notes about the reading.
     pub notes: Vec<Note>,
@@ -59,8 +59,8 @@ impl Recorded {
         self.keeping(&keep, "the first of identical curves")
     }
 
-    /// The runs `indices` in this order, with the columns that a file of them alone would have: which are features, which never
-    /// vary and which are names is judged anew, by these runs and no others.
+    /// The runs `indices` in this order, with the columns that a file of them alone would have: features, constants and names are
+    /// judged again, by these runs and no others.
     #[must_use]
     pub fn only(&self, indices: &[usize]) -> (Vec<Run>, Columns) {
         let columns = self.configurations.judged_by(indices);
@@ -72,14 +72,14 @@ impl Recorded {
     }
 
     /// Run `at` with every column of the file, as [`ReadOptions::keep_all_columns`](crate::ReadOptions::keep_all_columns) gives
-    /// it: what is asked about a running run.
+    /// it, as for a running run that is to be forecast.
     #[must_use]
     pub fn whole(&self, at: usize) -> Run {
         Run { configuration: self.configurations.configuration(at, |_| true), ..self.runs[at].clone() }
     }
 
     /// One split as if two files had been read: one of its training runs, and one of the others, to be cut off. `options` are those
-    /// of the whole file; which columns are features is judged anew.
+    /// of the whole file; the columns that are features are judged again.
     ///
     /// # Errors
     /// [`HistoryError`] if the training runs make no history.

@@ -89,7 +89,7 @@ impl Source {
         if !parquet && history::begins_one(begins) {
             let mut bytes = Vec::new();
             reader.read_to_end(&mut bytes).map_err(|source| read_error(file, gzip, 0, source))?;
-            // what is no text is refused with its line by who reads it
+            // bytes that are no text are refused later, with their line, by the reader
             let table = std::str::from_utf8(&bytes).map_or(Ok(None), history::table);
             let table = table.map_err(|problem| Error::Old { file: file.to_owned(), problem })?;
             let plain: Box<dyn Read> = Box::new(io::Cursor::new(table.map_or(bytes, String::into_bytes)));

@@ -1,4 +1,4 @@
-//! YAML texts as trees whose nodes know where they stand; plain scalars mean what PyYAML takes them for.
+//! YAML texts as trees whose nodes know their place; plain scalars are read as PyYAML reads them.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value as Json};
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Deeper files are refused: reading one is recursive.
 const MOST_LEVELS: usize = 100;
 
-/// An alias repeats what its anchor holds; a few of them in each other make a file of any size ("a billion laughs").
+/// An alias repeats the content of its anchor; a few of them in each other make a file of any size ("a billion laughs").
 const MOST_NODES: usize = 100_000;
 
 /// A part of a YAML text.
@@ -44,7 +44,7 @@ pub enum YamlContent {
 /// The documents of a YAML text.
 ///
 /// # Errors
-/// What is wrong in the text, with line and column.
+/// The problem in the text, with line and column.
 ///
 /// ```
 /// let documents = foretell_logs::yaml_documents("a: &x {lr: 1_000}\nb: *x").expect("this is YAML");
@@ -63,7 +63,7 @@ pub fn yaml_documents(text: &str) -> Result<Vec<YamlNode>, String> {
     }
 }
 
-/// The parser, and what was read before.
+/// The parser, and the anchors read so far.
 struct Reader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     /// The byte of each character.
@@ -241,7 +241,7 @@ impl YamlNode {
     }
 }
 
-/// Adds the entries of a merged map, or of a list of them, of which the first counts.
+/// Adds the entries of a merged map, or of a list of them; the first map with a name counts.
 fn merge(value: &Json, map: &mut Map<String, Json>) {
     match value {
         Json::Object(fields) => {
@@ -254,7 +254,7 @@ fn merge(value: &Json, map: &mut Map<String, Json>) {
     }
 }
 
-/// A plain scalar, by YAML 1.1: what PyYAML, which nearly all training scripts use, makes of it.
+/// A plain scalar, by YAML 1.1, as read by PyYAML, which nearly all training scripts use.
 fn scalar(text: &str) -> Json {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Json::Null,

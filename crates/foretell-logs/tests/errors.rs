@@ -1,9 +1,9 @@
-//! Each thing that can be wrong in a file is told with its line, its column and what to do.
+//! Each possible problem of a file is reported with its line, its column and a remedy.
 
 use foretell_logs::{ReadOptions, read};
 use std::io::Write;
 
-/// What is said of a file `f` with these bytes, its folder left out.
+/// The error for a file `f` with these bytes, its folder left out.
 fn message(bytes: &[u8], options: &ReadOptions) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f");

@@ -1,4 +1,4 @@
-//! What each rule of reading does, on the smallest file that shows it.
+//! Each rule of reading, on the smallest file that shows it.
 
 use foretell::{Columns, Direction, FeatureGroup, Scale, Value};
 use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic, read};
@@ -334,7 +334,7 @@ fn columns_may_be_named_and_one_run_needs_no_id() {
     assert_eq!((recorded.runs.len(), recorded.runs[0].id.as_str()), (1, "runs"));
 }
 
-/// Of each run its length and where it diverged.
+/// The length of each run, and the step where it diverged.
 fn shapes(recorded: &Recorded) -> Vec<(usize, Option<f64>)> {
     recorded.runs.iter().map(|run| (run.curve.len(), run.curve.diverged_at())).collect()
 }

@@ -1,4 +1,4 @@
-//! Laws: what is written is read back, and no bytes make the reader panic.
+//! Laws: everything written is read back, and no bytes make the reader panic.
 
 use foretell::{Configuration, Curve, Direction, Metric, Run, Value};
 use foretell_logs::{ReadOptions, read, write_json_lines};

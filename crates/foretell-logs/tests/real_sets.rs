@@ -1,6 +1,6 @@
 //! The recorded sets that come with the paper and with others' work, read and counted.
 //!
-//! They are not part of the repository: `FORETELL_DATA` names their folder, by default the one beside the checkout.
+//! They are not part of the repository: `FORETELL_DATA` names their folder, by default the one next to the checkout.
 //! Where they are missing, the tests say by name that they were skipped.
 
 #[path = "../../../tests/needed.rs"]

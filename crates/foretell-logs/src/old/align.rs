@@ -51,7 +51,7 @@ fn points(run: &RunLog, metric: &str) -> (Vec<Point>, usize) {
         // a log that never counts its steps has them in its order
         let step = if uncounted { (at + 1) as f64 } else { point.step };
         if step.is_finite() {
-            // a step that goes back is that of a run that was resumed: what it had logged from there on is trained again
+            // a step that goes back is that of a run that was resumed: epochs that it had logged from there on are trained again
             while kept.last().is_some_and(|last| last.step >= step) {
                 kept.pop();
             }
@@ -76,7 +76,7 @@ fn give_epochs(run: &RunLog, points: &mut [Point]) {
     }
 }
 
-/// What the epochs of the runs tell, gathered run by run.
+/// The epochs of the runs, gathered run by run.
 #[derive(Default)]
 struct Epochs {
     /// The number of different epochs each run has.
@@ -119,7 +119,7 @@ impl Epochs {
     }
 }
 
-/// What all curves of `metric` are laid on, and what there is to say of it.
+/// The resource that all curves of `metric` are laid on, and a note on it.
 pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -> (Resource, bool, Note) {
     let mut epochs = Epochs::default();
     for run in runs {

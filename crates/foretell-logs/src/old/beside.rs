@@ -1,11 +1,11 @@
-//! The settings of a run whose log has none: in a file beside it, and in the names of the file and of its folder.
+//! The settings of a run whose log contains none, from a file next to it and from the names of the file and of its folder.
 
 use super::{json, yaml};
 use foretell::{Configuration, Value};
 use std::io::Read;
 use std::path::Path;
 
-/// Files beside a log, or in its folder, that hold its configuration.
+/// Files next to a log, or in its folder, that hold its configuration.
 const FILES: [&str; 7] =
     ["params.json", "config.json", "hparams.json", "args.json", "hparams.yaml", "config.yaml", "args.yaml"];
 
@@ -22,8 +22,8 @@ pub(crate) fn text(path: &Path) -> String {
     if matches!(file, Ok(Ok(_))) { text } else { String::new() }
 }
 
-/// What is known of a run's configuration: numbers and texts of a file beside its log or folder, and `name=value` in its own and
-/// its folder's name.
+/// A run's configuration, as far as it is known: numbers and texts of a file next to its log or in its folder, and `name=value` in its
+/// own and its folder's name.
 ///
 /// ```
 /// use foretell::Value;
@@ -66,7 +66,7 @@ fn of_name(name: &str) -> Configuration {
             after[..next].find(['_', ',', ' ', ';']).unwrap_or(next)
         });
         let mut key = before[start..].trim_start_matches('_');
-        // `run3_lr=0.1`: what counts the runs is no part of the setting's name
+        // `run3_lr=0.1`: the number of the run is no part of the setting's name
         while let Some((first, rest)) = key.split_once('_')
             && first.ends_with(|c: char| c.is_ascii_digit())
         {

@@ -25,7 +25,7 @@ fn marks(run: &RunLog) -> BTreeSet<Mark> {
     metrics.filter_map(|(_, series)| mark(series)).collect()
 }
 
-/// How much the log of a run says besides its values: how it ended, and how long it took.
+/// How much the log of a run records in addition to its values: its end, and its duration.
 fn says(run: &RunLog) -> (bool, bool) {
     let timed =
         run.series.values().filter_map(|series| series.packed.as_ref()).any(|packed| packed.has_pace());
@@ -33,7 +33,7 @@ fn says(run: &RunLog) -> (bool, bool) {
 }
 
 /// The runs without those that another tool logged, too. Two runs are one training if every metric of the one with fewer is one of
-/// the other. What only the run that is left out says of its settings is kept.
+/// the other. Settings that only the run left out records are kept.
 pub(crate) fn without_doubles(runs: Vec<RunLog>, left_out: &mut Vec<LeftOut>) -> Vec<RunLog> {
     if runs.iter().all(|run| runs.first().is_some_and(|first| first.format == run.format)) {
         return runs;

@@ -34,13 +34,13 @@ pub(crate) struct Gathered {
     /// Where each id is.
     places: HashMap<String, usize>,
     pub(crate) left_out: Vec<LeftOut>,
-    /// What each source has; runs of unchanged ones are not among `runs`.
+    /// The content of each source; runs of unchanged ones are not among `runs`.
     sources: Vec<SourceRead>,
     /// The ids of the runs of unchanged sources.
     kept: HashSet<String>,
 }
 
-/// What was read before, and its runs.
+/// An earlier import: its sources and its runs.
 pub(crate) struct Before {
     pub(crate) manifest: Manifest,
     pub(crate) runs: Vec<RawRun>,
@@ -119,7 +119,7 @@ pub(crate) fn read(
     Ok((raw, manifest))
 }
 
-/// Reads what changed since `before`; `None` if all has to be read again.
+/// Reads the sources that changed since `before`; `None` if all have to be read again.
 fn update(
     paths: &[PathBuf],
     options: &ReadOptions,
@@ -129,13 +129,13 @@ fn update(
     let Before { mut manifest, runs } = before;
     let Some(resource) = Resource::named(&manifest.resource) else { return Ok(None) };
     if manifest.doubled {
-        // of a training that two tools logged both logs are needed
+        // both logs of a training that two tools logged are needed
         return Ok(None);
     }
     let times = resource == Resource::Time;
     let wanted = Wanted { metric: Some(manifest.metric.clone()), times, all: false };
     let mut gathered = gather(paths, options, &wanted, Some(&manifest), watch)?;
-    // a run of W&B that was resumed goes on in what another file has
+    // a run of W&B that was resumed continues the run of another file
     let clash = gathered.runs.iter().any(|run| is_continued(run.format) && gathered.kept.contains(&run.id));
     if clash || gathered.kept.is_empty() {
         return Ok(None);
@@ -231,7 +231,7 @@ pub(crate) fn gather(
         });
         match read {
             Ok(()) => {}
-            // what was read before it may be a part of what was logged
+            // runs read before the error may be only a part of the logged ones
             Err(error) if alone => return Err(error),
             Err(error) => {
                 found.clear();
@@ -250,7 +250,7 @@ pub(crate) fn gather(
 }
 
 impl Gathered {
-    /// The sources below `path`; what is there besides is left out.
+    /// The sources below `path`; other files are left out.
     fn find(&mut self, path: &Path, options: &ReadOptions) -> Result<Vec<Source>, Error> {
         let Found { sources, tables, doubled, deleted, .. } = recognize::below(path, options.format)?;
         let mut leave = |what: &Path, why: &str| {
@@ -262,7 +262,7 @@ impl Gathered {
         Ok(sources)
     }
 
-    /// Adds a run; what an earlier file of a resumed run of W&B has goes on in it, and other runs of the same name are counted.
+    /// Adds a run. A resumed run of W&B continues that of an earlier file; other runs of the same name are numbered.
     fn add(&mut self, mut run: RunLog, wanted: &Wanted) -> Option<String> {
         if run.series.is_empty() {
             let why = run.damage.unwrap_or_else(|| "no metric was logged".to_owned());
@@ -395,7 +395,7 @@ fn events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
     Ok(run)
 }
 
-/// The curves of a metric, with what there is to say.
+/// The curves of a metric, with notes.
 fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), options: &ReadOptions) -> Raw {
     let Gathered { runs, .. } = gathered;
     let (metric, resource, from_0) = laid;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What Ray writes into each result besides what the trial reported.
+/// Fields that Ray adds to each result that a trial reports.
 const RAY_OWN: &str = "training_iteration time_this_iter_s time_total_s time_since_restore timestamp pid done trial_id date \
     hostname node_ip experiment_id experiment_tag iterations_since_restore timesteps_total timesteps_since_restore \
     timesteps_this_iter episodes_total episodes_this_iter warmup_time should_checkpoint checkpoint_dir_name";

@@ -1,12 +1,12 @@
 //! Logs as tools left them: which tool wrote them, their runs and metrics, and how the runs ended.
 //!
-//! | files | what they have |
+//! | files | content |
 //! |---|---|
 //! | `recognize` | which tool wrote a file, and which files are one run |
-//! | `tensorboard`, `wandb`, `mlflow`, `sqlite`, `lines`, `tables`, `study` | one reader a tool, or a kind of file |
-//! | `series`, `packed`, `align`, `survey` | a run as it was logged; its values in little memory; its curve on one resource; what there is, in words |
+//! | `tensorboard`, `wandb`, `mlflow`, `sqlite`, `lines`, `tables`, `study` | one reader per tool or kind of file |
+//! | `series`, `packed`, `align`, `survey` | a run as it was logged; its values in little memory; its curve on one resource; a summary |
 //! | `doubles` | runs that two tools logged |
-//! | `protobuf`, `json`, `yaml`, `beside` | what the readers share |
+//! | `protobuf`, `json`, `yaml`, `beside` | code that the readers share |
 
 mod align;
 mod beside;
@@ -44,7 +44,7 @@ pub(crate) use gather::{Before, holds_logs, is_old, is_table, read};
 use serde::Serialize;
 use std::fmt;
 
-/// Folders that are parts of a run: what it was trained on, and what it was tested on.
+/// Folders that are parts of a run: its training, and its tests.
 pub(crate) const PARTS: [&str; 8] =
     ["train", "training", "validation", "valid", "val", "eval", "evaluation", "test"];
 

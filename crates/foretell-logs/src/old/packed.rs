@@ -2,7 +2,7 @@
 
 use super::point::Point;
 
-/// What curves are laid on.
+/// The resource that curves are laid on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Epoch,

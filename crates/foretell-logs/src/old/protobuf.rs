@@ -1,6 +1,6 @@
 //! The fields of a protobuf message, as far as logs need them.
 
-/// One field: its number and what it holds.
+/// The content of one field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Field<'a> {
     /// An integer, a flag or an enumeration.

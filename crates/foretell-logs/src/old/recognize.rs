@@ -1,4 +1,4 @@
-//! Which tool wrote a file, by its content, and which files of a folder are one run.
+//! Recognizes the tool that wrote a file by its content, and the files of a folder that form one run.
 
 use super::{Format, mlflow, study, tables, tensorboard, wandb};
 use crate::error::Error;
@@ -19,19 +19,19 @@ const DEEPEST: usize = 24;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) format: Format,
-    /// What the runs are named by: the path from the folder that was named.
+    /// The name of the runs: the path from the folder that was named.
     pub(crate) name: String,
     /// The files, in the order in which they are read; for MLflow's store the folder of the run.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What was found below a path.
+/// The files found below a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) sources: Vec<Source>,
     /// Tables and curve files, which the reader of curve files takes one at a time.
     pub(crate) tables: Vec<PathBuf>,
-    /// Files whose runs others tell more of.
+    /// Files whose runs are recorded more fully in others.
     pub(crate) doubled: Vec<PathBuf>,
     /// Runs that the tool marked as deleted.
     pub(crate) deleted: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Found {
     pub(crate) others: usize,
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Log(Format),
@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// The kind of a file by how it begins; a database is opened.
+/// The kind of a file by its first bytes; a database is opened.
 pub(crate) fn kind(file: &Path) -> Result<Kind, Error> {
     let fail = |source| Error::io(file, source);
     let mut start = Vec::new();
@@ -114,7 +114,7 @@ fn text_kind(start: &[u8]) -> Kind {
         } else if line.contains("\"values\"") {
             Kind::Table
         } else if begins_one(text.as_bytes()) {
-            // what it has is seen when it is read
+            // its content is checked when it is read
             history_kind(&crate::json::in_quotes(text))
         } else {
             Kind::Other
@@ -123,7 +123,7 @@ fn text_kind(start: &[u8]) -> Kind {
     if mlflow::is_run(text) {
         return Kind::Log(Format::Mlflow);
     }
-    // a header needs two names, of which only the first, that of an index, may be empty
+    // a header needs two names; only the first, that of an index, may be empty
     let separator = [',', ';', '\t'].into_iter().max_by_key(|&s| line.matches(s).count()).unwrap_or(',');
     let headers: Vec<&str> = line.split(separator).map(|name| name.trim().trim_matches('"')).collect();
     let is_name = |(at, name): (usize, &&str)| name.len() <= 200 && (at == 0 || !name.is_empty());
@@ -145,7 +145,7 @@ fn history_kind(text: &str) -> Kind {
     if names.zip(followed).any(is_list) { Kind::Log(Format::Table) } else { Kind::Other }
 }
 
-/// What is below `path`; with `only`, files of other kinds are passed over.
+/// The files below `path`; with `only`, files of other kinds are skipped.
 pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
     let mut walk =
         Walk { root: path, only, found: Found::default(), events: BTreeMap::new(), states: BTreeMap::new() };
@@ -166,7 +166,7 @@ pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
     Ok(walk.found)
 }
 
-/// Whether a folder holds what one run was trained or tested on.
+/// Whether a folder is a part of a run: its training or its test.
 fn is_part(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     super::PARTS.contains(&name.as_str())
@@ -277,7 +277,7 @@ impl Walk<'_> {
         inner
     }
 
-    /// Of the states of one training the one written last counts: it has all the others' values.
+    /// If a training wrote several states, the last one counts: it contains all the others' values.
     fn group_states(&mut self) {
         for (run, mut files) in std::mem::take(&mut self.states) {
             files.sort_by_key(|file| {
@@ -299,7 +299,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A table of Keras or Lightning beside the event files of the same training says no more than they do, and has no times.
+    /// A table of Keras or Lightning next to the event files of the same training holds no more than they do, and no times.
     fn leave_tables(&mut self) {
         let events = &self.events;
         let is_doubled = |source: &mut Source| {
@@ -317,7 +317,7 @@ impl Walk<'_> {
         self.found.doubled.extend(doubled);
     }
 
-    /// What MLflow keeps of a run as its artifacts, `ID/artifacts/…`, are logs of what its database has.
+    /// Artifacts that MLflow keeps of a run, `ID/artifacts/…`, are logs of values that its database holds.
     fn leave_artifacts(&mut self) {
         if !self.found.sources.iter().any(|source| source.format == Format::Mlflow) {
             return;

@@ -13,7 +13,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// The log does not say.
+    /// The log does not record it.
     #[default]
     Unknown,
     /// It was trained to its end.
@@ -99,7 +99,7 @@ impl Series {
         !self.points.is_empty() || self.packed.is_some()
     }
 
-    /// Goes on with what a later file has.
+    /// Continues with the series of a later file.
     pub(crate) fn append(&mut self, later: Self) {
         if let Some(packed) = self.packed.take() {
             self.points = packed.points().collect();
@@ -115,7 +115,7 @@ impl Series {
     }
 }
 
-/// Which series of a run are kept with all their points.
+/// The series of a run that are kept with all their points.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     /// The metric that was asked for; `None`: whichever is the best by its name.
@@ -131,7 +131,7 @@ pub(crate) fn is_epoch(name: &str) -> bool {
     name.rsplit(['/', '.']).next().is_some_and(|last| last.eq_ignore_ascii_case("epoch"))
 }
 
-/// What a metric is worth by its name; the unnamed come last.
+/// The rank of a metric by its name; names of no metric are last.
 fn rank(name: &str) -> usize {
     metric_rank(name).unwrap_or(usize::MAX)
 }
@@ -145,7 +145,7 @@ pub(crate) struct RunLog {
     pub(crate) ended: Ended,
     pub(crate) direction: Option<Direction>,
     pub(crate) series: BTreeMap<String, Series>,
-    /// What is damaged in its files: what stands before it counts.
+    /// The damage in its files: values before it count.
     pub(crate) damage: Option<String>,
     /// The last step that was planned, where the log says it.
     pub(crate) planned: Option<f64>,

@@ -1,4 +1,4 @@
-//! What was found in old logs, before anything is done with it.
+//! The content of old logs, before anything is done with it.
 
 use super::packed::Packed;
 use super::series::{Ended, RunLog};
@@ -115,7 +115,7 @@ impl Survey {
         survey.metrics = metrics.into_values().collect();
         let most = survey.metrics.iter().map(|metric| metric.runs).max().unwrap_or(0);
         survey.metrics.sort_by_key(|metric| {
-            // one that few runs have is not what they are compared by
+            // runs are not compared by a metric that few of them have
             let rare = 2 * metric.runs < most;
             let rank = crate::names::metric_rank(&metric.name).unwrap_or(usize::MAX);
             (rare, rank, usize::MAX - metric.runs, metric.values <= metric.runs, metric.name.clone())

@@ -12,12 +12,12 @@ use crate::wide::{curve_family, families, has_curve};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What W&B puts between the name of a run and that of its metric.
+/// The separator that W&B puts between the name of a run and that of its metric.
 const BETWEEN: &str = " - ";
 const TIMES: [&str; 5] = ["time", "wall_time", "timestamp", "elapsed", "_runtime"];
 /// The columns of the table that TensorBoard's page downloads; `Wall time`, `Step`, `Value`.
 const DOWNLOAD: [&str; 3] = ["Wall time", "Step", "Value"];
-/// What stands between run and tag in the name of that file: `run-a-tag-val_acc.csv`.
+/// The separator of run and tag in the name of that file: `run-a-tag-val_acc.csv`.
 const TAG: &str = "-tag-";
 
 /// The format of a table with these column names, if it is one of a tool, or of one run.
@@ -42,7 +42,7 @@ pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
     }
 }
 
-/// Whether a table with these columns, none of which names runs, has a row per epoch or step of one run.
+/// Whether a table with these columns names no runs and has one row per epoch or step of one run.
 fn is_one_table(headers: &[&str]) -> bool {
     let headers: Vec<String> = headers.iter().map(|&name| name.to_owned()).collect();
     let families = families(&headers);

@@ -13,7 +13,7 @@ use std::path::Path;
 /// A longer record is damaged: protobuf allows no message of 2 GiB.
 const LONGEST: u64 = 1 << 31;
 
-/// What `read` has to know of the tags of a run: which plugin they belong to.
+/// The plugins that the tags of a run belong to, which `read` needs to know.
 pub(crate) type Plugins = HashMap<String, bool>;
 
 /// Whether these bytes begin an event file: the checksum of the first length is right.
@@ -145,7 +145,7 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// A session that starts again: what was logged from its first step on counts no longer, as in TensorBoard.
+    /// A session that starts again: points logged from its first step on no longer count, as in TensorBoard.
     fn restart(&mut self, step: f64) {
         for series in self.run.series.values_mut() {
             series.points.retain(|point| point.step < step);

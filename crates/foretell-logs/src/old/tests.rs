@@ -50,7 +50,7 @@ fn number(value: &Json) -> f64 {
     value.as_f64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0.123)
 }
 
-/// What the tool's own reader gives.
+/// The result of the tool's own reader.
 fn series_of_tool(expected: &Json) -> Told {
     let mut told = Told::new();
     for (id, run) in expected["runs"].as_object().into_iter().flatten() {
@@ -83,7 +83,7 @@ fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
 }
 
-/// Compares what is read of the logs of `name` with what their tool gives.
+/// Compares our reading of the logs of `name` with that of their tool.
 fn check(name: &str) -> Tested {
     let folder = tempfile::tempdir()?;
     unpack(name, folder.path())?;
@@ -282,7 +282,7 @@ fn fuzz(name: &str, protected: bool) -> Tested {
                     let known = |point: &(f64, f64)| {
                         theirs.get(&metric).is_some_and(|all| all.iter().any(|own| alike(&[*own], &[*point])))
                     };
-                    // what `add_hparams` keeps in a folder of its own is not in the run's
+                    // settings that `add_hparams` keeps in a folder of its own are not in the run's
                     let wrong = points.iter().find(|point| !known(point) && !metric.starts_with("hparam/"));
                     assert!(wrong.is_none(), "{name}, round {round}: {metric} of {} has {wrong:?}", run.id);
                 }

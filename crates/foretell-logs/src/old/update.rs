@@ -1,4 +1,4 @@
-//! Reading again only where files changed: what was read before, and from which files.
+//! Reads again only if files changed: the record of earlier reads, with their files.
 
 use super::packed::Resource;
 use super::recognize::Source;
@@ -30,7 +30,7 @@ pub(crate) struct SourceRead {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     schema: String,
-    /// How they were asked for: what was asked for otherwise is read anew.
+    /// The options of the read: with other options, all is read again.
     asked: String,
     pub(crate) metric: String,
     pub(crate) resource: String,

@@ -17,7 +17,7 @@ pub(crate) fn text(file: File) -> io::Result<Box<dyn Read>> {
 /// Writes columns of one length as a Parquet table, compressed by snappy.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] if a column is shorter than the others, and what the writer says.
+/// [`io::ErrorKind::InvalidInput`] if a column is shorter than the others, and errors of the writer.
 #[cfg(feature = "parquet")]
 pub fn write_parquet(writer: impl Write + Send, columns: &[(String, Values)]) -> io::Result<()> {
     table::write(writer, columns)

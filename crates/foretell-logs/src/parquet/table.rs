@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Rows that are written at once: what memory holds besides the table itself.
+/// Rows that are written at once: memory holds them in addition to the table itself.
 const GROUP: usize = 1 << 16;
 
 /// The rows of a file, as the text of a CSV.
@@ -59,7 +59,7 @@ impl Read for Text {
     }
 }
 
-/// What `read` gives. The crate panics on some damaged files, which are bad data and no broken promise of this program.
+/// The result of `read`. The crate panics on some damaged files, which are bad data and no broken promise of this program.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
     let caught = catch_unwind(AssertUnwindSafe(read));
     caught.unwrap_or_else(|_| Err(ParquetError::General("the reader failed".to_owned()))).map_err(damaged)

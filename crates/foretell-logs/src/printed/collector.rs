@@ -14,27 +14,27 @@ use std::sync::Arc;
 
 /// The most lines of a block.
 const MOST_LINES: usize = 300;
-/// The most series of which is kept count.
+/// The most series that are counted.
 const MOST_SERIES: usize = 1_024;
 /// After so many lines the counters of skipped ones are read all the same.
 const MOST_SKIPS: usize = 256;
-/// The most forms of lines of which the last is kept.
+/// The most forms of lines whose last line is kept.
 const MOST_FORMS: usize = 8;
 /// The longest line without a number that names a stage for the lines below it.
 const TITLE: usize = 60;
 
-/// What is looked for.
+/// The values wanted.
 #[derive(Clone, Debug)]
 pub(crate) enum Wanted {
     /// Everything.
     All,
-    /// What is called so.
+    /// Those of this name.
     Name(Name),
-    /// What the pattern finds.
+    /// Those that the pattern finds.
     Pattern(Box<MetricPattern>),
 }
 
-/// What stands above a line.
+/// The text above a line.
 #[derive(Clone, Debug, Default)]
 struct Heading {
     place: Place,
@@ -77,7 +77,7 @@ pub(crate) struct Collector {
     /// Whether the step stands below the values in lines `name: value`; `None` until that is known.
     pub(crate) is_below: Option<bool>,
     is_below_past: bool,
-    /// Whether the best model was loaded again: what follows is no value of the training.
+    /// Whether the best model was loaded again: values that follow are not of the training.
     is_below_best: bool,
     /// Which one of many the prefix of the line names: a rank, a process.
     group: String,
@@ -88,13 +88,13 @@ pub(crate) struct Collector {
     pub(crate) problems: Vec<ReportProblem>,
     /// The number of epochs that the program announced.
     pub(crate) epochs: Option<u64>,
-    /// The fields of the last line or block that was read, for who looks for other values.
+    /// The fields of the last line or block that was read, for callers that look for other values.
     pub(crate) last: Vec<Field>,
     /// The place that the last line named.
     pub(crate) last_place: Place,
-    /// What a line must have that may matter for the metric; `None` where any may.
+    /// The text that a line needs to matter for the metric; `None` if any line may.
     filter: Option<Regex>,
-    /// What a line must have to name the metric itself.
+    /// The text that a line needs to name the metric itself.
     hint: Option<Regex>,
     /// The last line of each form that names no metric: only the last of them can matter, once a line with the metric comes.
     skipped: Vec<(u64, String)>,
@@ -181,7 +181,7 @@ impl Collector {
         self.finish_line(line, shape, text, is_transient);
     }
 
-    /// Whether a line may have the metric, or change what the lines below it mean. Only then is it read.
+    /// Whether a line may contain the metric, or change the meaning of the lines below it. Only then is it read.
     fn may_matter(&self, text: &str) -> bool {
         let Some(filter) = self.filter.as_ref().filter(|_| !self.is_watched) else { return true };
         let is_inside = self.table.is_some() || self.block.is_some() || self.is_below_past;
@@ -578,7 +578,7 @@ fn is_short_row(text: &str) -> bool {
     text.len() <= TITLE && text.contains('|') && stage(text).is_some()
 }
 
-/// Whether a short line may say of what the lines below it are.
+/// Whether a short line may be the title of the lines below it.
 fn is_title(text: &str) -> bool {
     text.len() <= TITLE && is_titled(text) || is_short_row(text)
 }

@@ -1,4 +1,4 @@
-//! Which of the numbers that a training prints is its metric, where nobody says.
+//! Guesses the metric among the numbers that a training prints, if nobody names it.
 
 use super::collector::{Collector, Wanted};
 use super::pattern::MetricPattern;
@@ -65,7 +65,7 @@ pub fn guess(text: &str) -> Option<Guess> {
     Some(Guess { source, name: label, whole, others })
 }
 
-/// What may name the series, the simplest first.
+/// Values of `--metric` that may name the series, the simplest first.
 fn sources(series: &Series) -> Vec<String> {
     let label = &series.key.label;
     let is_name = matches!(MetricSource::parse(label), Ok(MetricSource::Json { .. }));
@@ -78,7 +78,7 @@ fn sources(series: &Series) -> Vec<String> {
     sources
 }
 
-/// What is best: repeated, held out, a score before a loss, what says most by itself, one an epoch.
+/// The rank of a series: best is repeated, held out, a score rather than a loss, the most telling by itself, one value per epoch.
 fn rank(series: &Series, most: u64) -> impl Ord + use<> {
     let Series { key, count, varies, .. } = series;
     let is_score = direction_of(&key.label) == Some(Direction::Maximize);

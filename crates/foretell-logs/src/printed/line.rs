@@ -1,10 +1,10 @@
-//! What one line of text says: counters, and numbers with their labels.
+//! The content of one line of text: counters, and numbers with their labels.
 
 use super::number::{Kind, Notation, Reading, Token, tokens};
 use super::words::{self, Counter, Stage, counter, is_past, is_past_line, stage};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Where in a training a line stands, as far as it says so.
+/// The place of a line in a training, as far as the line names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Place {
     pub(crate) epoch: Option<f64>,
@@ -57,7 +57,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// What lines of the same form have in common: their labels without digits.
+    /// The same for lines of the same form: a hash of their labels without digits.
     pub(crate) fn shape(&self) -> u64 {
         let mut shape = DefaultHasher::new();
         for field in &self.fields {
@@ -79,7 +79,7 @@ struct Parser<'a> {
     group: String,
     /// Where the number before ended.
     since: usize,
-    /// Where what is no name before the next number ends.
+    /// The end of the text before the next number that is no part of its name.
     boundary: usize,
     is_past_line: bool,
     /// Whether the number before was that of the epoch.
@@ -172,7 +172,8 @@ impl Parser<'_> {
         (self.since, self.boundary) = (end, end);
     }
 
-    /// Of a batch's value and the mean of all batches so far, `Test: [20/20] Acc@1: 76.1 (75.2)`, the mean is that of the held-out data.
+    /// If a line shows a batch's value and the mean of all batches so far, `Test: [20/20] Acc@1: 76.1 (75.2)`, the mean is that of the
+    /// held-out data.
     fn take_means(&mut self) {
         for (number, mean) in self.means.iter().filter(|_| self.line.place.batch.is_some()) {
             if let Some(field) = number.checked_sub(1).and_then(|last| self.line.fields.get_mut(last))
@@ -299,7 +300,7 @@ fn stage_behind(after: &str) -> Option<(Stage, usize)> {
     Some((stage, after.find(')')? + 1))
 }
 
-/// What stands behind a number without the unit that it begins with: `min` of `5 min` is no smallest value.
+/// The text after a number without the unit that it starts with: `min` of `5 min` is no smallest value.
 fn without_unit(context: &str) -> &str {
     let rest = context.trim_start();
     let unit = ["mins", "min", "minutes", "minute"].into_iter().find_map(|unit| rest.strip_prefix(unit));

@@ -1,20 +1,20 @@
-//! What trainings print, read as series: lines in, reports out, no files and no clock.
+//! The output of trainings, read as series: lines in, reports out, no files and no clock.
 //!
 //! A number belongs to a *series*: its label, the stage words around it, its position, and the form of its line. Lines of one form are
 //! read alike, and a metric's name is looked for among the labels. If it fits more than one series, these rules choose, in this order:
 //! the label that is the name itself; a current value, before a best one, a target or a spread; validation before training, both before
-//! test; one value an epoch before many; the line of the epoch before those of batches.
+//! test; one value per epoch before many; the line of the epoch before those of batches.
 //!
-//! | file | what it has |
+//! | file | content |
 //! |---|---|
 //! | `text` | a line without escapes, drawings and wrappers |
-//! | `number` | numbers, and what only looks like one |
+//! | `number` | numbers, and parts that only look like one |
 //! | `words` | labels, stages, counters, words of the past |
-//! | `line`, `table`, `collector` | a line, a row, a block, and what stands above them: records |
+//! | `line`, `table`, `collector` | a line, a row, a block, and their headings: records |
 //! | `series`, `settle` | which series a name means; its epochs |
 //! | `pattern`, `template`, `protocol`, `once` | patterns, line templates, report lines, values printed once |
 //! | `last` | the result behind the reports |
-//! | `guess` | which number is the metric, where nobody says |
+//! | `guess` | the number that is the metric, if nobody names it |
 //! | `reader` | all of it, on a stream or on a whole output |
 
 mod collector;

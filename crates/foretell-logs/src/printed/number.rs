@@ -1,4 +1,4 @@
-//! The numbers in a line of text, and what looks like one: dates, clock times, versions, sizes.
+//! The numbers in a line of text, and parts that only look like one: dates, clock times, versions, sizes.
 
 /// A printed number by the two ways to write one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ impl Reading {
         Self { point: self.point.map(scaled), comma: self.comma.map(scaled) }
     }
 
-    /// What the number alone says of the notation.
+    /// The notation, as far as the number alone shows it.
     pub(crate) fn evidence(self) -> Option<Notation> {
         match (self.point, self.comma) {
             (Some(_), None) => Some(Notation::Point),
@@ -52,7 +52,7 @@ impl Reading {
     }
 }
 
-/// What a stretch of text is.
+/// The kind of a stretch of text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A number. `of` is the second one in `3/10` and `3 of 10`.
@@ -85,7 +85,7 @@ pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<Reading> {
 /// Words behind a name that are followed by a number without a sign between: `epoch_5`.
 const COUNTERS: [&str; 8] = ["epoch", "ep", "e", "step", "iter", "iteration", "round", "fold"];
 
-/// The numbers in `text`, and what only looks like one, from left to right.
+/// The numbers in `text`, and parts that only look like one, from left to right.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -320,7 +320,7 @@ fn parsed(text: &[u8], thousands: u8) -> Option<f64> {
     plain.replace(',', ".").parse().ok()
 }
 
-/// The token of a number, with what belongs to it behind: `k`, `%`, `/10`, ` of 10`.
+/// The token of a number, with its suffix: `k`, `%`, `/10`, ` of 10`.
 fn finished(bytes: &[u8], start: usize, mut end: usize, mut reading: Reading) -> Token {
     let scale = match bytes.get(end) {
         Some(b'k' | b'K') => 1e3,

@@ -29,7 +29,7 @@ impl Once {
         Self { missing: names.iter().cloned().collect(), ..Self::default() }
     }
 
-    /// Whether a line may have what is missing.
+    /// Whether a value is still missing.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.missing.is_empty()
     }
@@ -45,8 +45,8 @@ impl Once {
         if self.is_waiting() { None } else { self.release() }
     }
 
-    /// Returns the reports that wait no longer: the one that waited, then `report` with what was found. `report` itself waits if it is that of the
-    /// last epoch of `whole` and a value is missing.
+    /// Returns the reports that wait no longer: the one that waited, then `report` with the values found. `report` itself waits if it
+    /// is that of the last epoch of `whole` and a value is missing.
     pub(crate) fn pass(&mut self, mut report: Report, whole: Option<u64>) -> Vec<Report> {
         for name in report.metrics.keys() {
             self.missing.remove(name);
@@ -62,7 +62,7 @@ impl Once {
         before.into_iter().chain([report]).collect()
     }
 
-    /// The report that waited, with what was found meanwhile.
+    /// The report that waited, with the values found meanwhile.
     pub(crate) fn release(&mut self) -> Option<Report> {
         let mut report = self.held.take()?;
         report.metrics.append(&mut self.found);

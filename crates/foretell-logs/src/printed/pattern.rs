@@ -1,4 +1,4 @@
-//! The `--metric` pattern: a regular expression that finds a metric's values in what a trial prints.
+//! The `--metric` pattern: a regular expression that finds a metric's values in the output of a trial.
 
 use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 use regex_syntax::ast::{self, Ast, Visitor};
@@ -11,7 +11,7 @@ use super::words;
 
 /// The named group that holds the step.
 const STEP: &str = "step";
-/// What stands for the value of a training that diverged.
+/// The value of a training that diverged.
 const NOT_FINITE: &str = r"[-+]?(?i:nan|inf(?:inity)?)\b";
 
 /// Why a pattern was refused.
@@ -68,9 +68,9 @@ pub(crate) struct Found {
     pub(crate) reading: Reading,
 }
 
-/// What stands for a number in a template: its reader decides where it ends.
+/// A number in a template: its reader decides where it ends.
 const VALUE: &str = r"([-+]?(?:[0-9]|\.[0-9])[^\s|;]*|[-+]?(?i:nan|inf(?:inity)?)\b)";
-/// What stands for a step.
+/// A step in a template.
 const STEP_VALUE: &str = r"(?P<step>[0-9][0-9,]*)";
 
 impl MetricPattern {
@@ -139,7 +139,7 @@ impl MetricPattern {
         self.regex.as_str()
     }
 
-    /// What each match in `line` says; none when nothing matches.
+    /// The value of each match in `line`; none when nothing matches.
     pub(crate) fn find(&self, line: &[u8]) -> Vec<Result<Found, ReportProblem>> {
         let all = |regex: &Regex| -> Vec<_> {
             regex.captures_iter(line).filter_map(|captures| self.read(&captures, line)).collect()

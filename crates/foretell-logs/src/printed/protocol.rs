@@ -1,4 +1,4 @@
-//! What a line of a trial's output says: a report, nothing, or a report that cannot be used.
+//! The content of a line of a trial's output: a report, nothing, or a report that cannot be used.
 
 use serde_json::{Map, Value};
 
@@ -13,11 +13,11 @@ const STEP: &str = "step";
 /// Where a trial's metric is found.
 #[derive(Clone, Debug)]
 pub enum MetricSource {
-    /// In report lines `{"foretell":{"step":3,"val_acc":0.71}}` on standard output. Where the field is named, also beside its name
+    /// In report lines `{"foretell":{"step":3,"val_acc":0.71}}` on standard output. If the field is named, also next to its name
     /// in any line of either output, unless the trial writes report lines: `val_acc=0.71`, `{"epoch": 3, "val_acc": 0.71}`, and in
     /// the column of that name of comma-separated values.
     Json {
-        /// The metric's field; without a name, the one field there is besides `step`.
+        /// The metric's field; without a name, the only field other than `step`.
         field: Option<String>,
     },
     /// Wherever the pattern matches, on standard output and standard error.
@@ -31,7 +31,7 @@ impl Default for MetricSource {
 }
 
 impl MetricSource {
-    /// What `--metric TEXT` means: a template if it has `{value}`, a name if it looks like one (words of letters, digits,
+    /// The meaning of `--metric TEXT`: a template if it contains `{value}`, a name if it looks like one (words of letters, digits,
     /// `_ - . / : @ % #`, and words in brackets), else a pattern.
     ///
     /// ```
@@ -58,7 +58,7 @@ impl MetricSource {
 }
 
 impl MetricSource {
-    /// What `--metric TEXT` means with `--step STEP`, the line that has the epoch.
+    /// The meaning of `--metric TEXT` with `--step STEP`, the line that contains the epoch.
     ///
     /// # Errors
     /// [`PatternError`]; [`PatternError::Step`] if the metric is a name.

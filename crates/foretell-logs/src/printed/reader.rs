@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 
 /// How many names are kept to be suggested.
 const SEEN: usize = 30;
-/// In so many lines it is looked for what could be the metric instead.
+/// The number of lines searched for another possible metric.
 const SEEN_LINES: u64 = 10_000;
 /// The most records that are held back until a series is chosen.
 const MOST_HELD: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
 const ENOUGH: usize = 4;
 
-/// What is said of a value behind that of the last epoch.
+/// The note on a value after that of the last epoch.
 const LATE: &str = "the last epoch is followed by another value, for example that of a test or of the best model, which is left out";
 
 /// A report, or why a line that should be one cannot be used.
@@ -29,7 +29,7 @@ pub type Read = Result<Report, ReportProblem>;
 /// Printed values that could be the metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Names with the last number beside each.
+    /// Names with the last number next to each.
     pub numbers: BTreeMap<String, f64>,
     /// How many epochs, or steps, were named.
     pub epochs: u64,
@@ -79,7 +79,7 @@ pub struct ReportReader {
     source: MetricSource,
     /// The last step that was reported.
     step: u64,
-    /// The step that it went on from.
+    /// The step that it resumed from.
     from: u64,
     /// The resource of a whole training.
     whole: Option<u64>,
@@ -88,12 +88,12 @@ pub struct ReportReader {
     collector: Collector,
     /// Records that may be the metric, until its series is chosen.
     held: Vec<Record>,
-    /// What an earlier trial's series is.
+    /// The series of an earlier trial.
     earlier: Option<Chosen>,
     choice: Option<Choice>,
     chosen: Option<Chosen>,
     settler: Option<Settler>,
-    /// Whether a training began again: what follows is another one.
+    /// Whether a training started again: the lines that follow are another one.
     is_over: bool,
     seen: Option<Seen>,
     /// Values that the trial prints once, in lines without the metric.
@@ -105,7 +105,7 @@ pub struct ReportReader {
 }
 
 impl ReportReader {
-    /// A reader for a trial that goes on after step `resumed_at` (0 for one that starts afresh).
+    /// A reader for a trial that resumes after step `resumed_at` (0 for one that starts from the beginning).
     pub fn new(source: MetricSource, resumed_at: u64) -> Self {
         let wanted = match &source {
             MetricSource::Json { field: None } => Wanted::All,
@@ -186,7 +186,7 @@ impl ReportReader {
         std::mem::take(&mut self.notes)
     }
 
-    /// About how many bytes are held of what was read.
+    /// The approximate number of bytes held of the output read.
     pub fn held_bytes(&self) -> usize {
         let of_record = |record: &Record| {
             size_of::<Record>() + record.others.iter().map(|(name, _)| name.len() + 64).sum::<usize>()
@@ -256,7 +256,7 @@ impl ReportReader {
         Some(report)
     }
 
-    /// Takes what the collector has ready; the reports that are certain by it.
+    /// Takes the records that the collector holds ready, and returns the reports that they make certain.
     fn settle(&mut self) -> Vec<Read> {
         let mut read: Vec<Read> = self.collector.problems.drain(..).map(Err).collect();
         let ready = std::mem::take(&mut self.collector.ready);
@@ -278,7 +278,7 @@ impl ReportReader {
         read
     }
 
-    /// Adds to reports what the trial prints once, and keeps count of the steps.
+    /// Adds to reports the values that the trial prints once, and keeps count of the steps.
     fn pass(&mut self, read: Vec<Read>) -> Vec<Read> {
         let mut passed = Vec::with_capacity(read.len());
         for read in read {
@@ -314,7 +314,7 @@ impl ReportReader {
         }
     }
 
-    /// What an earlier trial's series is, if `choice` is that one.
+    /// The series of an earlier trial, if `choice` is that one.
     fn follows(&self, choice: &Choice) -> Option<&Chosen> {
         let key = &self.collector.series[choice.primary].key;
         self.earlier.as_ref().filter(|earlier| earlier.fit(key) > 0)
@@ -324,7 +324,7 @@ impl ReportReader {
         self.held.iter().filter(|record| record.series == index).collect()
     }
 
-    /// Whether what was printed so far tells which series to read, and what its steps are.
+    /// Whether the output so far shows which series to read, and the unit of its steps.
     fn is_clear(&self) -> bool {
         let Some(choice) = self.best() else { return false };
         let records = self.of_series(choice.primary);
@@ -374,7 +374,7 @@ impl ReportReader {
         }
     }
 
-    /// Chooses the series and settles what is held.
+    /// Chooses the series and settles the held records.
     fn choose(&mut self) -> Vec<Read> {
         if let Err(problem) = self.select(true) {
             return vec![Err(problem)];
@@ -383,7 +383,7 @@ impl ReportReader {
         held.iter().flat_map(|record| self.take(record)).collect()
     }
 
-    /// Chooses the series, by what is held.
+    /// Chooses the series, by the held records.
     fn select(&mut self, live: bool) -> Result<(), ReportProblem> {
         let Some(choice) = self.best() else { return Ok(()) };
         let records = self.of_series(choice.primary);
@@ -425,7 +425,7 @@ impl ReportReader {
         Ok(())
     }
 
-    /// What is to be said of a choice among several.
+    /// The note on a choice among several.
     fn said_of(&self, choice: &Choice) -> Option<String> {
         let series = &self.collector.series;
         let MetricSource::Json { field: Some(name) } = &self.source else { return None };
@@ -525,7 +525,7 @@ impl ReportReader {
         }
     }
 
-    /// What is to be said where some epochs have a second value.
+    /// The note if some epochs have a second value.
     fn repeats(&self, choice: &Choice) -> Option<String> {
         let series = &self.collector.series[choice.primary];
         let few = series.repeats > 0 && !series.is_many() && !series.key.is_batched;
@@ -647,7 +647,7 @@ impl ReportReader {
     }
 }
 
-/// What is to be said where steps go back.
+/// The note if steps go back.
 fn back(at: u64, after: u64, anew: bool) -> String {
     if anew {
         return format!(

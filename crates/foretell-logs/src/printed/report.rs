@@ -53,7 +53,7 @@ pub enum ReportProblem {
         "the pattern finds `{found}`, the number of the epoch. Put its group around the metric's value, and (?P<step>\\d+) around the epoch"
     )]
     Epoch {
-        /// What it finds, with the word before.
+        /// The text that it finds, with the word before.
         found: String,
     },
     /// The line is longer than is read.

@@ -6,7 +6,7 @@ use super::words::{Stage, is_past, staged, words};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What tells one series from another.
+/// The properties that distinguish series.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) label: String,
@@ -49,16 +49,16 @@ pub(crate) struct Record {
     pub(crate) others: Arc<[(String, Reading)]>,
 }
 
-/// What is known of a series.
+/// A series, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) key: Key,
-    /// How well its label is the name that is looked for; 0 not at all.
+    /// How well its label matches the wanted name; 0 not at all.
     pub(crate) fit: u8,
     pub(crate) count: u64,
-    /// How often it came again within an epoch.
+    /// How often it was repeated within an epoch.
     pub(crate) repeats: u64,
-    /// The last place at which it came.
+    /// The last place where it was printed.
     last: Option<f64>,
     /// How many epochs, or steps, have it.
     pub(crate) places: u64,
@@ -94,7 +94,7 @@ impl Series {
         self.repeats * 2 > self.places
     }
 
-    /// What it is called in a message.
+    /// Its name in a message.
     pub(crate) fn title(&self) -> String {
         let Key { label, stage, group, is_batched, is_past, .. } = &self.key;
         let said = staged(label).1.is_some();
@@ -133,7 +133,7 @@ impl Name {
         self.core.last().filter(|word| word.is_ascii()).cloned()
     }
 
-    /// How well `key` is what the name says: 5 the very words, 4 but for capitals and signs, 3 the stage stands elsewhere in the line, 2 its
+    /// How well `key` matches the name: 5 the same words, 4 except for capitals and signs, 3 the stage stands elsewhere in the line, 2 its
     /// last words, 0 not at all.
     pub(crate) fn fit(&self, key: &Key) -> u8 {
         if key.label == self.text {
@@ -155,7 +155,7 @@ impl Name {
         if is_end && stage_fits && self.is_apart(label) { 2 } else { 0 }
     }
 
-    /// Whether what stands before the name in `label` is a word of its own, a path or a stage: `mean reward`, `val/acc`, but not `box_loss`.
+    /// Whether the part before the name in `label` is a word of its own, a path or a stage: `mean reward`, `val/acc`, but not `box_loss`.
     fn is_apart(&self, label: &str) -> bool {
         let small = label.to_lowercase();
         let Some(last) = small.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else {
@@ -246,7 +246,7 @@ pub struct Chosen {
     pub(crate) late: bool,
 }
 
-/// What the steps of a series are.
+/// The unit of a series' steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {

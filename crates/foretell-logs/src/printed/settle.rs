@@ -5,11 +5,11 @@ use super::report::{Report, ReportProblem, whole_step};
 use super::series::{Chosen, Record, Unit};
 use serde_json::{Map, Value};
 
-/// What the records of a series come to.
+/// A result of the records of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Settled {
     Report(Report),
-    /// The steps go back to `at`, after they had come to `after`; `anew` if to the beginning.
+    /// The steps go back to `at`, after they had reached `after`; `anew` if to the beginning.
     Back {
         at: u64,
         after: u64,
@@ -23,7 +23,7 @@ pub(crate) enum Settled {
     NotDoubled,
 }
 
-/// What the steps of `records` are, for a training that goes on after step `from`.
+/// The unit of the steps of `records`, for a training that continues after step `from`.
 pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
     let half = |number: usize| number * 2 >= records.len();
     let distinct = |of: fn(&Record) -> Option<f64>| {
@@ -72,7 +72,7 @@ fn is_of_ranks(records: &[&Record]) -> bool {
     copies > 1 && records[copies..].iter().zip(records).all(|(later, first)| step(later) == step(first))
 }
 
-/// How the numbers of `records` are written, if need be by what other numbers of the output show.
+/// The notation of the numbers of `records`, if need be from other numbers of the output.
 pub(crate) fn notation(records: &[&Record], all: [u32; 2]) -> Result<Notation, ReportProblem> {
     let shows = |notation| records.iter().any(|record| record.reading.evidence() == Some(notation));
     let is_comma =
@@ -137,7 +137,7 @@ struct Shown {
     is_full: bool,
 }
 
-/// What is shown of an epoch that is not over.
+/// The values so far of an epoch that is not over.
 #[derive(Clone, Debug)]
 struct Pending {
     at: u64,
@@ -158,14 +158,14 @@ const SINGLE: u64 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Settler {
     chosen: Chosen,
-    /// The step that counting goes on from.
+    /// The step that counting continues from.
     counted: u64,
     pending: Option<Pending>,
     /// The first step of this training.
     first: Option<u64>,
     /// A value that is printed more than once, and how often it came so far.
     group: Option<(u64, usize)>,
-    /// What a progress bar showed at its last tick, and what its last epoch was given.
+    /// The last tick of a progress bar and its report; `given` is the value that its last epoch got.
     bar: Option<(u64, Report)>,
     shown: Option<Shown>,
     given: Option<u64>,
@@ -176,7 +176,7 @@ pub(crate) struct Settler {
 }
 
 impl Settler {
-    /// A settler of the `chosen` series, whose counting goes on from a step; if it is `live`, a value is reported as soon as it is certain.
+    /// A settler of the `chosen` series, which continues counting from a step. If it is `live`, a value is reported once it is certain.
     pub(crate) fn new(chosen: Chosen, from: u64, live: bool) -> Self {
         Self {
             chosen,
@@ -252,7 +252,7 @@ impl Settler {
         settled
     }
 
-    /// A bar whose values are those of the epoch before, but for what is drawn once the last epoch is done.
+    /// A bar whose values are those of the previous epoch, except those drawn once the last epoch is done.
     fn take_late(&mut self, record: &Record) -> Vec<Settled> {
         let Some(at) = record.place.epoch.and_then(whole_step) else { return Vec::new() };
         let last = self.report(at, record);
@@ -308,7 +308,7 @@ impl Settler {
     }
 
     fn count_one(&mut self, record: &Record) -> Vec<Settled> {
-        // what is drawn over is the same report once more
+        // a line that is drawn over is the same report once more
         let settled = if self.pending.as_ref().is_some_and(|pending| pending.is_transient) {
             self.pending = None;
             Vec::new()

@@ -10,7 +10,7 @@ const PATIENCE: u8 = 2;
 /// The longest heading of a column.
 const LONGEST: usize = 40;
 
-/// What divides the cells of a line.
+/// The separator of the cells of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     Bar,
@@ -132,7 +132,7 @@ impl Table {
         self.rows > 0 || self.others <= PATIENCE
     }
 
-    /// What `text` says as a row of this table; the shape of its line is that of the heading.
+    /// The content of `text` as a row of this table; the shape of its line is that of the heading.
     pub(crate) fn row(&mut self, text: &str) -> Option<(Line, u64)> {
         let text = without_bar(text);
         let mut found = cells(text, self.sign);

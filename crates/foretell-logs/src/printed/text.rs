@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-/// What programs wrap a number in: `np.float64(0.93)`, `tensor(0.93, device='cuda:0')`.
+/// Text that programs wrap a number in: `np.float64(0.93)`, `tensor(0.93, device='cuda:0')`.
 const WRAPPERS: [&str; 8] =
     ["float64(", "float32(", "float16(", "int64(", "int32(", "ensor(", "rray(", "float("];
 /// Where TensorFlow puts the number of a tensor: `<tf.Tensor: shape=(), dtype=float32, numpy=0.93>`.
 const TENSOR: (&str, &str) = ("<tf.", "numpy=");
 
-/// A line without what only a terminal understands.
+/// A line without the signs that only a terminal understands.
 #[derive(Debug)]
 pub struct Plain<'a> {
     /// Its text.
@@ -81,7 +81,7 @@ fn drawn(character: char) -> Option<char> {
     })
 }
 
-/// `text` with what stands around wrapped numbers removed.
+/// `text` with the wrappers of numbers removed.
 fn unwrapped(text: &str) -> String {
     let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((begin, inside)) = next_wrapper(rest) {
@@ -104,7 +104,7 @@ fn unwrapped(text: &str) -> String {
     plain
 }
 
-/// Where the next wrapper begins, module included, and what is inside of it.
+/// The start of the next wrapper, module included, and the text inside of it.
 fn next_wrapper(text: &str) -> Option<(usize, &str)> {
     if let Some(begin) = text.find(TENSOR.0)
         && let Some(length) = text[begin..].find(TENSOR.1)
@@ -118,7 +118,7 @@ fn next_wrapper(text: &str) -> Option<(usize, &str)> {
     Some((begin, &text[at + length..]))
 }
 
-/// What stands behind the bracket that was opened before `inside`.
+/// The text after the bracket that was opened before `inside`.
 fn after_bracket(inside: &str) -> &str {
     let mut depth = 1;
     for (at, character) in inside.char_indices() {
@@ -134,7 +134,7 @@ fn after_bracket(inside: &str) -> &str {
     ""
 }
 
-/// How long a prefix of a logger, a launcher or a container is at the beginning of `text`: times, levels, sources, processes.
+/// The length of the prefix of a logger, a launcher or a container at the start of `text`: times, levels, sources, processes.
 pub(crate) fn prefix(text: &str) -> usize {
     let (mut end, mut is_level) = (0, false);
     loop {
@@ -146,7 +146,7 @@ pub(crate) fn prefix(text: &str) -> usize {
         let separator = text[end..].trim_start_matches([' ', '\t']);
         let sign = ["- ", "| ", ": "].into_iter().find(|sign| separator.starts_with(sign));
         end = match sign {
-            // what is indented stays so
+            // indented text stays so
             Some(sign) => text.len() - separator.len() + sign.len(),
             None => end + usize::from(text[end..].starts_with([' ', ':'])),
         };

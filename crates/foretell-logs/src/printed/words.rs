@@ -1,9 +1,9 @@
-//! The words around a number: what they say of its stage, of a counter, of the past, of a group.
+//! The words around a number, which show its stage, a counter, the past, or a group.
 
 use foretell::words_of_name;
 use serde::{Deserialize, Serialize};
 
-/// On what a value was measured.
+/// The data that a value was measured on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stage {
@@ -14,7 +14,7 @@ pub(crate) enum Stage {
     Test,
 }
 
-/// What a counter counts.
+/// The unit that a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counter {
     Epoch,
@@ -104,7 +104,7 @@ pub(crate) fn unmarked(text: &str) -> String {
     kept + rest
 }
 
-/// Whether what stands behind `text` in its line is no report: a restored checkpoint, a saved model.
+/// Whether the part of the line after `text` is no report: a restored checkpoint, a saved model.
 pub(crate) fn is_past_line(text: &str) -> bool {
     names(text, PAST_LINE)
 }
@@ -219,7 +219,7 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
     Some(Named { counter, is_plural: plural })
 }
 
-/// The label of a number, and what stands before it, from the `text` between it and the number before.
+/// The label of a number, and the text before the label, from the `text` between the number and the previous one.
 pub(crate) fn label(text: &str) -> (&str, &str) {
     let mut end = text.len();
     loop {
