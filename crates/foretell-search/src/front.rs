@@ -129,8 +129,8 @@ impl Front {
     }
 }
 
-/// How the hypervolume of the `finished` trials grew, where their `points` lie: a step for each that was on the front when it ended.
-/// O(trials · front), and a hypervolume a step.
+/// The growth of the hypervolume of the `finished` trials, at their `points`: a step for each that was on the front when it ended.
+/// O(trials · front), and one hypervolume per step.
 fn growth(study: &Study, finished: &[FrontTrial], points: &[Vec<f64>]) -> Vec<FrontStep> {
     let mut front: Vec<Vec<f64>> = Vec::new();
     let mut steps: Vec<FrontStep> = Vec::new();
@@ -148,7 +148,7 @@ fn growth(study: &Study, finished: &[FrontTrial], points: &[Vec<f64>]) -> Vec<Fr
     steps
 }
 
-/// What `trial` came to in all objectives, if it was trained to its end and counts.
+/// The scores of `trial` in all objectives, if it was trained to its end and counts.
 fn finished(study: &Study, number: u64, trial: &Trial) -> Option<FrontTrial> {
     let TrialState::Completed { value } = trial.state else { return None };
     let others = study.objective_values(trial).into_iter();

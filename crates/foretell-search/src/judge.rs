@@ -56,14 +56,14 @@ pub struct Judge {
     first: f64,
     /// The step after which a whole training ends.
     last: f64,
-    /// How many of the study's steps one step of a curve is.
+    /// The number of the study's steps per step of a curve.
     parts: f64,
     study: Study,
     /// The configuration of the trial that starts next.
     next: Arc<Mutex<Configuration>>,
     /// The trainings that run, by their ids.
     running: BTreeMap<String, Open>,
-    /// What finished trainings returned, and how that relates to their reports.
+    /// The values that completed trainings returned, and their relation to the reports.
     returned: Vec<Returned>,
     relation: Relation,
 }
@@ -72,7 +72,7 @@ pub struct Judge {
 #[derive(Clone, Copy)]
 struct Open {
     trial: u64,
-    /// How many of its points the study was told.
+    /// The number of its points that the study has received.
     points: usize,
     /// The last of them.
     last: (f64, f64),
@@ -174,7 +174,7 @@ impl Judge {
         Some(needs.to_owned())
     }
 
-    /// How many trainings have finished.
+    /// The number of completed trainings.
     pub fn finished(&self) -> usize {
         self.finished.len()
     }
@@ -184,7 +184,7 @@ impl Judge {
         &self.finished
     }
 
-    /// How many trainings must have finished before any is stopped.
+    /// The number of trainings that must have completed before any is stopped.
     pub fn burn_in(&self) -> u64 {
         self.spec.burn_in
     }

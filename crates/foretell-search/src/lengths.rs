@@ -7,7 +7,7 @@ use crate::study::{Trial, TrialState};
 pub(crate) struct Lengths {
     /// In ascending order.
     all: Vec<u64>,
-    /// How many of them ended before the last epoch.
+    /// The number of them that ended before the last epoch.
     early: u64,
 }
 
@@ -19,7 +19,7 @@ impl Lengths {
         Self { all, early: completed().filter(|trial| trial.trained() < trial.until).count() as u64 }
     }
 
-    /// How many completed trials ended before the last epoch, by the command's own early stopping say.
+    /// The number of completed trials that ended before the last epoch, for example by the command's own early stopping.
     pub(crate) fn early(&self) -> u64 {
         self.early
     }

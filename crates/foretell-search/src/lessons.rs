@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is compared. The first is a study's own, which needs few runs; the others need more and know more.
+/// The predictors compared. The first is a study's own, which needs few runs; the others need more and know more.
 const CANDIDATES: [&str; 3] = ["mean-gain", "auto", "gp"];
 /// With fewer runs the first predictor is taken: the errors of so few do not say which is best.
 const ENOUGH: usize = 20;
@@ -77,9 +77,10 @@ impl fmt::Display for Lessons {
 }
 
 impl Lessons {
-    /// What the finished ones of `runs` teach a study of `spec`: the predictor with the least held-out error, each run forecast as if it had not been seen, after a tenth, a
-    /// quarter and half of its training; and with a `caution` the boldest Δ of those that keep the best run as often as it promises, in replays
-    /// of half of the runs that learn from the other half. The runs are read by `options`, as the study reads them. `None` where there are fewer than 20. O(n³), n ≤ 200 runs.
+    /// The lessons of the completed `runs` for a study of `spec`: the predictor with the least held-out error, each run forecast as if
+    /// it had not been seen, after a tenth, a quarter and half of its training; with a `caution`, also the boldest Δ of those that keep
+    /// the best run as often as it promises, in replays of half of the runs that learn from the other half. `options` are those of the
+    /// study. `None` for fewer than 20 runs. O(n³), n ≤ 200 runs.
     pub fn new(
         runs: &[Run],
         spec: &StudySpec,

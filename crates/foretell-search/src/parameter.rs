@@ -200,7 +200,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// How many values there are; `None` for real numbers without a step.
+    /// The number of values; `None` for real numbers without a step.
     pub(crate) fn values(self) -> Option<u64> {
         if self.hi <= self.lo {
             return Some(1);
@@ -292,7 +292,7 @@ impl ParameterKind {
         }
     }
 
-    /// How many values there are; `None` for real numbers without a step.
+    /// The number of values; `None` for real numbers without a step.
     pub fn values(&self) -> Option<u64> {
         match self {
             Self::Choice { options } => Some(options.len() as u64),

@@ -221,7 +221,7 @@ impl ParameterSpace {
         configuration.iter().map(written).collect()
     }
 
-    /// How many configurations there are, those that differ only in parameters that do not apply counted apart; `None` if any is a real number.
+    /// The number of configurations, those that differ only in parameters that do not apply counted apart; `None` if any is a real number.
     pub(crate) fn combinations(&self) -> Option<u64> {
         let mut counts = self.parameters.iter().map(|parameter| parameter.kind.values());
         counts.try_fold(1_u64, |all, count| all.checked_mul(count?))

@@ -21,7 +21,7 @@ pub enum Input {
         step: u64,
         /// The metric in the user's unit and direction; `None` if it is not finite.
         value: Option<f64>,
-        /// What else it reported.
+        /// The other values it reported.
         metrics: BTreeMap<String, f64>,
     },
     /// A trial's process ended by itself.
@@ -79,8 +79,8 @@ pub enum Record {
         /// The trial's number.
         trial: u64,
     },
-    /// Which of the numbers that trials print is the metric, as the first trial's output has shown: its series, as the reader of printed output
-    /// writes it. The trials after it are read alike.
+    /// The choice of the metric among the numbers that trials print, as the first trial's output has shown: its series, as the reader of
+    /// printed output writes it. The trials after it are read alike.
     Chosen {
         /// The series, as JSON.
         series: String,
@@ -106,7 +106,7 @@ pub enum Record {
         step: u64,
         /// The metric in the user's unit and direction; `null` if it is not finite.
         value: Option<f64>,
-        /// What else it reported.
+        /// The other values it reported.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         metrics: BTreeMap<String, f64>,
     },
@@ -116,7 +116,7 @@ pub enum Record {
         trial: u64,
         /// The step that was reported again.
         step: u64,
-        /// How many epochs that adds.
+        /// The number of epochs that this adds.
         epochs: u64,
         /// Whether a worker trained them that had lost the trial: the present training has not reached this step by that.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -145,13 +145,13 @@ pub enum Record {
     Failed {
         /// The trial's number.
         trial: u64,
-        /// What went wrong.
+        /// The reason for the failure.
         reason: String,
     },
 }
 
 impl Record {
-    /// How many trials there are at least once this record is applied: one more than the number of the one it starts.
+    /// The least number of trials once this record is applied: one more than the number of the one it starts.
     pub fn trials_started(&self) -> u64 {
         match self {
             Self::Started { trial, .. } => trial + 1,

@@ -65,7 +65,7 @@ pub enum Relation {
     TooFew,
     /// Each trial returned this one of its reports, times one factor.
     Equal {
-        /// Which one; `None` while the last report of each trial is its best.
+        /// The report; `None` while the last report of each trial is its best.
         score: Option<RunScore>,
         /// The factor; 1 where the values are equal.
         factor: f64,
@@ -114,7 +114,7 @@ impl Relation {
         Self::Together(if best > last + CLEARLY { RunScore::Best } else { RunScore::Last })
     }
 
-    /// Which report a trial counts with, if that is known.
+    /// The report that a trial counts with, if it is known.
     pub fn score(self) -> Option<RunScore> {
         match self {
             Self::Equal { score, .. } => score,

@@ -13,7 +13,7 @@ pub struct Saving {
 }
 
 impl Saving {
-    /// How many times less training it is; 1 where nothing was trained.
+    /// `without_stopping` over `spent`; 1 where nothing was trained.
     ///
     /// ```
     /// use foretell_search::Saving;

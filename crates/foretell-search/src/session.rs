@@ -316,7 +316,7 @@ impl<S: Store> Session<S> {
         &mut self.store
     }
 
-    /// How many workers are busy: trainings that were handed out and have not ended, and trials that await a model before
+    /// The number of busy workers: trainings that were handed out and have not ended, and trials that await a model before
     /// they can start.
     pub fn busy(&self) -> usize {
         self.running.len() + self.held.keys().filter(|trial| !self.running.contains(trial)).count()

@@ -26,7 +26,7 @@ pub trait SearchSpace: Send + Sync {
         Json::Null
     }
 
-    /// What each configuration of it names.
+    /// The names in each configuration of it.
     fn names(&self) -> Vec<&str>;
 
     /// The names whose values are chosen. The other values are computed from them.

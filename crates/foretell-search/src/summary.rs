@@ -1,4 +1,4 @@
-//! The summary of a study: the best trial, what was spent, what stopping saved, and what it cost.
+//! The summary of a study: the best trial, the epochs spent and saved by stopping, and the cost of stopping.
 
 use crate::lengths::Lengths;
 use crate::record::{Reason, RecordedForecast, better};
@@ -31,7 +31,7 @@ fn is_none(count: &u64) -> bool {
 }
 
 impl Spent {
-    /// What stopping saved.
+    /// The saving by stopping.
     pub fn saving(&self) -> Saving {
         Saving { spent: self.spent, without_stopping: self.without_stopping }
     }
@@ -57,7 +57,7 @@ pub struct StoppedTrial {
     pub reason: Reason,
     /// Where it was forecast to end.
     pub forecast: Option<RecordedForecast>,
-    /// What it was compared with.
+    /// The score it was compared with.
     pub incumbent: Option<f64>,
     /// The probability that it ends no better than that.
     pub probability: Option<f64>,
@@ -76,20 +76,20 @@ pub struct Shadow {
     pub best_survived: bool,
     /// Trials that would have been stopped although they ended better than the incumbent they were compared with, or best of all.
     pub stopped_wrongly: Vec<u64>,
-    /// How much worse the best result would have been, in the metric's unit; ≥ 0.
+    /// The amount by which the best result would have been worse, in the metric's unit; ≥ 0.
     pub regret: f64,
 }
 
 /// The results of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Which way is better.
+    /// The better direction.
     pub direction: Direction,
     /// The best trial that was trained to its end; where the best value counts, of all that run no more.
     pub best: Option<Best>,
-    /// How trials ended.
+    /// The numbers of trials by state.
     pub trials: Tally,
-    /// What was spent.
+    /// The epochs spent.
     pub epochs: Spent,
     /// `without_stopping` over `spent`; where only rungs save, `full_training` over `spent`.
     pub speedup: f64,
@@ -97,10 +97,10 @@ pub struct Summary {
     pub stopped: Vec<StoppedTrial>,
     /// Decisions made on running trials, and how many of them were to stop.
     pub decisions_to_stop: u64,
-    /// What the trials that are never stopped have shown, where there are such.
+    /// The findings of the trials that are never stopped, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
-    /// What watching has shown, in a study that only watches.
+    /// The findings of watching, in a study that only watches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Shadow>,
 }

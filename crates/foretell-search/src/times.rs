@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The time of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Which run of the search wrote it: 1, 2, 3, … Between two runs nothing was trained.
+    /// The run of the search that wrote it: 1, 2, 3, … Between two runs nothing was trained.
     pub run: u32,
     /// Milliseconds since any fixed time.
     pub time: u64,
@@ -66,7 +66,7 @@ impl Totals {
     }
 }
 
-/// How long a trial has been trained.
+/// The time a trial has been trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct TrialTime {
     /// When it was first begun.
@@ -88,7 +88,7 @@ pub struct Timing {
     pub elapsed_seconds: f64,
     /// Of all trainings together.
     pub training_seconds: f64,
-    /// What the stopped trials would have trained on, each at its own pace.
+    /// The further training time of the stopped trials, each at its own pace.
     pub saved_seconds: f64,
     /// Until the search ends, at the pace so far; absent while nothing has ended, and where the schedule is one of rungs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ impl Times {
         self.elapsed
     }
 
-    /// How long trainings were silent between two reports so far, or before the first: milliseconds in all, and how often.
+    /// The silence of trainings between two reports so far, or before the first: milliseconds in all, and how often.
     pub fn pauses(&self) -> (u64, u64) {
         self.pauses
     }
@@ -165,7 +165,7 @@ impl Times {
         Some((time.began, seconds(time.spent as f64)))
     }
 
-    /// What `study`, whose records were seen, has taken; `None` if no record had a time.
+    /// The time that `study`, whose records were seen, has taken; `None` if no record had a time.
     pub fn timing(&self, study: &Study) -> Option<Timing> {
         self.last?;
         Some(Timing {

@@ -19,11 +19,11 @@ use rand::RngExt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a live study and a replay are compared on.
+/// The case on which a live study and a replay are compared.
 #[derive(Clone)]
 struct Case {
     spec: StudySpec,
-    /// What the recorded runs report, by run and epoch.
+    /// The reports of the recorded runs, by run and epoch.
     values: Vec<Vec<f64>>,
     workers: usize,
 }
@@ -267,7 +267,7 @@ fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
     }
 }
 
-/// How trials may be ranked by forecasts: at the rungs of each scheduler, and at those of the policy that stops.
+/// The rankings by forecasts: at the rungs of each scheduler, and at those of the policy that stops.
 fn ranked_by_forecasts() -> Vec<(Schedule, Policy)> {
     let at_rungs = schedules().into_iter().filter(|schedule| *schedule != Schedule::Full);
     let stopping = (Schedule::Full, Policy::Asha(3));

@@ -92,7 +92,7 @@ fn where_early_ranks_say_it_all_nothing_is_lost() {
     assert!(by_forecast.1 < 1.2 * by_value.1, "{by_forecast:?} against {by_value:?}");
 }
 
-/// What rises early ends low, which two parameters and the values so far tell.
+/// Curves that rise early end low, as two parameters and the values so far show.
 fn crossing(x: f64, y: f64, step: u64) -> f64 {
     let t = step as f64 / EPOCHS as f64;
     y * (1.0 - t) + (1.0 - y + 0.2 * x) * t

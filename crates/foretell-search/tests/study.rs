@@ -30,13 +30,13 @@ fn criterion() -> StopCriterion {
     StopCriterion { stop_probability: 0.95, ..StopCriterion::default() }
 }
 
-/// What a training with this learning rate reports after `step` epochs: rises towards a top that is best at 1e-2.
+/// The report of a training with this learning rate after `step` epochs: rises towards a top that is best at 1e-2.
 fn value(lr: f64, step: u64) -> f64 {
     let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
     top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
 }
 
-/// What the training of `configuration` reports; of a network, by its layers: convolutions are good, others are not.
+/// The report of the training of `configuration`; of a network, by its layers: convolutions are good, others are not.
 fn reported(configuration: &Configuration, step: u64) -> f64 {
     match configuration.get("net").and_then(Value::text) {
         None => value(configuration["lr"].number().unwrap(), step),
@@ -55,7 +55,7 @@ struct Worker {
     until: u64,
 }
 
-/// How trainings number their epochs, and after how many a trial ends by itself.
+/// The numbering of a training's epochs, and the number after which a trial ends by itself.
 #[derive(Clone, Copy)]
 struct Habit {
     first: u64,

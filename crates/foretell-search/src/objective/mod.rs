@@ -28,7 +28,7 @@ use thiserror::Error;
 pub struct Objective {
     /// The measured quantity.
     pub of: Formula,
-    /// Which way is better.
+    /// The better direction.
     pub direction: Direction,
 }
 
@@ -83,7 +83,7 @@ pub enum ObjectiveError {
     },
 }
 
-/// What `written` says: a name or a formula, and which way is better, if it ends in `:min` or `:max`.
+/// The parts of `written`: a name or a formula, and the better direction, if it ends in `:min` or `:max`.
 pub(crate) fn parts(written: &str) -> (&str, Option<Direction>) {
     let written = written.trim();
     match written.rsplit_once(':').map(|(of, way)| (of.trim(), way.trim())) {

@@ -5,7 +5,7 @@
 struct Standing {
     score: f64,
     others: Vec<f64>,
-    /// How many trials are at least as good in every objective; of equal ones, those that finished before.
+    /// The number of trials that are at least as good in every objective; of equal ones, those that completed before.
     ahead: usize,
 }
 
@@ -45,7 +45,7 @@ impl Standings {
         self.kept.push(new);
     }
 
-    /// What a trial with these `others` has to beat: the n-th best score of those that are no worse in them. O(kept log kept).
+    /// The score that a trial with these `others` has to beat: the n-th best of those that are no worse in them. O(kept log kept).
     pub(crate) fn incumbent(&self, others: &[f64], nth_best: usize) -> Option<f64> {
         let no_worse = self.kept.iter().filter(|kept| is_no_worse(&kept.others, others));
         let scores = no_worse.map(|kept| kept.score);
@@ -57,7 +57,7 @@ impl Standings {
         scores.get(nth_best.checked_sub(1)?).copied()
     }
 
-    /// How many trials have joined so far.
+    /// The number of trials that have joined so far.
     pub(crate) fn joined(&self) -> u64 {
         self.joined
     }

@@ -93,7 +93,7 @@ pub enum ReplayError {
         of: String,
         /// The run.
         run: String,
-        /// What configurations have.
+        /// The parameters that configurations have.
         known: String,
     },
     /// Forecasts need a predictor.

@@ -1,4 +1,4 @@
-//! The outcome of a replay: what was spent and saved, and whether the best was kept.
+//! The outcome of a replay: the resource spent and saved, and whether the best was kept.
 
 use super::drive::{Trace, TrialTrace};
 use super::error::ReplayError;
@@ -24,7 +24,7 @@ pub struct OrderingOutcome {
     pub best_kept: bool,
     /// The place of the best run that was trained to the end among all trials, from 1; one more than there are trials if none was.
     pub rank: usize,
-    /// How much worse the best found is, on the history's scale; ≥ 0.
+    /// The amount by which the best found is worse, on the history's scale; ≥ 0.
     pub regret: f64,
     /// The same in the metric's unit.
     pub regret_natural: f64,
@@ -70,7 +70,7 @@ impl OrderingOutcome {
         })
     }
 
-    /// What stopping saved.
+    /// The saving by stopping.
     pub fn saving(&self) -> Saving {
         Saving { spent: self.spent, without_stopping: self.full }
     }
@@ -123,7 +123,7 @@ impl Outcome {
         mean(&self.each(value))
     }
 
-    /// How many times less training over all orderings, total over total, and its standard error.
+    /// The saving factor over all orderings, total over total, and its standard error.
     pub fn saved(&self) -> (f64, f64) {
         Saving::total(&self.orderings.iter().map(OrderingOutcome::saving).collect::<Vec<_>>())
     }

@@ -36,7 +36,7 @@ impl Bank {
         Self { predictor, known: Mutex::default() }
     }
 
-    /// What its forecasters predict by.
+    /// The predictor of its forecasters.
     pub(super) fn predictor(&self) -> Arc<dyn Predictor> {
         Arc::clone(&self.predictor)
     }

@@ -17,9 +17,9 @@ pub enum RecordedSampler {
     /// A random one.
     #[default]
     Random,
-    /// What tree-structured Parzen estimators propose: the nearest recorded configuration.
+    /// The proposals of tree-structured Parzen estimators: the nearest recorded configuration.
     Tpe,
-    /// What a Gaussian process proposes: the nearest recorded configuration.
+    /// The proposals of a Gaussian process: the nearest recorded configuration.
     Gp,
     /// Both in turn.
     TpeGp,
@@ -41,11 +41,11 @@ impl From<RecordedSampler> for SamplerSpec {
 pub struct ReplaySpec {
     /// In which order runs are taken.
     pub sampler: RecordedSampler,
-    /// Who is trained, and how far.
+    /// The choice of trials to train, and of their lengths.
     pub schedule: Schedule,
-    /// By what runs are compared at a rung.
+    /// The score by which runs are compared at a rung.
     pub rank: Rank,
-    /// By what rule runs are stopped.
+    /// The stop rule.
     pub policy: Policy,
     /// When a forecast stops a run; its offset and n-th best are the oracle's, too.
     pub criterion: StopCriterion,
@@ -65,7 +65,7 @@ pub struct ReplaySpec {
     pub retrain: bool,
     /// Runs held back from the draw and handed in as an earlier search's curves at every level: a warm start; 0 for none.
     pub warm_start: usize,
-    /// How many of the runs are drawn for each ordering, to show studies of that size; `None`: all of them.
+    /// The number of runs sampled for each ordering, to show studies of that size; `None`: all of them.
     pub study_size: Option<usize>,
     /// Virtual workers.
     pub workers: usize,

@@ -16,11 +16,11 @@ pub struct Table {
     runs: Vec<Run>,
     /// Steps of the points, in the runs' own unit.
     grid: Vec<f64>,
-    /// What each run reports at the points, in the metric's unit; NaN where it had diverged.
+    /// The reports of each run at the points, in the metric's unit; NaN where it had diverged.
     values: Vec<Vec<f64>>,
     /// Objectives besides the metric.
     objectives: Vec<Objective>,
-    /// What each run came to in them, larger being better.
+    /// The scores of each run in them, larger being better.
     others: Vec<Vec<f64>>,
     /// Scores of each run at the points, as the history of all runs has them; larger is better.
     scores: Vec<Vec<f64>>,
@@ -137,12 +137,12 @@ impl Table {
         self.indices[run]
     }
 
-    /// What was recorded of `run`.
+    /// The record of `run`.
     pub fn run(&self, run: usize) -> &Run {
         &self.runs[run]
     }
 
-    /// What `run` reports after `points` points, in the metric's unit; NaN where it had diverged.
+    /// The report of `run` after `points` points, in the metric's unit; NaN where it had diverged.
     pub fn value(&self, run: usize, points: u64) -> f64 {
         self.values[run][points as usize - 1]
     }
@@ -163,14 +163,14 @@ impl Table {
         end.map_or(points, |index| index as u64 + 1)
     }
 
-    /// What `run` is worth after `points` points, as a score in the metric's unit; −∞ if it is lost by then.
+    /// The worth of `run` after `points` points, as a score in the metric's unit; −∞ if it is lost by then.
     pub fn truth(&self, run: usize, points: u64) -> f64 {
         let curve = self.curve(run, points);
         let lost = self.options.run_score == RunScore::Last && curve.diverged_at().is_some();
         self.options.run_score.value_of(&curve).filter(|_| !lost).unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// How runs are laid on a grid.
+    /// The options by which runs are laid on a grid.
     pub fn options(&self) -> &HistoryOptions {
         &self.options
     }
@@ -187,7 +187,7 @@ impl Table {
     }
 }
 
-/// What the run with this `curve` reports at the steps of `grid`; before its first point its first value. A gap inside the curve
+/// The reports of the run with this `curve` at the steps of `grid`; before its first point its first value. A gap inside the curve
 /// lies on a straight line: runs that do not share their steps have nothing else to report.
 fn reported(curve: &Curve, grid: &[f64], direction: Direction) -> Vec<f64> {
     let first = curve.steps().first().zip(curve.scores().first());

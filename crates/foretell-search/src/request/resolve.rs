@@ -190,7 +190,7 @@ impl StudyRequest {
         Ok(())
     }
 
-    /// How trials are stopped where no field says more: by `paper`, `caution` or the schedule; else as they are there.
+    /// The usual stopping where no field defines it: by `paper`, `caution` or the schedule; else as in the existing study.
     fn usual_stopping(
         &self,
         named: Option<&Policy>,
@@ -246,7 +246,7 @@ impl StudyRequest {
         }
     }
 
-    /// Which way is better: as told, as it is there, or by the metric's name.
+    /// The better direction: as requested, as in the existing study, or by the metric's name.
     fn direction(&self, metric: &str, there: Option<&StudySpec>) -> Result<Direction, Refusal> {
         let there = there.filter(|there| there.metric == metric).map(|there| there.direction);
         let said = self.objective_direction(metric)?;
@@ -294,7 +294,7 @@ impl StudyRequest {
         }
     }
 
-    /// How many trials there are: with Hyperband as many as its brackets have.
+    /// The number of trials: with Hyperband as many as its brackets have.
     fn all_trials(
         &self,
         space: &Space,

@@ -5,7 +5,7 @@ use super::usual::in_words;
 use crate::catalogue::Catalogue;
 use serde_json::{Map, Value, json};
 
-/// What schemars writes for the types of Rust, and nobody else needs.
+/// The keywords that schemars writes for the types of Rust, and nobody else needs.
 const NOISE: [&str; 2] = ["format", "title"];
 
 impl StudyRequest {

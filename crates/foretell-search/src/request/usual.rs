@@ -9,7 +9,7 @@ use crate::study::StudySpec;
 /// Enough trials for every burn-in.
 const TRIALS: u64 = 1_000;
 
-/// What a request is called, and the request.
+/// The name of a request, and the request.
 type Case = (&'static str, fn() -> StudyRequest);
 
 /// Requests that change defaults. In order: a later case is worded only where it adds something.
@@ -39,7 +39,7 @@ const DEPENDENT: [&str; 9] = [
 ];
 
 impl StudyRequest {
-    /// What the fields are that have no fixed default: each field's name, and a case and value each, the usual case ("") first.
+    /// The fields without a fixed default: each field's name, and its cases and values, the usual case ("") first.
     ///
     /// # Panics
     /// Never: the cases are valid requests.
@@ -86,7 +86,7 @@ pub(super) fn in_words(name: &str, values: &[(&str, String)]) -> String {
     words
 }
 
-/// What `spec` has for the field `name`, as it is written in a request.
+/// The value in `spec` of the field `name`, as it is written in a request.
 fn value(name: &str, spec: &StudySpec) -> String {
     match spec.request().fields().get(name) {
         Some(serde_json::Value::String(text)) => text.clone(),

@@ -100,7 +100,7 @@ impl StudySpec {
     }
 }
 
-/// What is written for each of `all`; `None` where there is none.
+/// The written form of each of `all`; `None` where there is none.
 fn written<T, W>(all: &[T], write: impl Fn(&T) -> W) -> Option<Vec<W>> {
     (!all.is_empty()).then(|| all.iter().map(write).collect())
 }

@@ -295,12 +295,12 @@ fn text(configuration: &Configuration) -> Option<String> {
 
 /// Trials drawn quasi-randomly before anything is learned from.
 const FIRST_DRAWS: usize = 5;
-/// How often what was proposed before is drawn again at random.
+/// The number of times that a repeated proposal is sampled again at random.
 const REDRAWS: usize = 100;
 /// A space of so many configurations is looked through for one that was not proposed.
 const LISTED: u64 = 1 << 16;
 
-/// How a [`Surrogate`] sampler learns.
+/// The method by which a [`Surrogate`] sampler learns.
 #[derive(Clone, Debug)]
 enum Method {
     Tpe,

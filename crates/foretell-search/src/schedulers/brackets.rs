@@ -214,7 +214,7 @@ fn divide_to_nearest(numerator: u64, denominator: u64) -> u64 {
 }
 
 impl Bracket {
-    /// What the bracket amounts to.
+    /// The totals of the bracket.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         let mut before = 0;
@@ -230,7 +230,7 @@ impl Bracket {
 }
 
 impl Plan {
-    /// What all brackets together amount to.
+    /// The totals of all brackets together.
     pub fn totals(&self) -> Totals {
         self.brackets.iter().map(Bracket::totals).fold(Totals::default(), |sum, next| Totals {
             configurations: sum.configurations + next.configurations,
@@ -240,7 +240,7 @@ impl Plan {
         })
     }
 
-    /// How many resource levels there are.
+    /// The number of resource levels.
     fn width(&self) -> usize {
         self.brackets.iter().map(|bracket| bracket.s as usize + 1).max().unwrap_or(0)
     }

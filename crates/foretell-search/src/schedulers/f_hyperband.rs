@@ -26,7 +26,7 @@ pub enum KappaOf {
 )]
 pub struct KappaError(pub f64);
 
-/// How strictly f-Hyperband compares: a running trial must beat the k-th best of its rung, k = max(1, ⌈κ·n⌉).
+/// The strictness of f-Hyperband: a running trial must beat the k-th best of its rung, k = max(1, ⌈κ·n⌉).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Kappa {

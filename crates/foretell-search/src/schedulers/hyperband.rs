@@ -52,7 +52,7 @@ impl Hyperband {
         }
     }
 
-    /// Which bracket, counted over all runs, a trial that is training belongs to.
+    /// The bracket, counted over all runs, that a trial in training belongs to.
     fn bracket_of(&self, trial: u64) -> Option<&SuccessiveHalving> {
         let place = self.places.get(&trial)?.checked_sub(self.first_open)?;
         self.open.get(place as usize)

@@ -47,7 +47,7 @@ pub struct End {
 /// Assigns resources to trials. A scheduler knows nothing about curves, clocks and workers, and returns the same jobs for the
 /// same results.
 pub trait Scheduler: Send + Sync {
-    /// What an idle worker is to do.
+    /// The next action of an idle worker.
     fn next(&mut self) -> Next;
 
     /// The running job of `trial` ended.

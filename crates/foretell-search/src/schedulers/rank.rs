@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Finished trials from which it is judged whether a rung's ranks say anything, at least.
 const ENOUGH: usize = 6;
-/// What a rank correlation is before anything is seen, and as how many trials that counts.
+/// A rank correlation before anything is seen, and the number of trials that it counts as.
 const PRIOR: (f64, f64) = (0.6, 4.0);
 /// A rank correlation below this says nothing.
 const SILENT: f64 = 0.25;

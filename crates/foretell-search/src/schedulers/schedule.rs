@@ -37,11 +37,11 @@ pub enum Schedule {
     Hyperband {
         /// η.
         eta: u64,
-        /// How often in a row.
+        /// The number of runs in a row.
         runs: u64,
-        /// What has to be beaten.
+        /// The score that has to be beaten.
         kappa: Kappa,
-        /// Whom it is compared with.
+        /// The reference of the comparison.
         reference: Reference,
     },
     /// ASHA over all trials.

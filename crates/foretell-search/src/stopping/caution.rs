@@ -53,8 +53,8 @@ impl Caution {
         }
     }
 
-    /// How a study with full training stops: from the third trial on, once two checks in a row say with probability Δ that a
-    /// trial will not win. Forecasts are learned again with each trial that finishes up to 20, then with each twentieth more.
+    /// The stopping of a study with full training: from the third trial on, once two checks in a row forecast with probability Δ that a
+    /// trial will not win. Forecasts are learned again with each trial that completes up to 20, then with each twentieth more.
     ///
     /// ```
     /// use foretell_search::Caution;

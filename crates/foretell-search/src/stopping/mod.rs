@@ -57,13 +57,13 @@ pub struct Needs {
 /// }
 /// ```
 pub trait StopRule: Send + Sync {
-    /// What it needs where a whole training takes `max_resource` steps. Asked once.
+    /// The needs of the rule where a whole training takes `max_resource` steps. Asked once.
     fn needs(&self, max_resource: u64) -> Needs;
 
     /// The ruling on a trial that has just reported.
     fn rule(&self, trial: &mut dyn Watched) -> Ruling;
 
-    /// How a study stops by it unless told otherwise; `None` as by any other rule.
+    /// The default stopping of a study by this rule; `None` as by any other rule.
     fn usual(&self) -> Option<Stopping> {
         None
     }
@@ -80,7 +80,7 @@ pub trait Watched {
     /// The step that it is trained to.
     fn until(&self) -> u64;
 
-    /// What it was worth at each finite report so far.
+    /// The worth of the trial at each finite report so far.
     fn scores(&self) -> Vec<f64>;
 
     /// The score that it has to beat; `None` while nobody has one.
@@ -98,7 +98,7 @@ pub trait Watched {
     /// The number of this check, from 1, and how many there are before the end.
     fn check(&self) -> (usize, usize);
 
-    /// How many checks in a row, up to the last one, said that it will not win.
+    /// The number of checks in a row, up to the last one, that forecast that it will not win.
     fn votes(&self) -> u64;
 
     /// The median, at its step, of the running means of those that were trained as far as it is to be.
@@ -110,7 +110,7 @@ pub trait Watched {
     /// Whether enough trials, as many as the burn-in, have reached its target, so that it can be forecast.
     fn has_teachers(&self) -> bool;
 
-    /// How it stands at the last rung that it has passed, among all that have reached it by now.
+    /// The standing at the last rung that it has passed, among all that have reached it by now.
     fn standing(&self) -> Option<Standing>;
 }
 
@@ -132,9 +132,9 @@ pub struct Foreseen {
 pub struct Place {
     /// Its score there.
     pub score: f64,
-    /// How many have reached the rung, itself counted.
+    /// The number of trials that have reached the rung, itself counted.
     pub all: usize,
-    /// How many of them are better.
+    /// The number of them that are better.
     pub better: usize,
 }
 
@@ -160,7 +160,7 @@ pub struct Ruling {
     pub forecast: Option<RecordedForecast>,
     /// The score that was to be beaten.
     pub incumbent: Option<f64>,
-    /// How probable it is that the trial does not beat it.
+    /// The probability that the trial does not beat it.
     pub probability: Option<f64>,
     /// The score that a stopped trial counts with, where that is not its forecast.
     pub counts_with: Option<f64>,

@@ -21,7 +21,7 @@ impl StopRule for PatienceRule {
     }
 }
 
-/// How many points ago the best score was first reached.
+/// The number of points since the best score was first reached.
 fn age_of_best(scores: &[f64]) -> usize {
     let mut best = (0, f64::NEG_INFINITY);
     for (i, &score) in scores.iter().enumerate() {

@@ -111,7 +111,7 @@ impl Policy {
         self.own().is_some_and(|(_, needs)| needs.curve_alone)
     }
 
-    /// How a study stops by it unless told otherwise, where the rule has a choice of its own.
+    /// The default stopping of a study by it, where the rule has a choice of its own.
     pub fn usual(&self) -> Option<Stopping> {
         self.own().and_then(|(rule, _)| rule.usual())
     }

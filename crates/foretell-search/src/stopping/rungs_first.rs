@@ -29,7 +29,7 @@ pub(super) const FEWEST: usize = 9;
 pub struct RungsFirstRule {
     /// When a forecast says that the trial will not win.
     pub criterion: StopCriterion,
-    /// How careful the rungs are.
+    /// The caution of the rungs.
     pub caution: Caution,
 }
 

@@ -41,12 +41,12 @@ use std::sync::Arc;
 /// No step costs time that grows with the number of trials, except where a model is fitted, trials at a rung are compared by several objectives, or the median rule, by which one
 /// more trial was trained to its end, puts its running means in order.
 ///
-/// What is kept for each trial: its configuration, its curve (16 bytes a point), its state and its last decision.
+/// The state kept per trial: its configuration, its curve (16 bytes per point), its state and its last decision.
 pub struct Study {
     spec: StudySpec,
-    /// What the names in it mean.
+    /// The meaning of the names in it.
     catalogue: Catalogue,
-    /// What the records say of the settings that may change.
+    /// The settings that may change, as recorded.
     settings: Settings,
     sampler: Box<dyn Sampler>,
     scheduler: Box<dyn Scheduler>,
@@ -54,14 +54,14 @@ pub struct Study {
     predictor: Option<Arc<dyn Predictor>>,
     /// The stop rule that the caller brought, in place of the policy.
     own_rule: Option<Arc<dyn StopRule>>,
-    /// By what trials are stopped, and what it needs; `None` if none is.
+    /// The stop rule, and its needs; `None` if no trial is stopped.
     rule: Option<Arc<dyn StopRule>>,
     needs: Needs,
     trials: Vec<Trial>,
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
     knowledge: Knowledge,
-    /// What is known of the objectives besides the metric.
+    /// The knowledge of the objectives besides the metric.
     measures: Measures,
     /// The job asked for next, until it is started.
     pending: Option<(Job, Proposal)>,
@@ -76,15 +76,15 @@ pub struct Study {
     rungs: BTreeMap<u64, Vec<f64>>,
     /// The same with several objectives: which trials, and their scores there, larger being better.
     rung_points: BTreeMap<u64, RungPoints>,
-    /// What trials are compared by at rungs, where that is a forecast.
+    /// The scores by which trials are compared at rungs, where these are forecasts.
     ranks: Ranks,
-    /// From how many trials those were learned.
+    /// The number of trials that those were learned from.
     ranked_from: usize,
     /// Whether a paused trial continues from a checkpoint, as far as is known.
     keeps_checkpoints: bool,
     /// The trials, not started yet, whose configuration is lost.
     unknown: BTreeSet<u64>,
-    /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
+    /// The number of trials that had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
     /// The configurations that people want tried next.
     queue: Queue,
@@ -241,7 +241,7 @@ impl Study {
         scores.unwrap_or_default().into_iter().map(|score| self.spec.direction.value(score)).collect()
     }
 
-    /// How many runs forecasts are learned from, by the level they are made for; empty while the burn-in lasts. O(levels).
+    /// The number of runs that forecasts are learned from, by the level they are made for; empty while the burn-in lasts. O(levels).
     pub fn learning_from(&self) -> BTreeMap<u64, usize> {
         let learned = |&level: &u64| self.knowledge.learned(level).map(|runs| (level, runs.len()));
         self.levels.iter().filter_map(learned).collect()

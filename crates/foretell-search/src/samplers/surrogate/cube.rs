@@ -30,7 +30,7 @@ impl Cube {
         self.space.parameters()
     }
 
-    /// How many parameters there are.
+    /// The number of parameters.
     pub(crate) fn dimensions(&self) -> usize {
         self.parameters().len()
     }

@@ -12,7 +12,7 @@ pub(crate) struct Seen {
     pub(crate) worth: Worth,
 }
 
-/// What became of the trials.
+/// The outcomes of the trials.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
     pub(crate) cube: Cube,
@@ -40,7 +40,7 @@ impl Evidence {
         self.running.insert(trial, self.cube.point(configuration));
     }
 
-    /// What `trial` is worth now.
+    /// Learns the present worth of `trial`.
     pub(crate) fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
         self.running.remove(&trial);
         let worth = Worth { sd: if worth.sd.is_finite() { worth.sd.max(0.0) } else { 0.0 }, ..worth };
@@ -61,7 +61,7 @@ impl Evidence {
         text(configuration).is_none_or(|text| !self.tried.contains(&text))
     }
 
-    /// How many trials there are to learn from: those with a result, and those that failed, once one has a result.
+    /// The number of trials to learn from: those with a result, and those that failed, once one has a result.
     pub(crate) fn len(&self) -> usize {
         if self.seen.is_empty() { 0 } else { self.seen.len() + self.failed.len() }
     }

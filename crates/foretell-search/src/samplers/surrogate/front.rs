@@ -34,7 +34,7 @@ const WORTHLESS: f64 = 0.05;
 /// O(n³) for each objective, and O(front^d) for each candidate.
 #[derive(Clone)]
 pub(crate) struct FrontSearch {
-    /// What each trial came to besides the metric, larger being better.
+    /// The scores of each trial besides the metric, larger being better.
     others: BTreeMap<u64, Vec<f64>>,
     known: KnownCosts,
 }
@@ -90,7 +90,7 @@ struct Cost {
     process: Process,
     center: f64,
     unit: f64,
-    /// What each trial came to, standardized.
+    /// The scores of each trial, standardized.
     seen: Vec<f64>,
 }
 
@@ -164,7 +164,7 @@ impl Models {
     }
 }
 
-/// How much the volume that a front dominates grows.
+/// The growth of the volume that a front dominates.
 struct Growth {
     /// The metric and the other objectives of its points, the largest metric first.
     front: Vec<(f64, Vec<f64>)>,

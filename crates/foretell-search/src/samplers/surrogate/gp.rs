@@ -34,7 +34,7 @@ const STEPS: usize = 60;
 /// Sources: Jones, Schonlau & Welch 1998; Snoek, Larochelle & Adams 2012 (kernel).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GpSearch {
-    /// What hyperparameters are to be found from.
+    /// The trials from which hyperparameters are to be found.
     lesson: Vec<Seen>,
     /// With how many results it was taken.
     taken_at: usize,
@@ -42,14 +42,14 @@ pub(crate) struct GpSearch {
     known: Option<Hyperparameters>,
 }
 
-/// What is observed, on a standardized scale.
+/// The observations, on a standardized scale.
 pub(super) struct Observations {
     pub(super) points: Vec<Point>,
     pub(super) targets: Vec<f64>,
     pub(super) noise: Vec<f64>,
     /// The score that is 0 on that scale.
     pub(super) center: f64,
-    /// How much of a score is 1 on it.
+    /// The amount of a score that is 1 on it.
     pub(super) unit: f64,
 }
 
@@ -154,12 +154,12 @@ pub(super) struct Search<'a> {
     pub(super) evidence: &'a Evidence,
     /// The best trials, the best first; one at least.
     pub(super) leaders: Vec<&'a Point>,
-    /// What a configuration promises.
+    /// The value that a configuration promises.
     pub(super) value: &'a dyn Fn(&Configuration, &Point) -> f64,
 }
 
 impl Search<'_> {
-    /// What the configuration at `coordinates` promises.
+    /// The value that the configuration at `coordinates` promises.
     fn value(&self, coordinates: &[f64]) -> f64 {
         let cube = &self.evidence.cube;
         let configuration = cube.configuration(coordinates);

@@ -18,9 +18,9 @@ const DRAWS: usize = 256;
 pub struct Relevances {
     /// The number of trials they rest on: those with a result, and those that failed.
     pub trials: usize,
-    /// How many they need.
+    /// The number they need.
     pub needed: usize,
-    /// How many of the trials the process is made from.
+    /// The number of trials that the process is made from.
     pub used: usize,
     /// R² of the process at trials that were left out: 1 if it knows the results, 0 or less if it knows nothing.
     pub explained: Option<f64>,

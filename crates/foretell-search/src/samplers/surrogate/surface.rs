@@ -202,7 +202,7 @@ fn evenly(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
     (0..most).map(|i| seen[i * (seen.len() - 1) / (most - 1)].clone()).collect()
 }
 
-/// What has become of the trials of `study`.
+/// The outcomes of the trials of `study`.
 fn evidence(study: &Study, cube: Cube) -> Evidence {
     let (mut evidence, direction) = (Evidence::new(cube), study.spec().direction);
     for (number, trial) in (0..).zip(study.trials()).filter(|(_, trial)| !trial.is_unknown()) {

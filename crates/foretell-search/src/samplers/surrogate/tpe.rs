@@ -51,7 +51,7 @@ pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f
 /// A trial's weight in a density, and where it is.
 type Weighted<'a> = (f64, &'a Point);
 
-/// How much each trial belongs to the good: Φ((m − θ)/s).
+/// The weight of each trial in the good: Φ((m − θ)/s).
 fn weights_of_good(seen: &[Seen]) -> Vec<f64> {
     let wanted = (GOOD * seen.len() as f64).ceil().min(MOST_GOOD);
     let scores = || seen.iter().map(|seen| seen.worth.score);

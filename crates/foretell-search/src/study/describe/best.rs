@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Best {
     /// Its number.
     pub trial: u64,
-    /// What it is worth: its final value, or the best that it reached.
+    /// Its worth: its final value, or the best that it reached.
     pub score: f64,
     /// Its configuration.
     pub configuration: Configuration,

@@ -15,9 +15,9 @@ use std::sync::Arc;
 pub struct Parts {
     /// The catalogue that defines the names in the study's description.
     pub catalogue: Catalogue,
-    /// Which configuration is tried next.
+    /// The sampler that chooses the next configuration.
     pub sampler: Option<Box<dyn Sampler>>,
-    /// Which trial is trained next, and how far.
+    /// The scheduler that chooses the next trial to train, and its length.
     pub scheduler: Option<Box<dyn Scheduler>>,
     /// The predictor.
     pub predictor: Option<Arc<dyn Predictor>>,

@@ -19,12 +19,12 @@ pub struct Progress {
     leaders: BTreeSet<Leader>,
     /// The trials of each configuration, where there are repeats.
     repeats: Repeats,
-    /// How many trials had ended when the best score was reached, and that score.
+    /// The number of trials that had ended when the best score was reached, and that score.
     improved: Option<(u64, f64)>,
 }
 
 impl Progress {
-    /// How many trials have ended since one was the best so far.
+    /// The number of trials that have ended since one was the best so far.
     pub fn without_improvement(&self) -> u64 {
         self.improved.map_or(0, |(at, _)| self.trials.ended().saturating_sub(at))
     }

@@ -97,7 +97,7 @@ impl Repeats {
             .map(|best| best.0)
     }
 
-    /// How many further trials those that run may need, if they turn out well.
+    /// The number of further trials that running ones may need, if they turn out well.
     pub(crate) fn owed(&self, repeats: u64) -> u64 {
         let first = |group: &&Group| group.scores.is_empty() && !group.open.is_empty();
         self.groups.values().filter(first).map(|group| group.missing(repeats)).sum()

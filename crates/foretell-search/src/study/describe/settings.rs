@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 pub struct Settings {
     /// The number of trials in all.
     pub trials: u64,
-    /// What the whole study may consume, in epochs.
+    /// The limit of the whole study, in epochs.
     pub budget_epochs: Option<u64>,
-    /// How many trials must be trained to a level before any is stopped there.
+    /// The number of trials that must be trained to a level before any is stopped there.
     pub burn_in: u64,
-    /// By what rule trials are stopped.
+    /// The stop rule.
     pub policy: Policy,
     /// Whether decisions are only recorded.
     pub shadow: bool,
@@ -30,22 +30,22 @@ pub struct Settings {
     pub refit: Option<f64>,
     /// The share of trials that is never stopped.
     pub exempt: f64,
-    /// What is searched. Parameters may have other ranges and choices, and there may be others.
+    /// The space searched. Parameters may have other ranges and choices, and there may be others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space: Option<Space>,
-    /// Which configuration is tried next.
+    /// The sampler that chooses the next configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampler: Option<SamplerSpec>,
     /// R, the resource that a whole training takes; it only grows, and only where every trial is trained to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_resource: Option<u64>,
-    /// Which value of a trial counts; it changes only where every trial is trained to its end.
+    /// The value that a trial counts with; it changes only where every trial is trained to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_score: Option<RunScore>,
     /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_no_improvement: Option<u64>,
-    /// What runs a trial; the command's number of epochs may change with the study's.
+    /// The program that runs a trial; the command's number of epochs may change with the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<BTreeMap<String, String>>,
 }

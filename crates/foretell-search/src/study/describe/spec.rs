@@ -29,22 +29,22 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct StudySpec {
-    /// What is searched.
+    /// The space searched.
     pub space: Space,
-    /// Which configuration is tried next.
+    /// The sampler that chooses the next configuration.
     #[serde(default)]
     pub sampler: SamplerSpec,
-    /// Who is trained, and how far.
+    /// The choice of trials to train, and of their lengths.
     #[serde(default)]
     pub schedule: Schedule,
-    /// By what trials are compared at a rung.
+    /// The score by which trials are compared at a rung.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rank: Rank,
     /// The metric's name, for display.
     pub metric: String,
-    /// Which way is better.
+    /// The better direction.
     pub direction: Direction,
-    /// What a trial is worth after some steps: its last value, or the best that it has reached.
+    /// The worth of a trial after some steps: its last value, or the best that it has reached.
     // left out as long as it is the default, so that a study begun before there was this choice is found again
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_score: RunScore,
@@ -54,14 +54,14 @@ pub struct StudySpec {
     /// The bounds that a trial must keep to count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// What Q-learning is rewarded with in place of the metric's score: a formula over the metric and what is known of a network.
+    /// The reward of Q-learning in place of the metric's score: a formula over the metric and the known quantities of a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<Formula>,
     /// R, the resource that a whole training takes: epochs.
     pub max_resource: u64,
     /// The number of trials in all; may be raised later.
     pub trials: u64,
-    /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
+    /// The limit of the whole study, in epochs; no limit, if absent. May be raised later.
     #[serde(default, skip_serializing_if = "is_default")]
     pub budget_epochs: Option<u64>,
     /// No further trial is started after this many in a row without a new best.
@@ -73,9 +73,9 @@ pub struct StudySpec {
     /// Configurations of the user's own: the first trials have them, in this order. Each may name only some parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<Configuration>,
-    /// How many trials must be trained to a level (with full training: to their end) before any is stopped there.
+    /// The number of trials that must be trained to a level (with full training: to their end) before any is stopped there.
     pub burn_in: u64,
-    /// By what rule trials are stopped.
+    /// The stop rule.
     #[serde(default)]
     pub policy: Policy,
     /// Whether decisions are only recorded, and no trial is stopped.
@@ -94,7 +94,7 @@ pub struct StudySpec {
     pub exempt: f64,
     /// The seed of proposals, trainings and predictors.
     pub seed: u64,
-    /// What runs a trial, for display and to tell studies apart: data set, sizes, or the user's command.
+    /// The program that runs a trial, for display and to tell studies apart: data set, sizes, or the user's command.
     pub workload: BTreeMap<String, String>,
 }
 
@@ -347,7 +347,7 @@ impl StudySpec {
         if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
     }
 
-    /// How its runs are laid on a grid, but for the target.
+    /// The options by which its runs are laid on a grid, except for the target.
     pub(crate) fn history_options(&self) -> HistoryOptions {
         HistoryOptions {
             metric: Some(Metric::new(&self.metric, self.direction)),

@@ -55,7 +55,7 @@ fn renew(written: &mut Map<String, Value>) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// What tells a study from others, in the form and order of the first version.
+/// The fields that tell a study from others, in the form and order of the first version.
 #[derive(Serialize)]
 struct Identity<'a> {
     space: &'a Space,

@@ -15,12 +15,12 @@ pub enum TrialState {
     Interrupted,
     /// It was trained to its rung, and continues only if it is promoted.
     Paused {
-        /// What it is worth: its last value, or its best so far.
+        /// Its worth: its last value, or its best so far.
         value: f64,
     },
     /// It was trained to its end.
     Completed {
-        /// What it is worth: its last value, or its best.
+        /// Its worth: its last value, or its best.
         value: f64,
     },
     /// It was stopped.
@@ -34,7 +34,7 @@ pub enum TrialState {
     },
     /// It ended without a usable result.
     Failed {
-        /// What went wrong.
+        /// The reason for the failure.
         reason: String,
     },
 }
@@ -66,9 +66,9 @@ pub struct Trial {
     pub step: u64,
     /// The step it is, or was last, to be trained to.
     pub until: u64,
-    /// What it was charged besides its curve: epochs of failed attempts that it reported as `failed_epochs`.
+    /// The epochs charged besides its curve: those of failed attempts that it reported as `failed_epochs`.
     pub extra: u64,
-    /// How many epochs of its curve were really trained, where it reports that as `trained_epochs`: one that gave up and
+    /// The number of epochs of its curve that were really trained, where it reports that as `trained_epochs`: one that gave up and
     /// repeats its value trains no more.
     pub trained_epochs: Option<u64>,
     /// The steps at which its earlier jobs ended, added up: what training each rung from the beginning would add.
@@ -84,7 +84,7 @@ pub struct Trial {
     pub(in crate::study) repeating: Option<u64>,
     /// Whether it has reported nothing since it went on.
     pub(super) is_silent: bool,
-    /// How many of its reports came after its worker had lost it.
+    /// The number of reports that came after its worker had lost it.
     pub late: u64,
     /// Whether its configuration is lost.
     pub(super) unknown: bool,
@@ -172,7 +172,7 @@ impl Trial {
         }
     }
 
-    /// How many epochs that are recorded were trained once more, by a report of `step`.
+    /// The number of recorded epochs that were trained once more, by a report of `step`.
     pub(in crate::study) fn repeated(&self, step: u64) -> u64 {
         let is_open = self.is_open() || matches!(self.state, TrialState::Stopped { .. });
         let reached = self.repeating.filter(|_| is_open && step <= self.step);

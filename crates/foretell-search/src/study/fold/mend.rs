@@ -35,7 +35,7 @@ pub struct Losses {
     idle: BTreeSet<usize>,
     /// Whether a worker is idle after the last record.
     is_idle: bool,
-    /// What each trial went through.
+    /// The course of each trial.
     trials: Vec<Vec<Stretch>>,
     /// The trials that were started in a hole.
     started: BTreeMap<usize, Vec<u64>>,
@@ -50,7 +50,7 @@ pub struct Losses {
 struct Stretch {
     /// Where it is known to have been started: after so many records; of a start that is lost, its hole.
     first: usize,
-    /// How many records there are up to its last one.
+    /// The number of records up to its last one.
     last: usize,
     /// Whether the last of them ends the trial, for good or for now.
     ended: bool,
@@ -205,7 +205,7 @@ struct Mender<'a> {
     losses: &'a Losses,
     /// The configurations of trials that something else than the log tells.
     found: &'a dyn Fn(u64) -> Option<Configuration>,
-    /// How many records were missing until here, and how many were computed.
+    /// The number of records missing until here, and the number computed.
     missing: u64,
     computed: u64,
 }

@@ -50,7 +50,7 @@ impl Queue {
         self.taken = (self.taken + 1).min(self.all.len());
     }
 
-    /// What `wanted` has more than was enqueued: each configuration as often as it is there more often.
+    /// The surplus of `wanted` over the enqueued: each configuration as often as it is there more often.
     pub(crate) fn missing(&self, wanted: Vec<Configuration>) -> Vec<Configuration> {
         let mut there = self.all.clone();
         let mut missing = wanted;
@@ -66,7 +66,7 @@ impl Queue {
 }
 
 impl Study {
-    /// What people want tried next.
+    /// The configurations that people want tried next.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
@@ -104,7 +104,7 @@ impl Study {
         self.change_settings(Settings { trials: needed, ..self.settings.clone() }, append)
     }
 
-    /// What was enqueued for the new trial number `trial`, completed by what the sampler proposes.
+    /// The configuration enqueued for the new trial number `trial`, completed by the sampler's proposal.
     pub(super) fn enqueued_for(&mut self, trial: u64) -> Option<Configuration> {
         let given = self.queue.waiting().first()?.clone();
         let Space::Parameters(space) = &self.spec.space else { return Some(given) };

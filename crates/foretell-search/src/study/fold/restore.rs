@@ -87,7 +87,7 @@ impl Study {
         self.apply(record).map_err(|misfit| study_error(misfit, number))
     }
 
-    /// How many trials `records` start: one more than the largest number of one. O(records).
+    /// The number of trials that `records` start: one more than the largest number of one. O(records).
     pub fn trials_started<'a>(records: impl IntoIterator<Item = &'a Record>) -> u64 {
         records.into_iter().map(Record::trials_started).max().unwrap_or(0)
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Non-finite values in a row that count as divergence.
 pub(crate) const DIVERGED_AFTER: u64 = 2;
 
-/// What a trial's state alone says about its next check.
+/// The next check of a trial, as far as its state alone determines it.
 pub(super) enum Check {
     /// There is none yet.
     NotDue,
@@ -136,7 +136,7 @@ impl Study {
         self.rule.is_some() && self.trial(trial).is_some_and(awaits)
     }
 
-    /// What the state of `judged` alone says about its next check.
+    /// The next check of `judged`, as far as its state alone determines it.
     pub(super) fn check(&self, judged: &Trial) -> Check {
         if judged.shadow.is_some() {
             Check::Settled(Reason::AlreadyStopped)

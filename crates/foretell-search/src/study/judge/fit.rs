@@ -22,7 +22,7 @@ enum Source {
     New(Lesson),
 }
 
-/// What a new forecaster learns from.
+/// The lesson of a new forecaster.
 struct Lesson {
     runs: Vec<Run>,
     options: HistoryOptions,
@@ -173,7 +173,7 @@ impl Study {
         learned
     }
 
-    /// What a forecaster of `level` learns from: the runs `learned`. O(runs · points).
+    /// The lesson of a forecaster of `level`: the runs `learned`. O(runs · points).
     fn lesson(&self, level: u64, learned: Vec<usize>) -> Result<Lesson, NoForecast> {
         let run = |index: usize| match index.checked_sub(self.warm_start.len()) {
             None => self.warm_start[index].clone(),

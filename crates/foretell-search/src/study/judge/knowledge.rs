@@ -164,13 +164,13 @@ pub(crate) trait Recording: Send + Sync {
     /// When trials are checked.
     fn checks(&self) -> Checks;
 
-    /// How runs are laid on a grid, but for the target.
+    /// The options by which runs are laid on a grid, except for the target.
     fn options(&self) -> HistoryOptions;
 }
 
-/// What a study has learned from.
+/// The data that a study has learned from.
 pub(in crate::study) struct Knowledge {
-    /// Who was trained to each level; runs of a warm start are numbered before the trials.
+    /// The trials trained to each level; runs of a warm start are numbered before the trials.
     data: LevelData,
     /// The same for a rule that compares means; empty under any other.
     peers: BTreeMap<u64, Peers>,

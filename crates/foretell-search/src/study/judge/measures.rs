@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The forecaster of an objective, and from how many trials it was learned; or why there is none.
 pub(super) type SideLevel = (usize, Result<Arc<Forecaster>, NoForecast>);
 
-/// What a study knows of its trials' further objectives.
+/// A study's knowledge of its trials' further objectives.
 #[derive(Default)]
 pub(in crate::study) struct Measures {
     /// The values that trials report for them, in addition to the metric.
@@ -39,7 +39,7 @@ impl Measures {
         Self { names, sides, ..Self::default() }
     }
 
-    /// How many trials have joined the front so far.
+    /// The number of trials that have joined the front so far.
     pub(crate) fn joined(&self) -> u64 {
         self.standings.joined()
     }

@@ -4,7 +4,7 @@ use crate::objective::places;
 use crate::stopping::{Place, Standing};
 use crate::study::{Study, Trial};
 
-/// How far apart the quartiles of a normal distribution are, in standard deviations.
+/// The distance between the quartiles of a normal distribution, in standard deviations.
 const QUARTILES_APART: f64 = 1.349;
 
 impl Study {
@@ -79,8 +79,8 @@ impl Study {
         Some(Place { score, all, better })
     }
 
-    /// How trial `index` stands at the last rung that it has passed, among all that have reached it by now; `None` before the first,
-    /// and with several objectives or limits, where the metric alone says too little.
+    /// The standing of trial `index` at the last rung that it has passed, among all that have reached it by now; `None` before the first,
+    /// and with several objectives or limits, where the metric alone tells too little.
     /// O(log trials + points).
     pub(super) fn standing_at_rung(&self, index: usize) -> Option<Standing> {
         if !self.spec.compares_by_metric_alone() {

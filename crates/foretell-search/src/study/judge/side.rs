@@ -33,14 +33,14 @@ impl Study {
         objective.of.name().is_some_and(|name| self.measures.is_curve(name) && trial.side.contains_key(name))
     }
 
-    /// What running trial `index` may have to beat, each score as probable as any other; empty where all its other objectives are known, and so
-    /// is what it [has to beat](Self::to_beat).
+    /// The scores that running trial `index` may have to beat, each as probable as any other; empty where all its other objectives are
+    /// known, and so is the score it [has to beat](Self::to_beat).
     ///
-    /// The objectives that are not known are drawn from their forecasts, independently, at the first 256 points of a Sobol sequence.
+    /// The objectives that are not known are sampled from their forecasts, independently, at the first 256 points of a Sobol sequence.
     /// O(256 · front).
     ///
     /// # Errors
-    /// Why an objective cannot be forecast.
+    /// The reason why an objective cannot be forecast.
     pub(super) fn possible_incumbents(&mut self, index: usize) -> Result<Vec<f64>, NoForecast> {
         if self.others(&self.trials[index]).is_some() {
             return Ok(Vec::new());

@@ -12,7 +12,7 @@ use foretell::Configuration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is known of a trial: its metric, how sure that is, and its other objectives; larger is better.
+/// The known facts of a trial: its metric, how sure that is, and its other objectives; larger is better.
 struct Known {
     worth: Worth,
     others: Vec<f64>,
@@ -81,7 +81,7 @@ impl Study {
         Some(sampler)
     }
 
-    /// What is known of trial `index`, if it has ended with a result or is paused, and keeps the limits.
+    /// The known facts of trial `index`, if it has ended with a result or is paused, and keeps the limits.
     fn come_to(&self, index: usize, gains: &mut BTreeMap<u64, Gains>) -> Option<Known> {
         let (trial, direction) = (&self.trials[index], self.spec.direction);
         let worth = match &trial.state {
@@ -97,7 +97,7 @@ impl Study {
         trial.counts().then_some(Known { worth, others })
     }
 
-    /// What the sampler hears of a trial's `worth`: with a reward of its own, that in its place.
+    /// The sampler's version of a trial's `worth`: with a reward of its own, that in its place.
     pub(in crate::study) fn rewarded(&self, trial: &Trial, worth: Worth) -> Worth {
         let Some(reward) = &self.spec.reward else { return worth };
         let direction = self.spec.direction;
