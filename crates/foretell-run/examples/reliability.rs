@@ -36,7 +36,7 @@ use simulated::Simulated;
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
-/// What is printed: what was done, what was found, what was promised.
+/// The printed row: the deed, the finding, the promise.
 type Row = (&'static str, String, String);
 
 fn main() -> Done<()> {
@@ -415,12 +415,12 @@ fn repair(damages: usize) -> Done<Row> {
     Ok(("repair", found, "every sound record kept".to_owned()))
 }
 
-/// How many lines have bytes among those `page` from `at` on.
+/// The number of lines with bytes among those `page` from `at` on.
 fn zeroed_lines(log: &[u8], at: usize, page: usize) -> usize {
     log[at..at + page - 1].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// How many records a damaged log has left, and how many of them follow from nothing once it is mended.
+/// The number of records left in a damaged log, and of those that follow from nothing once it is mended.
 fn mended(salvage: &Salvage<Record>) -> Done<(usize, usize)> {
     let mut losses = Losses::default();
     let mut left = 0;
@@ -517,7 +517,7 @@ fn process_tree() -> Done<Row> {
     Ok(("process tree", found, "within 10 s".to_owned()))
 }
 
-/// How soon a large log opens.
+/// The time that a large log takes to open.
 fn scale(trials: u64, steps: u64) -> Done<Row> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("events.jsonl");
@@ -572,7 +572,7 @@ fn latency(trials: u64, steps: u64) -> Done<Row> {
     Ok(("report to decision", found, "p99 ≤ 5 ms at 10,000 trials".to_owned()))
 }
 
-/// What a trial costs beyond starting its process.
+/// The cost of a trial beyond starting its process.
 fn overhead(trials: usize) -> Done<Row> {
     let command = ["sh", "-c", "echo '{\"foretell\":{\"step\":1,\"acc\":0.5}}'"];
     let begun = Instant::now();

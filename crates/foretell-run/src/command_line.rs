@@ -16,7 +16,7 @@ pub const COMMAND_FILE: &str = "command.json";
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Asked {
-    /// What trains a configuration, with placeholders.
+    /// The command that trains a configuration, with placeholders.
     command: Vec<String>,
     /// The name of a trial's copy of the configuration file, if it has one.
     config: Option<String>,

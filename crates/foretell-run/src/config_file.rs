@@ -62,12 +62,12 @@ pub enum ConfigFileError {
         path: PathBuf,
         /// The parameter.
         name: String,
-        /// What is wrong with its place.
+        /// The problem with its place.
         problem: &'static str,
     },
 }
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,
@@ -219,7 +219,7 @@ impl ConfigFile {
     }
 }
 
-/// How the file at `path` is written, by its name.
+/// The format of the file at `path`, by its name.
 fn form_of(path: &Path) -> Result<Form, ConfigFileError> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("json") => Ok(Form::Json),

@@ -62,8 +62,8 @@ pub struct Opened<R> {
 /// | a line taken out, doubled or moved       | found on opening by its sequence number: an error              |
 /// | the file deleted, replaced, cut, written | found before the next write: an error                          |
 ///
-/// What cannot be read back is never written: each line is decoded once before it is written, and
-/// must give the same record. Nothing rewrites a line: what a reader does not know in it stays there.
+/// A line that could not be read back is never written: each line is decoded once before it is written, and
+/// must give the same record. Nothing rewrites a line: parts that a reader does not know stay in it.
 ///
 /// [`append`](Self::append) hands the whole line to the operating system in one write before it returns, so it costs
 /// microseconds; [`append_all`](Self::append_all) does the same for several records at once. [`sync`](Self::sync) waits for the device, milliseconds; call it where losing power may not lose what

@@ -372,7 +372,7 @@ fn several_trials_at_once_are_told_apart() {
     }
 }
 
-/// How many threads this process has.
+/// The number of threads of this process.
 fn threads() -> usize {
     fs::read_dir("/proc/self/task").expect("Linux says").count()
 }

@@ -54,7 +54,7 @@ pub enum AccessError {
 }
 
 impl Access {
-    /// What `text` names: `http://HOST:PORT`, `HOST:PORT`, the folder of a study, or its file with the address. The token of an
+    /// The study that `text` names: `http://HOST:PORT`, `HOST:PORT`, the folder of a study, or its file with the address. The token of an
     /// address that is typed is `token`.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use foretell_search::Store;
 
 use crate::hosted::Hosted;
 
-/// What is called.
+/// The function that is called.
 type Call<S> = Box<dyn FnOnce(&mut Hosted<S>) + Send>;
 
 /// The outer side of a door: calls wait until the driver carries them out.

@@ -21,11 +21,11 @@ use detected::Detected;
 pub use elsewhere::{Elsewhere, Patience};
 use fitter::Fitter;
 
-/// How long the driver waits for messages before it looks for a cancellation.
+/// The time that the driver waits for messages before it looks for a cancellation.
 const TICK: Duration = Duration::from_millis(100);
-/// How long it waits while a model is fitted on another thread.
+/// The time that it waits while a model is fitted on another thread.
 const FIT_TICK: Duration = Duration::from_millis(2);
-/// How long stopped trials may take to end when a study is left.
+/// The time that stopped trials may take to end when a study is left.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// An event while a study runs.
@@ -44,7 +44,7 @@ pub enum Event<'a> {
     Noticed {
         /// The trial's number.
         trial: u64,
-        /// What.
+        /// The notice.
         notice: &'a Notice,
     },
     /// A training reported past the step that it was to train to, and is ended.
@@ -54,7 +54,7 @@ pub enum Event<'a> {
     },
     /// So few trials run at a time from now on: the system has no files, or processes, for more.
     Fewer {
-        /// How many.
+        /// The number of workers.
         workers: usize,
         /// The error of the operating system.
         why: &'a str,
@@ -74,15 +74,15 @@ pub(crate) type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// How often a training that failed is tried again.
+    /// The number of retries of a training that failed.
     pub retries: u32,
-    /// How long earlier runs of the study lasted: they count, too.
+    /// The time that earlier runs of the study lasted: they count, too.
     pub before: Duration,
-    /// How long the study may run.
+    /// The time that the study may run.
     pub time: Option<Duration>,
     /// The number of epochs the study may spend.
     pub epochs: Option<u64>,
-    /// How long the study may run, by its number of GPUs.
+    /// The time that the study may run, and its number of GPUs.
     pub gpu_time: Option<(Duration, u32)>,
 }
 
@@ -138,14 +138,14 @@ pub struct Driver<E: Executor, S: Store> {
     /// The trial whose checkpoints are kept because it is the best.
     best: Option<u64>,
     limits: Limits,
-    /// What a person orders meanwhile.
+    /// The orders that a person gives meanwhile.
     orders: Option<Orders>,
     begun: Instant,
-    /// What trainings elsewhere ask and report.
+    /// The requests and reports of trainings elsewhere.
     calls: Option<Calls<S>>,
-    /// How long they have to be handed back when the study is left.
+    /// The time for them to be handed back when the study is left.
     patience: Patience,
-    /// What trainings print last.
+    /// The values that trainings print last.
     detected: Detected,
 }
 
@@ -201,7 +201,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         &mut self.host.session
     }
 
-    /// How many trainings run at a time.
+    /// The number of trainings that run at a time.
     pub fn workers(&self) -> usize {
         self.workers
     }
@@ -289,7 +289,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         Ok(())
     }
 
-    /// How many of the driver's own workers are busy.
+    /// The number of the driver's own workers that are busy.
     fn busy_here(&self) -> usize {
         let session = &self.host.session;
         match self.host.is_leasing() {

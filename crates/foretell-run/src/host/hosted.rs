@@ -45,13 +45,13 @@ pub struct Hosted<S: Store> {
     pub(crate) session: Session<S>,
     leases: Option<Leases>,
     orders: Option<Orders>,
-    /// What was stored, and which trainings ended, since somebody who watches looked; `None` where nobody does.
+    /// The records stored, and the trainings that ended, since somebody who watches looked; `None` where nobody does.
     news: Option<News>,
     /// Why the study does not work.
     refused: Option<String>,
 }
 
-/// What has happened in a study since somebody looked.
+/// The news of a study since somebody looked.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     pub(crate) records: Vec<Record>,
@@ -63,7 +63,7 @@ pub(crate) struct News {
 pub struct Task {
     /// The training; it continues from the epoch that it has reached.
     pub start: Start,
-    /// What its worker names itself by when it reports, and how long it may be silent once it renews; `None` without leases.
+    /// The key by which its worker names itself in reports, and the time it may be silent once it renews; `None` without leases.
     pub lease: Option<(String, Duration)>,
 }
 
@@ -87,7 +87,7 @@ pub struct Reading {
     pub step: u64,
     /// The metric in its own unit; `None` if it is not finite.
     pub value: Option<f64>,
-    /// What else it reports.
+    /// The other values it reports.
     pub metrics: BTreeMap<String, f64>,
     /// Whether the training had ended by then: it is recorded, and nothing is decided by it.
     pub late: bool,
@@ -109,7 +109,7 @@ pub enum HostError {
     Ended {
         /// The trial's number.
         trial: u64,
-        /// How: [`TrialState::name`].
+        /// Its state: [`TrialState::name`].
         state: &'static str,
     },
     /// A training that was recorded as a whole one is said to have failed.
@@ -117,7 +117,7 @@ pub enum HostError {
     Contradicted {
         /// The trial's number.
         trial: u64,
-        /// How: [`TrialState::name`].
+        /// Its state: [`TrialState::name`].
         state: &'static str,
     },
     /// Another worker has the trial.
@@ -141,7 +141,7 @@ pub enum HostError {
         trial: u64,
         /// The step.
         step: u64,
-        /// What it reported.
+        /// The reported value.
         value: f64,
     },
     /// A later step was reported.
@@ -167,7 +167,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// What of a request is wrong; `None` if it could not be stored.
+    /// The field of a request that is wrong; `None` if it could not be stored.
     pub fn field(&self) -> Option<&'static str> {
         match self {
             Self::NoTrial { .. } | Self::Ended { .. } => Some("trial"),
@@ -224,7 +224,7 @@ impl<S: Store> Hosted<S> {
         Self { news: Some(News::default()), ..self }
     }
 
-    /// What has happened since the last call.
+    /// The news since the last call.
     pub(crate) fn take_news(&mut self) -> News {
         self.news.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -502,7 +502,7 @@ impl<S: Store> Hosted<S> {
         Err(HostError::Elsewhere { trial })
     }
 
-    /// What the worker of `trial` reports.
+    /// Takes a report of the worker of `trial`.
     fn take(&mut self, trial: u64, reading: Reading) -> Result<Next, HostError> {
         let step = reading.step;
         let is_known = match self.is_known(trial, &reading) {

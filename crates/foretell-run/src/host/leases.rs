@@ -41,7 +41,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// | the end of a training that went well                   | the trial ends                           | refused      |
 /// | a failure, `renew`, `begin`, a hand-back               | refused                                  | refused      |
 ///
-/// So each curve is that of one training, or of several, each of which continued from the recorded end of the one before. A training
+/// So each curve is that of one training, or of several that each continued from the recorded end of the one before. A training
 /// that continued after recorded epochs, and ends without a single report, has not completed: its checkpoint may be ahead of
 /// the records. The trial continues elsewhere once, and the second time it fails. After a restart of the host, lost leases are
 /// unknown, and all of their messages are refused.
@@ -73,12 +73,12 @@ struct Lost {
     may_return: bool,
 }
 
-/// Who sends a message about a trial.
+/// The sender of a message about a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// Who holds it, or somebody who names no lease.
+    /// The holder, or somebody who names no lease.
     Holder,
-    /// Who has lost it, and may get it back.
+    /// A worker that has lost it, and may get it back.
     Returning,
     /// Anybody else.
     Stranger,
@@ -100,11 +100,11 @@ pub struct WorkerView {
     pub name: String,
     /// The trial that it runs.
     pub trial: Option<u64>,
-    /// How long ago it was last heard, in seconds.
+    /// The time since it was last heard, in seconds.
     pub heard_seconds_ago: f64,
 }
 
-/// Who runs a trial.
+/// The lease of the worker that runs a trial.
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) start: Start,
@@ -125,7 +125,7 @@ pub(crate) struct Lease {
     step: Option<u64>,
     /// It was noted by the host before, and may have reported there.
     is_noted: bool,
-    /// How long it may be silent, if not as long as usual: no time at all if no worker was given it.
+    /// The time it may be silent, if not the usual: no time at all if no worker was given it.
     patience: Option<Duration>,
 }
 
@@ -170,7 +170,7 @@ impl Leases {
         Self { pauses: (Duration::from_millis(milliseconds), count), ..self }
     }
 
-    /// How often a training that renews should be heard.
+    /// The time within which a training that renews should be heard.
     pub(crate) fn lease(&self) -> Duration {
         self.lease
     }
@@ -288,7 +288,7 @@ impl Leases {
         self.lose(trial)
     }
 
-    /// Who holds `trial` loses it.
+    /// The holder of `trial` loses it.
     fn lose(&mut self, trial: u64) -> Option<Start> {
         let lease = self.held.remove(&trial)?;
         let start = lease.start.clone();
@@ -445,7 +445,7 @@ impl Leases {
         self.held.values().all(|lease| lease.is_here)
     }
 
-    /// Who sends a message about `trial` under the lease `key`; who names none is believed.
+    /// The sender of a message about `trial` under the lease `key`; one that names none is believed.
     pub(crate) fn sender(&mut self, trial: u64, key: Option<&str>) -> Sender {
         let is_here = self.held.get(&trial).is_some_and(|lease| lease.is_here);
         if let Some(lost) = self.lost(trial, key) {
@@ -492,7 +492,7 @@ impl Leases {
     }
 }
 
-/// By what a worker was heard.
+/// The sign by which a worker was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     /// It asked for its own trial again.

@@ -14,7 +14,7 @@ use crate::no_links;
 
 /// The folder of the orders, in a study's folder.
 const FOLDER: &str = "orders";
-/// How the file of an enqueued configuration ends.
+/// The ending of the file of an enqueued configuration.
 const ENQUEUE: &str = "enqueue";
 
 /// Orders to the process that drives a study, one file each next to the log: `orders/7.stop` or `orders/7.keep`, which are empty, or

@@ -16,7 +16,7 @@ use foretell_logs::printed::{MetricSource, PatternError};
 /// The file, in a study's folder.
 const FILE: &str = "work.json";
 
-/// How the trials of a study run: the command, the parsing of its output, and the limits.
+/// The description of a study's trials: the command, the parsing of its output, and the limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Work {
@@ -56,7 +56,7 @@ pub struct Work {
     pub unplaced: Vec<String>,
     /// The command's configuration file: its path, which tells its form, and its text.
     pub config: Option<(PathBuf, String)>,
-    /// How often a training that failed is tried again.
+    /// The number of retries of a training that failed.
     pub retries: u32,
     /// The output that a training without reports should have printed.
     pub expected_report: String,

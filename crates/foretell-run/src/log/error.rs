@@ -38,7 +38,7 @@ pub enum EventLogError {
         line: usize,
         /// The problem with it.
         problem: LineProblem,
-        /// How many good records stand before it.
+        /// The number of good records before it.
         good_records: usize,
         /// The number of bytes these take.
         good_bytes: u64,
@@ -67,7 +67,7 @@ pub enum EventLogError {
     ReadsOtherwise {
         /// The record.
         written: String,
-        /// What is read back.
+        /// The data that is read back.
         read: String,
     },
     /// The record's line was made, but cannot be read back.
@@ -100,7 +100,7 @@ pub enum EventLogError {
     Displaced {
         /// The log.
         path: PathBuf,
-        /// What became of it.
+        /// The way it was displaced.
         how: Displacement,
         /// The number of records it held.
         acknowledged: u64,
@@ -129,7 +129,7 @@ impl EventLogError {
     }
 }
 
-/// What to do about a log that is not as its writer left it.
+/// The advice for a log that is not as its writer left it.
 fn way_back(how: Displacement, path: &Path) -> String {
     match how {
         Displacement::Written => {
@@ -142,7 +142,7 @@ fn way_back(how: Displacement, path: &Path) -> String {
     }
 }
 
-/// What to do about a damaged line; a line of a newer program is not damaged and needs no repair.
+/// The advice for a damaged line; a line of a newer program is not damaged and needs no repair.
 fn remedy(problem: &LineProblem, path: &Path, good_records: usize, good_bytes: u64) -> String {
     if !problem.is_damage() {
         return String::new();

@@ -25,15 +25,15 @@ pub struct EventStore {
 pub struct Survey {
     /// The description in its first record, with the settings that hold at its end; `None` if the log is empty or begins with another record.
     pub study: Option<Box<StudySpec>>,
-    /// How many records there are.
+    /// The number of records.
     pub records: u64,
-    /// How many trials were started.
+    /// The number of trials started.
     pub trials: u64,
     /// Whether any trial has reported.
     pub has_reports: bool,
     /// Whether any trial has failed.
     pub has_failures: bool,
-    /// How long the study had taken.
+    /// The time that the study had taken.
     pub times: Times,
     /// A torn last line that was dropped; it was never acknowledged.
     pub dropped: Option<Dropped>,
@@ -114,7 +114,7 @@ impl EventStore {
         self.log.clear()
     }
 
-    /// How long the study has taken.
+    /// The time that the study has taken.
     pub fn times(&self) -> &Times {
         &self.times
     }

@@ -14,7 +14,7 @@ pub(crate) trait LogFile: Send {
     fn truncate(&mut self, length: u64) -> io::Result<()>;
     /// Returns once the file's contents would survive a loss of power.
     fn sync(&mut self) -> io::Result<()>;
-    /// What became of the file, if it no longer is at `path`, or has another length than the `length` that its writer gave
+    /// The displacement of the file, if it no longer is at `path`, or has another length than the `length` that its writer gave
     /// it. One whose last write was `torn` may be longer.
     fn displaced(&self, path: &Path, length: u64, torn: bool) -> Option<Displacement>;
 }
@@ -66,7 +66,7 @@ impl fmt::Display for Displacement {
     }
 }
 
-/// What became of `file`, if it is not the one at `path` any more.
+/// The displacement of `file`, if it is no longer the one at `path`.
 pub(crate) fn moved(file: &File, path: &Path) -> Option<Displacement> {
     let there = match fs::symlink_metadata(path) {
         Ok(there) => there,

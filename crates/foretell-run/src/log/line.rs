@@ -27,7 +27,7 @@ const AFTER_RECORD: &str = "}";
 pub struct Stamp {
     /// The record's sequence number, which is also its line: 1, 2, 3, …
     pub number: u64,
-    /// Which opening of the log wrote it: 1, 2, 3, … Between two runs nobody was writing.
+    /// The opening of the log that wrote it: 1, 2, 3, … Between two runs nobody was writing.
     pub run: u32,
     /// When it was written, in milliseconds since the beginning of 1970 (UTC).
     pub time: u64,
@@ -111,7 +111,7 @@ impl LineProblem {
     }
 }
 
-/// What a wrong sequence number tells.
+/// The explanation of a wrong sequence number.
 fn misplacement(found: u64, due: u64) -> String {
     match found.checked_sub(due) {
         Some(1) => format!("line {due} was removed or moved"),
@@ -250,7 +250,7 @@ fn check(written: u32, found: u32) -> Result<(), LineProblem> {
     if written == found { Ok(()) } else { Err(LineProblem::Checksum { written, found }) }
 }
 
-/// What follows `start`.
+/// The text that follows `start`.
 fn after<'a>(text: &'a [u8], start: &str) -> Result<&'a [u8], LineProblem> {
     text.strip_prefix(start.as_bytes()).ok_or(LineProblem::Frame)
 }

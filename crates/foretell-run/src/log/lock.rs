@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::file::with_suffix;
 use crate::no_links;
 
-/// How often, and how long each time, a lock is waited for whose holder is dead: two seconds in all.
+/// The number of waits for a lock whose holder is dead, and the time of each: two seconds in all.
 const WAITS: u32 = 200;
 const WAIT: Duration = Duration::from_millis(10);
 
@@ -111,7 +111,7 @@ fn sign(file: &mut File) -> io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-/// Who signed for the log at `path`.
+/// The process that signed for the log at `path`.
 fn holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
     File::open(note_of(path)).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;

@@ -11,7 +11,7 @@ pub const NOTES: &str = "notes.txt";
 /// Longer notes are refused.
 const MOST: usize = 64 * 1024;
 
-/// What is noted about the study in `directory`; `None` if nothing is.
+/// The notes about the study in `directory`; `None` if there are none.
 pub fn notes(directory: &Path) -> Option<String> {
     let text = fs::read_to_string(directory.join(NOTES)).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())

@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use super::error::EventLogError;
 use super::line::{LineProblem, Stamp, decode, diagnose, read_line};
 
-/// How much of the file is read at a time.
+/// The number of bytes of the file read at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
-/// How much of a torn last line is kept to be shown.
+/// The number of bytes of a torn last line kept to be shown.
 const SHOWN_BYTES: usize = 64 * 1024;
 
 /// A position between two records of a log. It stays valid while the log is only appended to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// How many records are before it.
+    /// The number of records before it.
     pub records: u64,
-    /// How many bytes are before it.
+    /// The number of bytes before it.
     pub bytes: u64,
 }
 

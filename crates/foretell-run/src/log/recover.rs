@@ -14,7 +14,7 @@ const UNNUMBERED_BODY: usize = HEAD + "\"record\":".len();
 
 /// The line that was written in the place of `line`, which is damaged, and what happened to it. `None` where nobody can tell.
 ///
-/// What is put right: an editor's byte-order mark and line ends, a damaged newline, and any one bit. Two lines whose
+/// Recovers from an editor's byte-order mark and line ends, a damaged newline, and any one flipped bit. Two lines whose
 /// checksums are right differ in four bits at least up to 11 kB, so one flipped bit has one explanation; that other damage looks
 /// like one flipped bit has the probability (bits of the line)/2³².
 pub(super) fn recover(line: &[u8]) -> Option<(Vec<u8>, LineProblem)> {

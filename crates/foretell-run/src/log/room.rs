@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How often it is tried again.
+/// The time after which it is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Waits while the disk is full, and retries the write until space is free. Meanwhile, trials continue and their reports are
@@ -23,7 +23,7 @@ pub struct Room {
 #[derive(Clone)]
 struct Waits {
     cancel: Arc<AtomicBool>,
-    /// How many wait now: the search for its log or a start, trials for their output.
+    /// The number of waits now: the search for its log or a start, trials for their output.
     waiting: Arc<AtomicUsize>,
     say: Arc<dyn Fn(&str) + Send + Sync>,
 }

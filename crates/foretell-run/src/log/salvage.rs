@@ -48,7 +48,7 @@ pub struct Salvaged<R> {
     pub record: R,
     /// Its line, from 1.
     pub line: usize,
-    /// How many records are missing just before it.
+    /// The number of records missing just before it.
     pub missing: u64,
 }
 

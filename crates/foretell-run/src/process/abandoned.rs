@@ -18,9 +18,9 @@ use crate::group::{ProcessIdentity, Stat, is_portable, processes, signal_group, 
 
 /// The environment variable that names one start of one trial, inherited by all that it starts.
 pub(crate) const TOKEN: &str = "FORETELL_START";
-/// How long killed processes may take to vanish before that is an error.
+/// The time that killed processes may take to vanish before that is an error.
 const VANISH: Duration = Duration::from_secs(10);
-/// How often they are looked for.
+/// The time between two looks for them.
 const POLL: Duration = Duration::from_millis(20);
 
 /// The outcome for the processes that are recorded in a trial's folder.
@@ -32,7 +32,7 @@ pub enum Abandoned {
     Ended,
     /// They were running, and are gone now.
     Killed {
-        /// How many there were.
+        /// The number of processes.
         processes: usize,
     },
 }
@@ -65,14 +65,14 @@ pub enum AbandonedError {
     /// They do not even end when killed: they hang inside the operating system.
     #[error("{count} processes of the trial in {path} were killed, but still exist. Check the device that they wait for", path = path.display())]
     Unkillable {
-        /// How many.
+        /// The number of them.
         count: usize,
         /// The trial's folder.
         path: PathBuf,
     },
 }
 
-/// What a trial's folder remembers of its process while it runs.
+/// The record of a process in its trial's folder, while it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessRecord {
     /// The value of [`TOKEN`] in its environment.
@@ -80,14 +80,14 @@ pub(crate) struct ProcessRecord {
     /// The search that started it; earlier versions did not say.
     #[serde(default)]
     driver: Option<ProcessIdentity>,
-    /// Which run of the machine it belongs to: ids and start times mean nothing after the next boot.
+    /// The boot of the machine that it belongs to: ids and start times mean nothing after the next boot.
     boot: Option<String>,
     /// The leader of its process group; `None` from just before the start to just after.
     pub(crate) leader: Option<ProcessIdentity>,
     /// Its control group, where there are such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) control_group: Option<ControlGroup>,
-    /// What may be its own, and has left its process group and its environment.
+    /// The processes that may be its own, and have left its process group and its environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) strays: Vec<ProcessIdentity>,
 }
@@ -205,7 +205,7 @@ pub fn end_all_abandoned(
     first_error.map_or(Ok(ended), Err)
 }
 
-/// What the trial in `directory` remembers, and where.
+/// The record of the trial in `directory`, and its folder.
 fn read(directory: &Path) -> Result<Option<Remembered>, AbandonedError> {
     let path = record_path(directory);
     let record = ProcessRecord::read(&path);
@@ -254,7 +254,7 @@ fn end_groups(trials: &[Remembered], grace: Duration) {
     leaders.iter().for_each(|leader| signal_group(leader.pid, Signal::SIGKILL));
 }
 
-/// What a trial remembers, and its folder.
+/// The record of a trial, and its folder.
 type Remembered = (ProcessRecord, PathBuf);
 
 /// Ends the processes of all `trials` at once.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 const NAME: &str = "checkpoints";
-/// How often a copy is tried that was written to meanwhile, and after which time.
+/// The number of tries of a copy that was written to meanwhile, and the time between them.
 const TRIES: u32 = 20;
 const AGAIN: Duration = Duration::from_millis(250);
 

@@ -24,7 +24,7 @@ use crate::usage::Meter;
 use crate::watcher::{Running, Watcher};
 use foretell_logs::printed::{Chosen, ReportReader};
 
-/// How many messages wait for the consumer before trials have to wait for it.
+/// The number of messages that wait for the consumer before trials have to wait for it.
 const MESSAGES: usize = 1024;
 /// The time between SIGTERM and SIGKILL unless named otherwise.
 const GRACE: Duration = Duration::from_secs(5);
@@ -128,7 +128,7 @@ impl LocalProcesses {
         self
     }
 
-    /// How a full disk is waited out.
+    /// The way that a full disk is waited out.
     pub(crate) fn room(&self) -> &Room {
         &self.room
     }

@@ -40,7 +40,7 @@ impl ProcessIdentity {
     }
 }
 
-/// What `/proc/PID/stat` says of a process.
+/// The contents of `/proc/PID/stat` of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
     state: char,
@@ -67,7 +67,7 @@ pub(crate) fn is_portable() -> bool {
     *IS_PORTABLE
 }
 
-/// What the system says of process `pid`; `None` when there is no such process, or no `/proc`.
+/// The system's record of process `pid`; `None` when there is no such process, or no `/proc`.
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
     if is_portable() {
         return None;

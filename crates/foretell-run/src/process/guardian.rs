@@ -14,7 +14,7 @@ use crate::group::{ProcessIdentity, is_portable};
 use crate::parent::{name, parse};
 use crate::strays::{adopt, is_helper};
 
-/// How often the guardian is looked after.
+/// The time between two checks of the guardian.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// From now on processes whose parent has ended become children of this one (a *subreaper*), so that what a trial left
@@ -99,7 +99,7 @@ impl Drop for Guardian {
     }
 }
 
-/// What the guardian's program does: waits for the process called `parent` to end, and ends the trials in `directory` that it
+/// The guardian's program: waits for the process called `parent` to end, and ends the trials in `directory` that it
 /// has left running, those that do not end within `grace` by SIGKILL.
 pub fn guard(parent: &str, directory: &Path, grace: Duration) {
     let mut rest = Vec::new();

@@ -23,7 +23,7 @@ use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
 use crate::trial::Watch;
 use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
 
-/// How long orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
+/// The time that orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
 /// So long after its output a process is expected to end.
 const ENDING: Duration = Duration::from_millis(100);
@@ -38,12 +38,12 @@ const SHORTEST_QUIET: Duration = Duration::from_secs(60);
 const UNKNOWN_INTERVAL: Duration = Duration::from_secs(600);
 /// If the first read that brings reports brings at least this many, they may be all there are, written at the end.
 const MANY: usize = 3;
-/// How long they are held back to see whether the end follows.
+/// The time that they are held back to see whether the end follows.
 const HOLD: Duration = Duration::from_millis(100);
 /// The most that a pipe can hold (Linux: `pipe-max-size`): what a process wrote before its end is within this.
 const PIPE_BYTES: usize = 1024 * 1024;
 
-/// What a trial's output goes through; both pipes share it, so that reports stay in order.
+/// The stages that a trial's output goes through; both pipes share it, so that reports stay in order.
 pub(crate) struct Output {
     trial: u64,
     reports: ReportReader,
@@ -58,7 +58,7 @@ pub(crate) struct Output {
     long_line_said: bool,
     /// When something was read that held reports first and last, and how often.
     heard: Option<(Instant, Instant, u32)>,
-    /// What is to be said of the bytes being read.
+    /// The messages about the bytes being read.
     batch: Vec<MessageKind>,
     /// Many reports that came at once, as the first ones, and when: the end may follow.
     held: Option<(Vec<MessageKind>, Instant)>,
@@ -66,7 +66,7 @@ pub(crate) struct Output {
     flushes: bool,
 }
 
-/// How long the trials so far took at most to their first report, and from that to the second.
+/// The longest time that the trials so far took to their first report, and from that to the second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     first: Option<Duration>,
@@ -130,7 +130,7 @@ impl Output {
         }
     }
 
-    /// How long it has been silent, and the usual interval, if one is known: its own, or where it has none the longest of other
+    /// The time that it has been silent, and the usual interval, if one is known: its own, or where it has none the longest of other
     /// trials.
     fn silence(&self, begun: Instant, now: Instant, others: Pace) -> (Duration, Option<Duration>) {
         let (since, usual) = match self.heard {
@@ -231,8 +231,8 @@ impl Output {
         self.share_choice();
     }
 
-    /// What stands after the last newline: a report if the process ended by itself; if a signal cut its writing short,
-    /// only a JSON report is surely whole.
+    /// Takes the rest after the last newline: a report if the process ended by itself; if a signal cut its writing short,
+    /// only a JSON report is surely complete.
     fn take_rest(&mut self, rest: &[u8], is_stdout: bool, status: Status) {
         if rest.is_empty() {
             return;
@@ -254,7 +254,7 @@ struct Pipe {
     file: Option<File>,
     is_stdout: bool,
     lines: LineSplitter,
-    /// How much was read since nothing of the trial runs any more.
+    /// The number of bytes read since nothing of the trial runs any more.
     read_since_gone: usize,
 }
 
@@ -267,9 +267,9 @@ impl Pipe {
 /// A started trial, and all that is needed to see it through.
 pub(crate) struct Process {
     child: Child,
-    /// What its folder remembers of it: its name in its environment, its control group.
+    /// Its record in its folder: its name in its environment, its control group.
     record: Option<ProcessRecord>,
-    /// What has left it without a name, and is to end with it.
+    /// The processes that have left it without a name, and are to end with it.
     nameless: Vec<ProcessIdentity>,
     directory: PathBuf,
     pipes: [Pipe; 2],
@@ -291,7 +291,7 @@ pub(crate) struct Process {
     begun: Instant,
     /// Why it was ended for its own part: it took too long, or nothing was heard of it.
     fault: Option<String>,
-    /// How often it had been heard when its silence was told last.
+    /// The number of times it had been heard when its silence was last reported.
     quiet_after: Option<u32>,
 }
 
@@ -345,7 +345,7 @@ impl Process {
         Self { record: Some(record), ..self }
     }
 
-    /// What runs of it outside its group: members of its control group, and what this process has adopted when their parents
+    /// Its processes outside its group: members of its control group, and those that this process has adopted when their parents
     /// ended, see [`adopt_orphans`](crate::adopt_orphans).
     fn strays(&self, census: &Census) -> Vec<u32> {
         let leader = self.child.id();

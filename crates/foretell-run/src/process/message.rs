@@ -33,7 +33,7 @@ pub enum MessageKind {
         /// The series, as JSON.
         series: String,
     },
-    /// What is to be said of how its output is read.
+    /// A note about how its output is read.
     Noted {
         /// A sentence.
         note: String,
@@ -71,7 +71,7 @@ pub enum MessageKind {
     },
     /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.
     Ended {
-        /// How it ended.
+        /// Its exit status.
         status: Status,
         /// Whether [`LocalProcesses::stop`](crate::LocalProcesses::stop) was called while it ran.
         stopped_by_us: bool,

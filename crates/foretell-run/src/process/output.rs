@@ -15,9 +15,9 @@ pub(crate) const TAIL_LINES: usize = 20;
 const SHOWN_BYTES: usize = 1_000;
 /// Lines longer than this are cut, so that output without newlines cannot fill the memory.
 pub(crate) const LINE_BYTES: usize = 1024 * 1024;
-/// How much of a trial's output is kept on disk.
+/// The number of bytes of a trial's output kept on disk.
 const LOG_BYTES: u64 = 64 * 1024 * 1024;
-/// How much of it waits in memory while it cannot be written.
+/// The number of its bytes that wait in memory while they cannot be written.
 const PENDING_BYTES: usize = 1024 * 1024;
 
 /// Splits a stream of bytes into lines; a carriage return ends a line, too, as progress bars use it.
@@ -51,7 +51,7 @@ impl LineSplitter {
         }
     }
 
-    /// What stands after the last line's end.
+    /// The rest after the last line's end.
     pub(crate) fn rest(self) -> Vec<u8> {
         self.line
     }
@@ -106,9 +106,9 @@ pub(crate) fn shown(line: &[u8]) -> String {
 pub(crate) struct OutputLog<W = File> {
     file: W,
     room: u64,
-    /// What is not written yet.
+    /// The bytes not written yet.
     pending: Vec<u8>,
-    /// How many bytes were left out since, for which there was no room here either.
+    /// The number of bytes left out since, because there was no room here either.
     missing: usize,
     /// Whether a full disk refused the last write.
     is_full: bool,

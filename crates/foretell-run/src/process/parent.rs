@@ -8,7 +8,7 @@ use crate::group::ProcessIdentity;
 
 /// The environment variable that names the process which started a trial.
 pub(crate) const VARIABLE: &str = "FORETELL_PARENT";
-/// How often the parent is looked for.
+/// The time between two looks for the parent.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// The exit status of a child whose parent is gone: that of a shell for SIGTERM, 128 + 15.
 const ORPHANED: i32 = 143;
@@ -40,7 +40,7 @@ pub fn parent_alive_guard() -> Option<ParentGuard> {
     Some(ParentGuard { parent })
 }
 
-/// How [`VARIABLE`] names a process: `PID:START`, or `PID` where the start is not known.
+/// The name of a process in [`VARIABLE`]: `PID:START`, or `PID` where the start is not known.
 pub(crate) fn name(parent: ProcessIdentity) -> String {
     match parent.start {
         Some(start) => format!("{}:{start}", parent.pid),

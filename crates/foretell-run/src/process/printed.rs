@@ -24,8 +24,8 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// What trial `trial` of the study in `directory` has printed from byte `from` on, or last: 64 KiB at most. `None` if nothing of
-    /// it is here, as where a worker on another machine keeps it.
+    /// The output of trial `trial` of the study in `directory` from byte `from` on, or the last part: 64 KiB at most. `None` if none of
+    /// it is here, for example where a worker on another machine keeps it.
     ///
     /// # Errors
     /// When the file is there and cannot be read.

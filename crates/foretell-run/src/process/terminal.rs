@@ -9,7 +9,7 @@ use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
 /// Wide enough that no program breaks its lines.
 const SIZE: Winsize = Winsize { ws_row: 50, ws_col: 400, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// What is set for a trial: a terminal on which bars are drawn while it runs, and no pager that waits for a key.
+/// The variables set for a trial: a terminal on which bars are drawn while it runs, and no pager that waits for a key.
 pub(crate) const VARIABLES: [(&str, &str); 2] = [("TERM", "xterm"), ("PAGER", "cat")];
 
 /// The end that is read, and the end that a trial writes to; bytes pass as they are.

@@ -27,7 +27,7 @@ const SELDOM: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(10);
 const MIB: u64 = 1 << 20;
 
-/// What one trial has used.
+/// The resources that one trial has used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -41,7 +41,7 @@ pub struct Usage {
     pub samples: Vec<UsageSample>,
 }
 
-/// What a trial used at one moment.
+/// The resources that a trial used at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsageSample {
@@ -52,13 +52,13 @@ pub struct UsageSample {
     /// Memory of GPUs, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_memory: Option<u64>,
-    /// How busy its GPUs were, in percent: the mean over those that it has memory of, whoever used them.
+    /// The load of its GPUs, in percent: the mean over those that it has memory of, whoever used them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_busy: Option<f64>,
 }
 
 impl Usage {
-    /// What trial `trial` of the study in `directory` has used; `None` if nothing was measured, as for a trial of less than half a second.
+    /// The usage of trial `trial` of the study in `directory`; `None` if nothing was measured, as for a trial of less than half a second.
     pub fn read(directory: &Path, trial: u64) -> Option<Self> {
         Self::of_folder(&trial_directory(directory, trial))
     }
@@ -67,7 +67,7 @@ impl Usage {
         serde_json::from_str(&fs::read_to_string(folder.join(FILE)).ok()?).ok()
     }
 
-    /// How busy its GPUs were on average, in percent.
+    /// The average load of its GPUs, in percent.
     pub fn gpu_busy(&self) -> Option<f64> {
         let busy: Vec<f64> = self.samples.iter().filter_map(|sample| sample.gpu_busy).collect();
         (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64)
@@ -239,12 +239,12 @@ fn memory_in(status: &str) -> Option<(u64, u64)> {
     Some((now, bytes("VmHWM").unwrap_or(now)))
 }
 
-/// What `nvidia-smi` shows.
+/// The GPUs as `nvidia-smi` shows them.
 #[derive(Debug, Default, PartialEq)]
 struct Gpus {
     /// Process, GPU, bytes.
     used: Vec<(u32, String, u64)>,
-    /// How busy each GPU is, in percent.
+    /// The load of each GPU, in percent.
     busy: BTreeMap<String, f64>,
 }
 
@@ -292,7 +292,7 @@ impl Smi {
     }
 }
 
-/// What `nvidia-smi` answers to `query`; `None` if it is not there, fails, or hangs.
+/// The answer of `nvidia-smi` to `query`; `None` if it is not there, fails, or hangs.
 fn answer(query: &str) -> Option<String> {
     let mut command = Command::new("nvidia-smi");
     command.args([query, "--format=csv,noheader,nounits"]);

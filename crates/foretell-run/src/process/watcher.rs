@@ -17,14 +17,14 @@ use crate::outbox::Outbox;
 use crate::process::life::{Pace, Process};
 use crate::strays::nameless;
 
-/// How often processes are looked after, and the longest that a new trial or a stop waits.
+/// The time between two looks after processes, and the longest that a new trial or a stop waits.
 const LOOK_MILLISECONDS: u8 = 20;
 const LOOK: Duration = Duration::from_millis(LOOK_MILLISECONDS as u64);
-/// How often it is looked for what has left its trial.
+/// The time between two looks for processes that left their trial.
 const STRAYS: Duration = Duration::from_millis(100);
-/// How soon a full channel is tried again.
+/// The time after which a full channel is tried again.
 const RETRY: Duration = Duration::from_millis(1);
-/// How much is read from one pipe before the next one has its turn.
+/// The number of bytes read from one pipe before the next one has its turn.
 const READ_BYTES: usize = 64 * 1024;
 
 enum Command {
@@ -36,7 +36,7 @@ enum Command {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Running {
     trials: Arc<Mutex<BTreeSet<u64>>>,
-    /// How many are being started: their processes may be there, and are not watched yet.
+    /// The number being started: their processes may be there, and are not watched yet.
     starting: Arc<Mutex<usize>>,
 }
 
@@ -119,7 +119,7 @@ impl Drop for Watcher {
     }
 }
 
-/// What the thread works on.
+/// The state that the thread works on.
 struct Loop {
     commands: Receiver<Command>,
     running: Running,

@@ -46,7 +46,7 @@ pub(crate) enum Asked {
 pub(crate) struct Given {
     pub(crate) start: Start,
     pub(crate) key: String,
-    /// How long it may be silent.
+    /// The time that it may be silent.
     pub(crate) lease: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Given {
     }
 }
 
-/// What went wrong with a training.
+/// The failure of a training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) why: String,
@@ -68,7 +68,7 @@ pub(crate) struct Failure {
     pub(crate) is_of_the_command: bool,
 }
 
-/// What the study is to hear of a training.
+/// The message that the study is to get about a training.
 #[derive(Debug)]
 pub(crate) enum Heard {
     /// An attempt continues after so many epochs.
@@ -90,11 +90,11 @@ impl Heard {
     }
 }
 
-/// What the study answers.
+/// The answer of the study.
 pub(crate) enum Sent {
     /// Whether to stop.
     Answer(bool),
-    /// How the trial is, once its training has ended.
+    /// The trial's state, once its training has ended.
     End(String),
 }
 

@@ -20,7 +20,7 @@ pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent, pass_on};
 
 /// A signal reaches all processes of a job within this time.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
-/// How long the trainer waits to see whether it was asked to end, too.
+/// The time that the trainer waits to see whether it was asked to end, too.
 const TICK: Duration = Duration::from_millis(50);
 
 /// An observation about a training, in addition to its reports.
@@ -31,7 +31,7 @@ pub enum Notice {
         /// The number of reports.
         reports: usize,
     },
-    /// What is to be said of how its output is read.
+    /// A note about how its output is read.
     Noted {
         /// A sentence.
         note: String,
@@ -59,7 +59,7 @@ pub enum Notice {
     Retried {
         /// The number of the new attempt, from 1.
         attempt: u32,
-        /// What went wrong.
+        /// The problem.
         why: String,
     },
     /// It was to continue from a step, and is trained again from the beginning: it has no checkpoint.
@@ -87,12 +87,12 @@ impl std::fmt::Display for Notice {
     }
 }
 
-/// What is heard of a training.
+/// A message about a training.
 #[derive(Debug)]
 pub(crate) enum Happening {
     /// The study is to hear of it.
     Heard(Heard),
-    /// Who watches is to hear of it.
+    /// A message for people who watch.
     Noticed(Notice),
     /// Its output has shown which of its series is the metric: the trials after it are read alike.
     Chosen(String),
@@ -104,7 +104,7 @@ pub(crate) enum Happening {
 struct Running {
     given: Given,
     slot: usize,
-    /// How its present attempt was started.
+    /// The start of its present attempt.
     start: Start,
     /// The last step that it reported.
     step: Option<u64>,
@@ -114,9 +114,9 @@ struct Running {
     has_reported: bool,
     /// Whether its present attempt found checkpoints, which may be ahead of what was reported.
     is_resumed: bool,
-    /// How often it was tried again after a failure.
+    /// The number of retries after a failure.
     retried: u32,
-    /// How many attempts there were.
+    /// The number of attempts.
     attempts: u64,
     /// Whether its present attempt begins from the beginning because the one before reported nothing.
     is_anew: bool,
@@ -130,11 +130,11 @@ struct Running {
 pub(crate) struct Trainer<E> {
     executor: E,
     running: BTreeMap<u64, Running>,
-    /// How often a training that failed is tried again.
+    /// The number of retries of a training that failed.
     pub(crate) retries: u32,
     /// The resource of a whole training.
     max_resource: u64,
-    /// What a training that reports nothing should have printed.
+    /// The output that is expected of a training that reports nothing.
     expected: String,
     waiting: Vec<(Given, Happening)>,
 }
@@ -219,8 +219,8 @@ impl<E: Executor> Trainer<E> {
         self.executor.discard(trial);
     }
 
-    /// What has been heard since the last call, each with the training that it is of. Waits up to `wait` for the first. `leaves`
-    /// says whether this process is asked to end, where a training that a signal ends is handed back then.
+    /// The messages since the last call, each with its training. Waits up to `wait` for the first. `leaves`
+    /// shows whether this process is asked to end, where a training that a signal ends is handed back then.
     pub(crate) fn hear(&mut self, wait: Duration, leaves: Option<&AtomicBool>) -> Vec<(Given, Happening)> {
         let wait = if self.waiting.is_empty() { wait } else { Duration::ZERO };
         for Message { trial, kind } in self.executor.messages(wait) {
@@ -292,7 +292,7 @@ impl<E: Executor> Trainer<E> {
         self.push(trial, Happening::Heard(Heard::Report(reading)));
     }
 
-    /// What a training should have printed, and what it did.
+    /// The output expected of a training, and its actual output.
     fn missed(&self, seen: &str) -> String {
         let expected = &self.expected;
         if seen.is_empty() { expected.clone() } else { format!("{expected}; it printed {seen}") }
@@ -346,7 +346,7 @@ impl<E: Executor> Trainer<E> {
         self.waiting.push((given, Happening::Heard(heard)));
     }
 
-    /// What is wrong with a training that ended so, if anything is.
+    /// The failure of a training that ended so, if it is one.
     fn failure(&self, running: &Running, status: Status, tail: &[String], seen: &str) -> Option<Failure> {
         let is_silent = !running.is_usable && running.given.start.from == 0;
         let (last, until) = (self.max_resource, running.start.until);
@@ -409,7 +409,7 @@ fn began(after: u64, attempt: u64) -> Happening {
     Happening::Heard(Heard::Began { after, attempt })
 }
 
-/// What a report says to the study: the metric's value and the other numbers.
+/// A report as the study gets it: the metric's value and the other numbers.
 pub(crate) fn reading(report: &Report, late: bool) -> Reading {
     let number = |(name, value): (&String, &Value)| value.as_f64().map(|value| (name.clone(), value));
     let metrics = report.metrics.iter().filter_map(number).collect();

@@ -15,7 +15,7 @@ use crate::trainer::{Asked, Failure, Given, Link};
 use crate::wire;
 use crate::work::Work;
 
-/// How long connecting, and each answer, may take: shorter than a lease, so that reports are on disk before it expires.
+/// The time that connecting, and each answer, may take: shorter than a lease, so that reports are on disk before it expires.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest answer.
 const LONGEST: u64 = 64 << 20;
@@ -29,7 +29,7 @@ pub(crate) enum Trouble {
     Refused {
         status: u16,
         text: String,
-        /// What of the request is wrong.
+        /// The field of the request that is wrong.
         field: Option<String>,
     },
 }
@@ -60,7 +60,7 @@ impl HttpLink {
         Ok(read::<wire::Studies>(self.send("GET", "/api/studies", &Value::Null)?)?.studies)
     }
 
-    /// How the study's trials are run.
+    /// The description of how the study's trials are run.
     pub(crate) fn work(&mut self, version: &str) -> Result<Work, Trouble> {
         let answer: wire::StudyWork = self.call("GET", &format!("work?version={version}"), None::<()>)?;
         Ok(answer.work)

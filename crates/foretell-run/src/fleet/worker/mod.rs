@@ -27,9 +27,9 @@ use crate::work::{Work, WorkError};
 use http_link::{HttpLink, Trouble};
 use slot::{Slot, Wish};
 
-/// How long a stopped training may take to end before it is killed; it writes its checkpoint then.
+/// The time that a stopped training may take to end before it is killed; it writes its checkpoint then.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long the worker waits for its trainings before it looks whether it is to end.
+/// The time that the worker waits for its trainings before it looks whether it is to end.
 const TICK: Duration = Duration::from_millis(50);
 
 /// The settings of a worker, including those that differ on its machine.
@@ -45,7 +45,7 @@ pub struct WorkerSettings {
     pub version: String,
     /// This program: what runs the built-in networks.
     pub program: PathBuf,
-    /// How many trials run at a time.
+    /// The number of trials that run at a time.
     pub slots: usize,
     /// The GPUs that are handed out, one to a slot.
     pub gpus: Vec<String>,

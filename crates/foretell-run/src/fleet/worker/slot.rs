@@ -16,10 +16,10 @@ use crate::trainer::{Asked, Given, Heard, Link, Sent, pass_on};
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// A slot whose training has ended waits at least so long for a server that is away.
 const AWAY: Duration = Duration::from_secs(600);
-/// How long a worker that is asked to end tries to hand back its training.
+/// The time for which a worker that is asked to end tries to hand back its training.
 const PARTING: Duration = Duration::from_secs(8);
 
-/// What a slot wants.
+/// The wishes of a slot.
 #[derive(Debug)]
 pub(super) enum Wish {
     /// A training to be started in slot number `.0`.
@@ -42,7 +42,7 @@ pub(super) struct Slot {
     pub(super) wishes: Sender<Wish>,
     /// Whether the worker is to end.
     pub(super) leaving: Arc<AtomicBool>,
-    /// How long a slot without a training stays.
+    /// The time that a slot without a training stays.
     pub(super) idle_exit: Option<Duration>,
     /// The folder that the trials' folders are in.
     pub(super) directory: PathBuf,
@@ -53,7 +53,7 @@ pub(super) struct Slot {
 /// A training on its way through a slot.
 struct Training {
     given: Given,
-    /// What was heard and not passed on yet.
+    /// The messages not passed on yet.
     waiting: VecDeque<Heard>,
     unsent: Unsent,
     /// Since when the server is away.

@@ -9,7 +9,7 @@ use crate::door::Calls;
 use crate::fleet::executor::Executor;
 use crate::leases::Leases;
 
-/// How long the driver waits for its own trials while others may call.
+/// The time that the driver waits for its own trials while others may call.
 const PAUSE: Duration = Duration::from_millis(5);
 /// A worker that was not heard for so long is not waited for.
 const GONE: Duration = Duration::from_secs(10);

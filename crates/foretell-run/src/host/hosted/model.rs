@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const EPOCHS: u64 = 3;
 
-/// What the second worker finds where checkpoints are kept.
+/// The state of the checkpoints that the second worker finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Found {
     /// The checkpoint of the last recorded step.
@@ -20,7 +20,7 @@ enum Found {
     End,
 }
 
-/// How often each message arrives.
+/// The number of times that each message arrives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Line {
     Once,
@@ -38,7 +38,7 @@ enum Message {
 
 struct Worker {
     name: &'static str,
-    /// What it adds to its values, by which they are told apart.
+    /// The amount added to its values, by which they are told apart.
     mark: f64,
     finds: Found,
     key: Option<String>,
