@@ -1,4 +1,4 @@
-"""What the benches on networks of our own share: how they run Foretell, and the cuda-convnet networks that learn in seconds."""
+"""Shared by the benches on networks of our own: running Foretell, and the cuda-convnet networks that learn in seconds."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ RANGES += ["fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.
 
 
 def answer(command):
-    """What the command prints on standard output; its failure ends the bench."""
+    """The standard output of the command; its failure ends the bench."""
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed")

@@ -6,7 +6,8 @@
 CIFAR is the folder of CIFAR-10's binary files. By default, the networks are small and learn 500 images, so that two processors train hundreds of them in
 half an hour. The largest size for a day of two processors is `--networks 540 --epochs 20 --images 1000 --again 60 --seeds 3`, about 16 hours.
 The schedule of ε is that of the paper for 2700 networks, scaled. Stopping is the paper's: ν-SVR, fitted once on the first networks, and 99 % sure.
-Both searches run at the same time, one trial each. After an interruption, the same command continues: the studies are in foretell-out/q-learning.
+Both searches run at the same time, one trial each. After an interruption, the same command continues: the studies are in
+foretell-out/q-learning.
 """
 
 import argparse

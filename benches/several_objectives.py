@@ -3,9 +3,9 @@
 
     python3 benches/several_objectives.py [SET...]
 
-Replays every recorded set that has a cost which is known before training, at 40 and 100 runs and whole: those of $FORETELL_DATA/curves (or
-../shared/data/curves) and of benches/curves. SETs are the names of those to replay (default: all). It runs target/release/foretell (`cargo build
---release`), or the program $FORETELL. A few minutes of one core.
+Replays every recorded set whose cost is known before training, at 40 and 100 runs and whole: those of $FORETELL_DATA/curves (or
+../shared/data/curves) and of benches/curves. SETs are the names of those to replay (default: all). It runs target/release/foretell
+(`cargo build --release`), or the program $FORETELL. Takes a few minutes of one core.
 """
 
 import json
@@ -17,7 +17,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("FORETELL", HERE / "target/release/foretell"))
 DATA = pathlib.Path(os.environ.get("FORETELL_DATA", HERE / "../shared/data")) / "curves"
-# file or folder, the cost, what it is
+# file or folder, the cost, its meaning
 SETS = {
     "metaqnn_cifar10": (DATA / "paper/metaqnn_cifar10.csv", "num_params", "weights"),
     "naap440_cnn_cifar10": (DATA / "others/naap440_cnn_cifar10", "NumParams", "weights"),

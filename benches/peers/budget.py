@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What users get: the best score for the epochs spent, Foretell's combinations side by side with the peers'.
+"""Prints the best score for the epochs spent, Foretell's combinations next to the peers'.
 
 Usage: budget.py [--data DIR] [--seeds N] [--few N] [--ours A:B:C[:D] ...] [--peers NAME ...] [--tables NAME ...] [--keep FILE]
                  [--ray PYTHON] [--smac PYTHON] [--jobs N] [--by-table] [--plot FILE]
@@ -7,7 +7,7 @@ Usage: budget.py [--data DIR] [--seeds N] [--few N] [--ours A:B:C[:D] ...] [--pe
 Recorded tables stand for trainings: a proposal takes the nearest recorded configuration that was not taken yet, and each epoch
 of its curve costs one. Regret is (best - found)/(best - median) of the table's scores, at most 1; `best` is the best value at
 any epoch. One worker. Foretell's side is the example `best_so_far` of foretell-search, the peers' is budget_peers.py, which runs in the
-interpreter that has Optuna (this one), Ray Tune and SMAC3. Peers that take long are run with fewer seeds (--few), which the tables say.
+interpreter that has Optuna (this one), Ray Tune and SMAC3. Peers that take long are run with fewer seeds (--few), as the tables show.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUDGETS = (5, 10, 20, 40)
-# the first is what ships; safe and fast are other settings of --caution
+# the first is the default; safe and fast are other settings of --caution
 OURS = ["tpe-gp:full:balanced", "tpe-gp:full:safe", "tpe-gp:full:fast", "random:full:none", "random:late-asha:none", "random:asha:none", "tpe:full:none", "gp:full:none", "tpe-gp:full:none",
         "tpe:late-asha:none", "gp:late-asha:none", "tpe-gp:late-asha:none", "tpe-gp:late-asha:none:mean", "tpe-gp:late-asha:none:upper",
         "tpe-gp:asha:none", "tpe-gp:asha:none:mean", "tpe-gp:hyperband:none", "tpe-gp:hyperband:none:mean", "tpe-gp:full:asha3",

@@ -53,7 +53,7 @@ def recorded(kind, value):
 
 
 class Spent:
-    """What a search has found, and what it has spent."""
+    """The best values that a search has found, and the epochs that it has spent."""
 
     def __init__(self, data, budget):
         self.data, self.length = data, len(data["curves"][0])
@@ -63,7 +63,7 @@ class Spent:
         return self.spent + epochs <= self.limit
 
     def train(self, run, step):
-        """The value of a run after `step` epochs, the last of which is paid for now; None if it diverged."""
+        """The value of a run after `step` epochs; None if it diverged. Pays for the last of these epochs."""
         self.spent += 1
         value = self.data["curves"][run][step - 1]
         if value is not None:
@@ -189,7 +189,7 @@ def smac_space(kinds, seed):
 
 
 def smac_study(data, name, seed, budget):
-    """SMAC3: its facade for hyperparameters with full trainings, or its multi-fidelity facade (Hyperband), which goes on from checkpoints."""
+    """SMAC3: its hyperparameter facade with full trainings, or its multi-fidelity facade (Hyperband), which resumes from checkpoints."""
     import logging
     import warnings
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Real trainings with a budget of epochs: what `foretell search --budget-epochs` chooses against Optuna's TPE with its median pruner.
+"""Real trainings with a budget of epochs: the choices of `foretell search --budget-epochs` against Optuna's TPE with its median pruner.
 
 Usage: budget_trainings.py [--seeds N] [--budget TRAININGS] [--tasks NAME ...] [--program FILE]
 
 Three tasks, 30 epochs each, on data sets that scikit-learn brings along: a perceptron on handwritten digits (accuracy), a linear model on noisy
-digits (log-loss) and gradient boosting on the diabetes set (root-mean-square error, five trees an epoch). Both sides spend the same epochs; Foretell
-pauses trainings and goes on with them, as with checkpoints. Prints the best value at any epoch after 5, 10 and all trainings' worth of epochs: mean over
-seeds ± standard error. Needs Optuna and scikit-learn. Foretell's side is the example `budget_over_pipes` of foretell-search.
+digits (log-loss) and gradient boosting on the diabetes set (root-mean-square error, five trees per epoch). Both sides spend the same
+epochs; Foretell pauses and resumes trainings, as with checkpoints. Prints the best value at any epoch after 5, 10 and all trainings'
+worth of epochs: mean over seeds ± standard error. Needs Optuna and scikit-learn. Foretell's side is the example `budget_over_pipes` of
+foretell-search.
 """
 
 import argparse

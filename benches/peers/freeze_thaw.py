@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""A prototype of freeze–thaw search on the recorded tables of budget.py: which trial to continue, or whether to begin one.
+"""A prototype of freeze–thaw search on the recorded tables of budget.py: it chooses a trial to continue, or starts a new one.
 
 Usage: freeze_thaw.py [--data DIR] [--seeds N] [--tables NAME ...] [--by total|chunk]
 
-Trainings go on in ninths of their length. After each, every paused trial has a forecast of its end: its best so far and the mean gain of the
-seven trials of most similar score that were trained further, with their standard deviation (what Foretell's samplers learn from). Forecasts enter a
-Gaussian process over configurations (Matérn 5/2, one of five lengths by likelihood, noise by forecast). Next comes what has the largest expected
-improvement over the best score so far, per epoch that it takes to the end (`total`) or of one ninth (`chunk`): a paused trial, by the mean of
-its own forecast and the process's, each weighted by its precision, or a new one, the best of 200 recorded configurations. The first five are random and
-trained for a ninth. Prints regret like budget.py.
+Trials continue in ninths of their length. After each ninth, every paused trial has a forecast of its final value: its best so far plus the
+mean gain of the seven trials of most similar score that were trained further, with their standard deviation. Foretell's samplers learn
+from such forecasts. They enter a Gaussian process over configurations (Matérn 5/2, one of five lengths by likelihood, noise by
+forecast). The next trial is the one with the largest expected improvement over the best score so far, per epoch that it takes to the end
+(`total`) or per ninth (`chunk`). It is a paused trial, by the mean of its own forecast and the process's, each weighted by its precision,
+or a new one, the best of 200 recorded configurations. The first five trials are random and trained for a ninth. Prints regret like
+budget.py.
 """
 
 import argparse
@@ -90,7 +91,7 @@ def search(data, seed, limit, by):
         chosen = None
         if not new:
             means, sds = map(np.array, zip(*[outlook(t, trials) for t in trials]))
-            # what lies far below the median says no more than that
+            # a forecast far below the median shows no more than that
             order = np.sort(means)
             clipped = np.maximum(means, order[len(order) // 2] - 2 * (order[-1] - order[len(order) // 2]))
             process = Process(points[[t["run"] for t in trials]], clipped, np.minimum(sds, 3 * (clipped.std() or 1)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Five faults, and what is left of a study after each: Foretell next to Optuna's SQLite and journal storages.
+"""Five faults, and the data left of a study after each: Foretell next to Optuna's SQLite and journal storages.
 
     benches/peers/nothing_lost.py
 
@@ -141,7 +141,7 @@ def child(kind, folder, trials):
 
 
 def play(kind, folder, trials):
-    """A process that runs trials of six slow epochs, and prints what was acknowledged."""
+    """A process that runs trials of six slow epochs, and prints the acknowledged reports."""
 
     def objective(trial):
         trial.suggest_float("rate", 0.01, 1, log=True)

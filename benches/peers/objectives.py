@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Searches for the whole front of accuracy and size on recorded tables, Foretell beside Optuna, Syne Tune's MO-ASHA and random.
+"""Searches for the whole front of accuracy and size on recorded tables, Foretell next to Optuna, Syne Tune's MO-ASHA and random.
 
     python3 benches/peers/objectives.py                    # the table; --seeds N --few N --tables NAME ... --contenders NAME ...
-    python3 benches/peers/objectives.py --keep FILE        # keeps each search in FILE, and goes on from there
+    python3 benches/peers/objectives.py --keep FILE        # keeps each search in FILE, and continues from there
 
-Four tables have a cost: the number of weights, or a formula that grows like it (COSTS). A proposal takes the nearest recorded configuration that
-was not taken yet, each epoch of its curve costs one, and the tool hears the recorded cost with every epoch. What a tool found is the front of the
-trainings that it took to their end. Regret is 1 − (hypervolume found)/(hypervolume of all runs of the table), after 10, 20, 40 and 80 trainings'
-worth of epochs, mean ± standard error over seeds. The hypervolume is that above the 5 % quantile of the final scores and the largest cost; scores
-count as shares of their range, costs on a logarithmic scale. All contenders get the same tables; a run that diverged has the worst value there is.
+Four tables have a cost: the number of weights, or a formula that grows like it (COSTS). A proposal takes the nearest recorded configuration
+that was not taken yet, each epoch of its curve costs one, and the tool hears the recorded cost with every epoch. A tool is judged by the
+front of its completed trainings. Regret is 1 − (hypervolume found)/(hypervolume of all runs of the table), after 10, 20, 40 and 80
+trainings' worth of epochs, mean ± standard error over seeds. The hypervolume is that above the 5 % quantile of the final scores and the
+largest cost; scores count as fractions of their range, costs on a logarithmic scale. All contenders get the same tables; a run that
+diverged gets the worst value.
 
 Contenders: `foretell`, with its defaults, and variants of it (`whole`: no trial is stopped); `random`, whole trainings; Optuna's samplers for several
 objectives, by default and at the best of the settings tried (NSGA-II with a population of 10; TPE multivariate), which never stop a trial;
@@ -31,7 +32,7 @@ from budget import ROOT, tables
 from budget_peers import Nearest, drawn, kind_of, suggest
 
 BUDGETS = (10, 20, 40, 80)
-# what each table's configurations cost
+# the cost of each table's configurations
 COSTS = {
     "metaqnn_cifar10": lambda c: c["num_params"],
     "naap440_cnn_cifar10": lambda c: c["NumParams"],
@@ -69,7 +70,7 @@ class Table:
 
 
 class Search:
-    """What a search has taken, spent and found."""
+    """The runs that a search has taken, the epochs spent and the front found."""
 
     def __init__(self, table):
         self.table, self.nearest = table, Nearest(table.data, table.kinds)

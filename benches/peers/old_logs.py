@@ -1,10 +1,10 @@
-"""Time and memory of `foretell import` on the logs of tools, beside the tools' own readers, as ratios in one run.
+"""Time and memory of `foretell import` on the logs of tools, next to the tools' own readers, as ratios in one run.
 
     python3 benches/peers/old_logs.py [--scale 1.0]
 
-Needs tensorboard, tensorboardX, mlflow, pandas and pyarrow. Each reader runs in a process of its own; what counts is the wall time and the
-peak of its memory, the start of the interpreter and its imports taken off (they are measured by the same process reading nothing).
-All must give the same number of values of the metric.
+Needs tensorboard, tensorboardX, mlflow, pandas and pyarrow. Each reader runs in a process of its own. Its wall time and peak memory count,
+less those of starting the interpreter and its imports, which are measured by the same process reading nothing. All must give the same
+number of values of the metric.
 """
 
 import argparse

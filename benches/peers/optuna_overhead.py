@@ -1,9 +1,10 @@
-"""What one `should_prune` costs with many finished trials, and what a forecast costs from Python.
+"""The cost of one `should_prune` with many completed trials, and of a forecast from Python.
 
     env/bin/python benches/peers/optuna_overhead.py
 
-A study in SQLite gets 1,000 finished trials of 30 reports. Then 60 more trials run, and each `should_prune` is timed, for the median
-pruner, for Foretell's (the calls that fit a model too), for that one again (its models are fitted), and for one that fits in the background.
+A study in SQLite gets 1,000 completed trials of 30 reports. Then 60 more trials run, and each `should_prune` is timed, for the median
+pruner, for Foretell's (including calls that fit a model), for that one again (its models are fitted), and for one that fits in the
+background.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def prunes(count, trials):
 
 
 def forecasts():
-    """What a forecast costs."""
+    """The cost of a forecast."""
     random = np.random.default_rng(0)
     configs = [{"lr": float(10 ** random.uniform(-4, 0)), "units": int(random.integers(4, 65))} for _ in range(100)]
     curves = [curve(config, seed) for seed, config in enumerate(configs)]

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What Optuna's SQLite and journal storages survive, in the rows of `cargo run --release -p foretell-run --example reliability`.
+"""Faults that Optuna's SQLite and journal storages survive, in the rows of `cargo run --release -p foretell-run --example reliability`.
 
     python3 benches/peers/optuna_reliability.py [--full]
 
-Makes its own virtual environment (beside this file, or in $OPTUNA_VENV). Three tests of each storage:
+Makes its own virtual environment (next to this file, or in $OPTUNA_VENV). Three tests of each storage:
 
 - hammer: processes that report at once (`trial.report` and `trial.should_prune` with the median pruner); reports that are missing afterwards are counted.
 - kill: a process that runs trials is killed at random moments and started again; afterwards trials that are still RUNNING are counted, though nobody
   runs them, and reports that were acknowledged and are missing.
-- flip: one bit of the finished study's file is flipped; does it open, and if so, does it give other data? Flips that a later read does not notice are wrong data.
+- flip: one bit of the completed study's file is flipped; does it open, and if so, does it give other data? Flips that a later read does not
+  notice are wrong data.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def hammer(kind, processes, trials, reports):
 
 
 def victim(kind, folder):
-    """Runs trials until it is killed, and says what was acknowledged."""
+    """Runs trials until it is killed, and prints the acknowledged reports."""
     study = load(kind, folder)
     run_trials(study, 10**6, STEPS, lambda number, step: print(number, step, flush=True))
 
@@ -121,7 +122,7 @@ def kill(kind, kills):
                 if number >= 1 + 50 * draw.random():
                     process.kill()
                     break
-            # what was said before the kill counts
+            # lines printed before the kill count
             acknowledged.update(tuple(map(int, line.split())) for line in process.stdout if line.endswith("\n"))
             process.wait()
         trials = load(kind, folder).trials

@@ -1,4 +1,4 @@
-"""Many workers on one study: Foretell's server beside Optuna with PostgreSQL, on the same work, as ratios.
+"""Many workers on one study: Foretell's server next to Optuna with PostgreSQL, on the same work, as ratios.
 
     python3 benches/peers/optuna_workers.py [WORKERS TRIALS EPOCHS]    default: 100 400 60; some minutes
 

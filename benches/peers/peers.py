@@ -3,7 +3,7 @@
 
     python3 benches/peers/peers.py [--format json] [--seed N] [--quick]
 
-Makes its own virtual environment (beside this file, or in $PEERS_VENV), builds the Rust side in release mode, draws
+Makes its own virtual environment (next to this file, or in $PEERS_VENV), builds the Rust side in release mode, draws
 curves, hyperparameters and folds from the seed, and runs both sides in turn. Times are CPU seconds of one thread. Exits
 with 1 if the two sides do not choose the same hyperparameters or do not agree in prediction.
 """
@@ -45,7 +45,7 @@ def build():
 
 
 def measure_rust(binary, directory):
-    """What the Rust side prints; libsvm-rs tells its progress on stderr, which is shown only if it fails."""
+    """The output of the Rust side; libsvm-rs prints its progress on stderr, which is shown only if it fails."""
     done = subprocess.run([binary, directory], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{binary} failed:\n{done.stderr[-2000:]}")
@@ -109,7 +109,7 @@ def compare(ours, theirs):
 
 
 def check(ours, theirs):
-    """What must agree, each with what was found."""
+    """The facts that must agree, each with the values found."""
     import numpy as np
 
     one = ours["one_tau"]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How good the best prototype before Foretell was, on the curves it was measured on, and `auto` beside it.
+"""Accuracy of the best prototype before Foretell, on the curves it was measured on, next to `auto`.
 
     python3 benches/peers/prototype.py [--seeds 3] [--sets naap440_cnn_cifar10,...] [--foretell PROGRAM]
 
 The prototype, in numpy and scikit-learn: compact features of the curve in two groups (level, shape) and the configuration, the mean
 of two Gaussian processes with grouped kernels (on y_T and on y_T - y_tau), 100 extremely randomised trees, a neighbour forecast,
-weights in proportion to mse^-4 from held-out errors. Both learn from 100 runs (60 where there are few) of random splits, ten a
-seed, and forecast all others: R^2, mean and standard error over seeds. Curves are looked for in $FORETELL_DATA or ../shared/data.
+weights in proportion to mse^-4 from held-out errors. Both learn from 100 runs (60 for small sets) of random splits, ten per seed, and
+forecast all others: R^2, mean and standard error over seeds. Curves are read from $FORETELL_DATA or ../shared/data.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def read_long(folder, metric):
 
 
 def encode(columns):
-    """Numbers, logarithms of what spans more than 20 times, one-hot categories of up to six values; medians where missing."""
+    """Numbers, logarithms of those that span more than 20 times, one-hot categories of up to six values; medians if missing."""
     encoded = []
     for name, texts in columns.items():
         values = sorted(set(texts) - {""})
@@ -186,7 +186,7 @@ class GaussianProcess:
 
 
 def neighbours(groups, tests, last, test_last, gains):
-    """(held out, forecasts) of y_tau + kernel-weighted mean of the gains of like runs; what is like by leave-one-out."""
+    """(held out, forecasts) of y_tau + kernel-weighted mean of the gains of like runs; likeness is chosen by leave-one-out."""
     curve, test_curve = np.hstack(groups[:2]), np.hstack(tests[:2])
     best = (np.inf, None, None)
 

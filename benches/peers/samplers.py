@@ -4,9 +4,9 @@
 Usage: samplers.py [--seeds N] [--trials N] [--few N] [--functions NAME ...] [--program FILE]
 
 Regret is (found − best)/(median − best) after 25, 50 and the last trial, `best` the function's minimum and `median` that of 10,000 random
-draws: 0 is the best there is, 1 what half of all random draws reach. Tables print the mean over seeds ± its standard error; the last one the mean
-over functions. Optuna's Gaussian process takes a second a proposal and is run with fewer seeds (--few). Needs Optuna, and torch for its gp.
-Foretell's side is the example `ask_and_tell` of foretell-search.
+draws: 0 is the optimum, 1 the value that half of all random draws reach. Tables print the mean over seeds ± its standard error; the last
+one prints the mean over functions. Optuna's Gaussian process takes a second per proposal and is run with fewer seeds (--few). Needs
+Optuna, and torch for its gp. Foretell's side is the example `ask_and_tell` of foretell-search.
 """
 
 import argparse

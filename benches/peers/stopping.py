@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Early stopping on folders of recorded curves, by family: what is saved, whether the best is kept, and what is lost where it is not.
+"""Early stopping on folders of recorded curves, by family: the saving, whether the best is kept, and the loss if it is not.
 
     python3 benches/peers/stopping.py FOLDER... [--sizes 40] [--workers 1] [--orderings 20] [--seed 0] [--by-family] [--leave-out]
                                       [--optuna ORDERS] [--plot FILE] [--foretell PROGRAM]
@@ -8,12 +8,12 @@ A set is a CSV or JSON-lines file, or a folder with `curves.csv` in it. Sets tha
 to the first hyphen or underscore. All figures are means over families, ± is the standard error over families. `foretell replay`
 replays random orders of as many runs of each set as --sizes names under each `--caution` of `foretell search`, and under the peers: the median
 rule, patience, ASHA's late rungs (R/9 and R/3), a few epochs for all, and perfect foresight. A stop is wrong if the run would have ended better
-than the score that it had to beat. With several sizes or numbers of workers there is a row for each, of the sets that have enough runs. --by-family
-also prints each family's figures.
+than the score that it had to beat. With several sizes or numbers of workers, it prints one row for each, of the sets with enough runs.
+--by-family also prints each family's figures.
 
---leave-out chooses the stop probability on all families but one, for each share of best runs to be kept, and measures it on that one: what
-the choice is worth on curves that nobody has seen. --optuna adds Optuna's pruners, in the first ORDERS of the same orders (needs optuna
-and numpy), and --plot draws saving against best kept and regret (needs matplotlib).
+--leave-out chooses the stop probability on all families but one, for each fraction of best runs to be kept, and measures it on that one:
+the value of the choice on unseen curves. --optuna adds Optuna's pruners, in the first ORDERS of the same orders (needs optuna and numpy),
+and --plot draws saving against best kept and regret (needs matplotlib).
 """
 
 import argparse
@@ -46,7 +46,7 @@ def sets(folders):
 
 
 def replayed(arguments, flags, orders=None, size=None, workers=1):
-    """What `foretell replay` prints of all sets that have enough runs, as JSON."""
+    """The output of `foretell replay` for all sets with enough runs, as JSON."""
     size = size or arguments.sizes[0]
     command = [arguments.foretell, "replay", *map(str, sets(arguments.folders)), *flags, *OURS, "--format", "json", "--workers", str(workers)]
     command += ["--study-size", str(size), "--orderings", str(arguments.orderings), "--seed", str(arguments.seed)]
@@ -166,7 +166,7 @@ def left_out(arguments):
 
 
 def pruners(points):
-    """Optuna's pruners by name, with its defaults but for what is named; `points` is the length of a run."""
+    """Optuna's pruners by name, with its defaults except the settings named; `points` is the length of a run."""
     from optuna.pruners import HyperbandPruner, MedianPruner, PatientPruner, PercentilePruner, SuccessiveHalvingPruner, WilcoxonPruner
 
     return {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What an epoch of each built-in space costs beside the same network in PyTorch: processor time of one thread each, in turn.
+"""The cost of an epoch of each built-in space next to the same network in PyTorch: processor time of one thread each, in turn.
 
     python3 benches/peers/throughput.py [foretell] [--rounds 3]      # needs torch
 
 An epoch trains on 1000 drawn images (lstm: 20,000 words) and judges the network on 200 (2000). In a round each side trains three epochs,
-and the fastest of the last two counts; the table has the medians of the rounds. PyTorch gets random images of the same shape, already
+and the fastest of the last two counts; the table shows the medians of the rounds. PyTorch gets random images of the same shape, already
 in memory, and its own layers (`nn.LSTM`, `nn.BatchNorm2d`), so that nothing of ours slows it down.
 """
 
@@ -198,7 +198,7 @@ def ours(foretell, space, data, sizes, batch, settings, width):
     """Seconds of each epoch of `foretell train`, from report to report."""
     command = [foretell, "train", "--space", space, "--data", data, "--epochs", str(EPOCHS), "--batch-size", str(batch)]
     command += ["--train-size", str(sizes[0]), "--validation-size", str(sizes[1]), "--width", str(width)]
-    # one starting rate: no attempts before the first epoch, and none too large to go on with
+    # one starting rate: no attempts before the first epoch, and none too large to continue with
     command += [] if space == "cuda-convnet" else ["--learning-rate", "0.001"]
     for setting in settings:
         command += ["--net", setting] if space == "metaqnn" else ["--set", setting]

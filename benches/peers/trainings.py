@@ -3,12 +3,12 @@
 
     python3 benches/peers/trainings.py [DIR]        # default: target/trainings; four minutes on two cores
 
-240 configurations drawn at random for each. In DIR, eight families of 40 points a curve: networks (scikit-learn's digits, with
-label noise, with few images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, evolution
-strategies on a cart pole. In DIR/later, families that were drawn when the predictors stood but for one thing: the hyperparameters
-of the paper's Hyperband experiments in three forms, many of which never learn, and, where the folder of data is (FORETELL_DATA, or
-../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters; fine-tunings of a pretrained network, whose
-curves cross.
+240 configurations are drawn at random for each family. DIR gets eight families of 40 points per curve: networks (scikit-learn's digits,
+with label noise, with few images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, and evolution
+strategies on a cart pole. DIR/later gets families that were drawn when the predictors stood but for one thing: the hyperparameters of the
+paper's Hyperband experiments in three forms (many of these never learn); if the folder of data exists (FORETELL_DATA, or ../shared/data),
+the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters; fine-tunings of a pretrained
+network, whose curves cross.
 `foretell evaluate DIR/*.csv DIR/later/*.csv` reads them.
 """
 
@@ -283,8 +283,8 @@ def pretrained(data, width=64):
 
 
 def fine_tuned(random, data, start, metric, epochs=20):
-    """What was learnt on the classes 0 to 4 is tuned to 5 to 9: with few images, a rate that warms up and falls or does not, and
-    layers that stay as they are."""
+    """A network trained on the classes 0 to 4 is tuned to 5 to 9: with few images, a rate that warms up and falls or does not, and
+    frozen layers."""
     c = {"opt": str(random.choice(["momentum", "adam"])), "warmup": int(random.integers(0, 6)), "frozen": int(random.integers(0, 3)),
          "decay": str(random.choice(["none", "linear", "cosine"])), "wd": 10 ** random.uniform(-6, -1.5),
          "batch": int(2 ** random.integers(3, 7)), "dropout": float(random.choice([0, 0.1, 0.3])), "examples": int(random.choice([120, 400]))}
@@ -292,7 +292,7 @@ def fine_tuned(random, data, start, metric, epochs=20):
     (x, y), (test_x, test_y) = ((images[labels > 4], labels[labels > 4] - 5) for images, labels in data)
     x, y = x[: c["examples"]], y[: c["examples"]]
     network = Network(random, {"width": 64, "layers": 2, "act": "relu", "dropout": c["dropout"], "init": 1}, x.shape[1], 5)
-    # all but the last layer is what was learnt
+    # all layers except the last are the learned ones
     network.parameters = [p.copy() for p in start]
     last = network.layers - 1
     network.parameters[last] = random.normal(size=start[last].shape) * 0.05
@@ -336,7 +336,7 @@ def small_cifar(folder):
 
 
 def later_families():
-    """Name → (metric, what draws and trains a run)."""
+    """Name → (metric, function that draws and trains a run)."""
     images, digits = DIGITS
     known = (images[:700], digits[:700]), (images[1000:], digits[1000:])
     families = {

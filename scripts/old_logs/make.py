@@ -1,4 +1,4 @@
-"""Makes logs with one tool, and what the tool's own reader gives of them.
+"""Makes logs with one tool, and the values that the tool's own reader gives of them.
 
 `make.py TOOL OUT` writes OUT/NAME/logs/… and OUT/NAME/expected.json for each case NAME of the tool: the tool's version and, for each
 run, its series as lists of [step, value] (values that are not finite are texts), its settings and how it ended.
@@ -27,7 +27,7 @@ def plain(value):
 
 
 def case(out, name, tool, write, read):
-    """Lets `write(folder)` make the logs, and keeps them beside what `read(folder)` gives."""
+    """Lets `write(folder)` make the logs, and keeps them next to the result of `read(folder)`."""
     folder = Path(out) / name
     shutil.rmtree(folder, ignore_errors=True)
     here = os.getcwd()

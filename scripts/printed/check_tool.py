@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains with one tool, and compares what Foretell reads of its output with the truth that the tool's own callback wrote.
+"""Trains with one tool, and compares Foretell's reading of its output with the truth that the tool's own callback wrote.
 
 Usage: check_tool.py TOOL    with FORETELL naming the program
 """

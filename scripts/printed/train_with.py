@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a small model with one tool, prints what that tool prints, and writes the truth (metric, curve) to the file that TRUTH names."""
+"""Trains a small model with one tool, which prints as usual, and writes the truth (metric, curve) to the file that TRUTH names."""
 
 import json
 import os

@@ -64,7 +64,7 @@ class Forecast:
 
 @final
 class Decision:
-    """What to do with a running run, and why."""
+    """The decision on a running run, with its reason."""
 
     @property
     def stop(self) -> bool: ...

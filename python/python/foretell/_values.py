@@ -9,7 +9,7 @@ from typing import Any
 
 from ._foretell import direction_of
 
-#: Texts for what is neither number nor text, short whatever is in it.
+#: Texts for values that are neither numbers nor text, short whatever they contain.
 _SHORT = reprlib.Repr()
 _SHORT.maxtuple = _SHORT.maxlist = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxfrozenset = 50
 _SHORT.maxstring = _SHORT.maxother = 200
