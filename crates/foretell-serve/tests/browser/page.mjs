@@ -385,7 +385,7 @@ const tests = {
     assert.equal((await call(server.url, "GET", "/api/studies/hand/trials/2/should_stop")).stop, true);
     const { records } = await call(server.url, "GET", "/api/studies/hand/records");
     assert.deepEqual(records.filter((record) => record.event === "decided").map(({ trial, reason }) => [trial, reason]).slice(-2), [[2, "by_hand"], [1, "kept"]]);
-    await page.focus("#filter"); await page.keyboard.type("hand");
+    await page.focus("#filter"); await page.keyboard.type("manual");
     assert.match(await page.textContent("#shown"), /1 of 4/);
     await closed(page); await server.stop();
   },
