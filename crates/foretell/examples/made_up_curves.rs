@@ -182,7 +182,7 @@ impl Configuration {
         }
     }
 
-    /// How well it can do: best at a learning rate of 0.02, a width of 360, a dropout of 0.25 and 4 layers.
+    /// The quality that it can reach: best at a learning rate of 0.02, a width of 360, a dropout of 0.25 and 4 layers.
     fn quality(&self) -> f64 {
         let away = |x: f64, weight: f64| weight * x * x;
         0.93 - away(self.learning_rate.log10() + 1.7, 0.06)

@@ -37,9 +37,9 @@ pub enum EvaluationError {
     /// Fewer completed runs than are needed to fit and to test.
     #[error("fitting on {train} runs and testing on at least 2 needs {needed} completed runs, but there are {got}. {}", if *got < 3 { "Read more runs, or runs that are completed" } else { "Fit on fewer (`train`)" }, needed = train + 2)]
     TooFewRuns {
-        /// How many runs were to be fitted on.
+        /// The number of runs that were to be fitted on.
         train: usize,
-        /// How many completed runs there are.
+        /// The number of completed runs.
         got: usize,
     },
     /// A fraction of the curve that leaves no point, or all of them.
@@ -124,7 +124,7 @@ impl AddAssign for Apart {
     }
 }
 
-/// What there is to say, in words: `12 diverged by τ, 3 diverged later`; nothing if all counts are 0.
+/// The counts in words: `12 diverged by τ, 3 diverged later`; nothing if all counts are 0.
 impl std::fmt::Display for Apart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let counts = [
@@ -208,7 +208,7 @@ impl Evaluation {
     }
 }
 
-/// How many of `points` grid points a fraction `observed` is: rounded down (25 % of 50 is 12).
+/// The number of grid points in a fraction `observed` of `points`: rounded down (25 % of 50 is 12).
 ///
 /// # Errors
 /// [`EvaluationError::Observed`] if that leaves nothing to see or nothing to forecast.
@@ -224,7 +224,7 @@ pub fn observed_points(observed: f64, points: usize) -> Result<usize, Evaluation
 /// Where runs are cut off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// How many points of the grid are observed.
+    /// The number of observed points of the grid.
     pub tau: usize,
     /// The last step that is observed.
     pub step: f64,
@@ -422,7 +422,7 @@ struct Asked<'a> {
     end: End,
 }
 
-/// What a run came to, on a history's scale.
+/// The outcome of a run, on a history's scale.
 enum End {
     Score(f64),
     Diverged,
@@ -499,7 +499,7 @@ fn ask<'a>(
     None
 }
 
-/// What the run with this `curve` came to; `None` if that was not recorded.
+/// The outcome of the run with this `curve`; `None` if it was not recorded.
 fn end(history: &History, curve: &Curve) -> Option<End> {
     if let Some(score) = history.end_of(curve) {
         return Some(End::Score(score));

@@ -75,7 +75,7 @@ pub struct StopCriterion {
     pub stop_probability: f64,
     /// δ ≥ 0, in the unit of the compared values.
     pub offset: f64,
-    /// Which of the finished scores, from the best, is the incumbent; ≥ 1.
+    /// The place, from the best, of the completed score that is the incumbent; ≥ 1.
     pub nth_best: usize,
     /// The number of consecutive checks that must agree before stopping; ≥ 1.
     #[serde(alias = "agreeing_looks")]

@@ -17,9 +17,9 @@ pub enum CurveError {
     /// The lists of steps and of values have different lengths.
     #[error("the numbers of steps ({steps}) and values ({values}) differ. Pass one step per value")]
     Lengths {
-        /// How many steps were given.
+        /// The number of steps given.
         steps: usize,
-        /// How many values were given.
+        /// The number of values given.
         values: usize,
     },
     /// A step is not finite or not larger than the one before it.
@@ -42,7 +42,7 @@ pub enum CurveError {
     },
 }
 
-/// How a run is scored: by its last value, its best value, or the mean of its last values.
+/// The rule that scores a run: by its last value, its best value, or the mean of its last values.
 ///
 /// Written `last`, `best` and `last:5`.
 ///

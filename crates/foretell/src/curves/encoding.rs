@@ -16,7 +16,7 @@ const MOST_CATEGORIES: usize = 12;
 /// A number that lies beyond the range of the fitted rows by more than this share of it lies far.
 const FAR: f64 = 0.25;
 
-/// How one configuration column becomes feature columns.
+/// The encoding of one configuration column as feature columns.
 #[derive(Clone, Debug, PartialEq)]
 enum Encoding {
     /// The number, or, where there is a `least`, its log10. `least` is the smallest number of the fitted rows, and stands for those
@@ -89,7 +89,7 @@ impl Encoder {
         &self.left_out
     }
 
-    /// In what `configuration` lies far from all that the encoder was fitted on, in words: a number beyond their range by more
+    /// The values of `configuration` far from all that the encoder was fitted on, in words: a number beyond their range by more
     /// than a quarter of it, on the column's scale, or a text that none of them has.
     ///
     /// ```
@@ -191,7 +191,7 @@ fn width(encoding: &Encoding) -> usize {
     }
 }
 
-/// What becomes of a column.
+/// The result of fitting a column.
 enum Fitted {
     Column(Encoding),
     /// It never varies.

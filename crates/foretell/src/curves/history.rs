@@ -71,7 +71,7 @@ pub struct HistoryOptions {
     pub target: Option<f64>,
     /// The declared feature groups and scales of configuration columns.
     pub columns: Columns,
-    /// How a run is scored. With [`RunScore::Best`], its [running best](Curve::running_best) is forecast, from the running best
+    /// The rule that scores a run. With [`RunScore::Best`], its [running best](Curve::running_best) is forecast, from the running best
     /// so far.
     pub run_score: RunScore,
     /// Leaves scores unchanged, however low, as in the paper: scores below the floor are not compressed (see [`History`]).
@@ -92,7 +92,7 @@ pub struct HistoryOptions {
 pub struct History {
     /// The grid, increasing; its last point is the target step.
     grid: Vec<f64>,
-    /// How many shared steps there were, if they were too many.
+    /// The number of shared steps, if they were too many.
     thinned: Option<usize>,
     /// Scores of each run on the grid, as far as it goes.
     prefixes: Vec<Vec<f64>>,
@@ -106,7 +106,7 @@ pub struct History {
     depth: f64,
     /// The lowest score of any run, at most the floor; not drawn up.
     worst: f64,
-    /// What the metric's values cannot leave.
+    /// The bounds of the metric's values.
     bounds: (f64, f64),
     run_score: RunScore,
     /// Whether scores below the floor stay as they are.
@@ -326,7 +326,7 @@ impl History {
         self.metric.direction
     }
 
-    /// How runs are scored.
+    /// The rule that scores runs.
     pub fn run_score(&self) -> RunScore {
         self.run_score
     }

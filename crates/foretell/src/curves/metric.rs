@@ -35,7 +35,7 @@ impl Direction {
         self.score(score)
     }
 
-    /// Which values are better, as a word: `larger` or `smaller`.
+    /// The better values, as a word: `larger` or `smaller`.
     pub fn better(self) -> &'static str {
         match self {
             Self::Maximize => "larger",

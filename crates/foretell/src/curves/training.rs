@@ -31,7 +31,7 @@ pub struct TrainingSet {
     pub unfinished_prefixes: Matrix,
     /// Their encoded configurations, shape (m, p).
     pub unfinished_configurations: Matrix,
-    /// How `prefixes` and `targets` are scored. With [`RunScore::Best`], a final score is never below the current score.
+    /// The rule that scores `prefixes` and `targets`. With [`RunScore::Best`], a final score is never below the current score.
     pub run_score: RunScore,
 }
 

@@ -116,8 +116,8 @@ fn weigh(group: &mut [Kept], columns: &[Vec<f64>], targets: &[Vec<f64>; 2]) {
     group.iter_mut().for_each(|feature| feature.weight = (feature.weight / center).sqrt());
 }
 
-/// How much a standardized column `x` tells of a standardized `target`: R² of the least-squares parabola of `target` in x (a line
-/// where x has two values), less 2/n (1/n), its mean where they have nothing to do with each other; at least 0.
+/// The information of a standardized column `x` about a standardized `target`: R² of the least-squares parabola of `target` in x (a line
+/// where x has two values), less 2/n (1/n), its mean where they are unrelated; at least 0.
 fn relevance(x: &[f64], target: &[f64]) -> f64 {
     let n = x.len() as f64;
     let skewness = mean(&x.iter().map(|x| x.powi(3)).collect::<Vec<_>>());

@@ -86,7 +86,7 @@ fn left_out(q: &[Vec<f64>], projected: &[f64], right: &Qr, targets: &[f64]) -> V
 struct Qr {
     columns: Vec<Vec<f64>>,
     reflectors: Vec<Vec<f64>>,
-    /// Which original column stands at each position.
+    /// The original column at each position.
     order: Vec<usize>,
 }
 

@@ -63,7 +63,7 @@ pub use dispatched;
 /// The instruction sets a body is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionSet {
-    /// What every processor of the target has.
+    /// The instructions of every processor of the target.
     Baseline,
     /// 256-bit vectors, and fused multiply-add.
     #[cfg(target_arch = "x86_64")]

@@ -108,7 +108,7 @@ pub(crate) struct Points {
     count: usize,
 }
 
-/// What [`Tridiagonal::resolve`] gives, one entry a point.
+/// The result of [`Tridiagonal::resolve`], one entry per point.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resolved {
     /// pᵀ(A + λI)⁻¹p.

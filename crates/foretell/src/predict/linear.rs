@@ -41,7 +41,7 @@ use crate::predict::row_regression::{RowRegression, fit_rows};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Ols {
-    /// Which feature groups are used.
+    /// The feature groups used.
     pub features: FeatureSet,
 }
 
@@ -61,7 +61,7 @@ pub struct Ols {
 /// Source: Hoerl & Kennard 1970; Allen's PRESS 1974 for the residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Ridge {
-    /// Which feature groups are used.
+    /// The feature groups used.
     pub features: FeatureSet,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct LinearFit {
     target: TargetScaler,
     /// The coefficients of the standardized features, for the standardized target.
     weights: Vec<f64>,
-    /// What forecasts may ask of each standardized feature; empty for no limit.
+    /// The range of each standardized feature in forecasts; empty for no limit.
     reach: Vec<(f64, f64)>,
     /// The forecast of each training row without it.
     pub(crate) held_out: Vec<f64>,

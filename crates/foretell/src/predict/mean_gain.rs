@@ -5,7 +5,7 @@ use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 use crate::statistics::range;
 
-/// How far, as a share of the range of scores, an end may plausibly lie from its forecast before any is seen.
+/// The distance, as a fraction of the range of scores, that an end may plausibly lie from its forecast before any is seen.
 const PLAUSIBLE: f64 = 0.3;
 
 /// ŷ_T = y_τ + ḡ with a Gaussian spread, ḡ the mean of what n completed runs gained from τ on, y_T − y_τ, shrunk as if one more

@@ -25,7 +25,7 @@ pub struct UnknownPredictor {
     pub known: Vec<&'static str>,
 }
 
-/// What an error adds to the name of a part that the crate `foretell-paper` brings.
+/// The text that an error adds to the name of a part from the crate `foretell-paper`.
 pub const NO_LABORATORY: &str = "is part of foretell-paper, and this build was made without it";
 
 /// The predictors of `foretell-paper`.
@@ -41,7 +41,7 @@ fn absent(name: &str) -> String {
     }
 }
 
-/// What makes a predictor with its options.
+/// The function that makes a predictor with its options.
 type Make = Arc<dyn Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync>;
 
 /// The spreads that a predictor's name may end in.

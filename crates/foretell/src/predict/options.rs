@@ -5,7 +5,7 @@ use crate::features::paper::FeatureSet;
 /// Options of a predictor, in addition to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct PredictorOptions {
-    /// Which feature groups it uses.
+    /// The feature groups used.
     pub features: FeatureSet,
     /// The seed of its draws.
     pub seed: u64,

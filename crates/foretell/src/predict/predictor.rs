@@ -14,9 +14,9 @@ pub enum FitError {
     TooFew {
         /// The predictor.
         predictor: &'static str,
-        /// How many it needs.
+        /// The number it needs.
         needed: usize,
-        /// How many there were.
+        /// The number there were.
         got: usize,
     },
     /// A number of the training set is not finite.

@@ -111,7 +111,7 @@ impl Model for SpreadModel {
     }
 }
 
-/// What held-out residuals say about spread.
+/// The spread that held-out residuals show.
 struct Calibration {
     /// Held-out forecast means, increasing, and the local factor at each; empty for one σ for all.
     ranks: Vec<(f64, f64)>,
@@ -132,7 +132,7 @@ const UPPER_TAIL: f64 = 0.2;
 const ENOUGH: f64 = 30.0;
 /// The same of the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
 const LOWER_TAIL: f64 = 1.5;
-/// How many runs' worth of residuals the choice of hyperparameters and weights hides: quantiles grow by this over n.
+/// The number of runs' worth of residuals that the choice of hyperparameters and weights hides: quantiles grow by this over n.
 const HIDDEN: f64 = 2.5;
 /// Degrees of freedom that are tried: from 3 on there is a standard deviation.
 const FREEDOMS: [f64; 7] = [3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 60.0];

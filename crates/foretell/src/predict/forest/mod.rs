@@ -40,9 +40,9 @@ const BATCH: usize = 16;
 /// Source: Breiman, *Random forests*, Machine Learning 45, 2001; ranges from Baker et al. 2017, appendix B.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomForest {
-    /// Which feature groups are used.
+    /// The feature groups used.
     pub features: FeatureSet,
-    /// How many draws the random search makes; ≥ 1.
+    /// The number of draws of the random search; ≥ 1.
     pub draws: usize,
     /// The seed of draws, folds and trees.
     pub seed: u64,
@@ -143,7 +143,7 @@ impl MixedTrees {
     }
 }
 
-/// How many of `width` features a share is: rounded down, at least 1.
+/// The number of features in a fraction `share` of `width`: rounded down, at least 1.
 fn features_of(share: f64, width: usize) -> usize {
     ((share * width as f64 + 1e-9) as usize).clamp(1, width.max(1))
 }

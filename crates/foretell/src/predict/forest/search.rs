@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// The hyperparameters of a random forest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForestParameters {
-    /// How many trees, searched uniformly in 10..=800.
+    /// The number of trees, searched uniformly in 10..=800.
     pub trees: usize,
     /// The share of the features a split looks at, rounded down, at least one feature; searched uniformly in [0.1, 0.5).
     pub share: f64,

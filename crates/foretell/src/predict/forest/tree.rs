@@ -6,7 +6,7 @@ use crate::linalg::simd::{LANES, dispatched};
 use crate::statistics::range;
 use std::ops::Range;
 
-/// How a node chooses the threshold of a feature.
+/// The choice of a feature's threshold in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thresholds {
     /// The best of all: random forests.
@@ -15,7 +15,7 @@ pub(super) enum Thresholds {
     Random,
 }
 
-/// What trees are grown from, and how: shared by all trees of a forest.
+/// The data that trees are grown from, and the method: shared by all trees of a forest.
 #[derive(Clone, Copy)]
 pub(super) struct Recipe<'a> {
     pub(super) columns: &'a Columns,
@@ -71,7 +71,7 @@ impl Trees {
         self.roots.extend(other.roots.iter().map(|root| root + offset));
     }
 
-    /// What tree `tree` says about `row`.
+    /// The forecast of tree `tree` for `row`.
     pub(super) fn forecast(&self, tree: usize, row: &[f64]) -> f64 {
         let [leaf] = self.leaves([self.roots[tree]], row);
         self.means[leaf as usize]
@@ -140,7 +140,7 @@ struct Split {
     threshold: f64,
 }
 
-/// How good a split is: (Σ_left w·(y − ȳ))² / (W_left·W_right), which is largest where the squared error left is least;
+/// The quality of a split: (Σ_left w·(y − ȳ))² / (W_left·W_right), which is largest where the squared error left is least;
 /// kept as a fraction, to be compared without dividing.
 #[derive(Clone, Copy, Debug)]
 struct Gain {
@@ -183,7 +183,7 @@ pub(crate) struct Lanes {
 /// Room to grow trees in, kept between trees.
 pub(super) struct Grower {
     lanes: Lanes,
-    /// Which of the features just drawn may beat the best so far.
+    /// The features just drawn that may beat the best so far.
     promising: [bool; MOST_FEATURES],
     samples: Vec<Sample>,
     draws: Vec<u32>,
@@ -261,7 +261,7 @@ impl Grower {
         trees.roots.push(root);
     }
 
-    /// How often each of the recipe's rows (by position in `rows`) was drawn for the last tree.
+    /// The number of times that each of the recipe's rows (by position in `rows`) was drawn for the last tree.
     pub(super) fn drawn(&self) -> &[u32] {
         &self.draws
     }

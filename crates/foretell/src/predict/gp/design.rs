@@ -44,7 +44,7 @@ impl Design {
         Self { n, stride, features, points, distances, products }
     }
 
-    /// What kernels need of every pair.
+    /// The quantities that kernels need for every pair.
     pub(super) fn pairs(&self) -> Pairs<'_> {
         let [d0, d1, d2] = &self.distances;
         let [l0, l1, l2] = &self.products;
@@ -112,9 +112,9 @@ fn scale(values: &mut [f64], factor: f64) {
     values.iter_mut().for_each(|value| *value *= factor);
 }
 
-/// What kernels need of a new run and the runs of a [`Design`].
+/// The quantities that kernels need for a new run and the runs of a [`Design`].
 pub(crate) struct Relation {
-    /// How many runs, and that rounded up to whole lanes.
+    /// The number of runs, and that rounded up to whole lanes.
     n: usize,
     pub(super) stride: usize,
     /// D_g of each group, then L_g of each, `stride` numbers a group.
@@ -129,7 +129,7 @@ impl Relation {
         [0, 1, 2].map(|g| self.part(g))
     }
 
-    /// What kernels need of the new run and every run.
+    /// The quantities that kernels need for the new run and every run.
     pub(super) fn pairs(&self) -> Pairs<'_> {
         Pairs { distances: self.distances(), products: self.products(), stride: self.stride }
     }

@@ -12,7 +12,7 @@ use crate::statistics::{range, widened};
 
 /// The prior variance of the log of a configuration column's squared weight.
 const RELEVANCE_VARIANCE: f64 = 0.3;
-/// How much less sure a forecast is for each unit that y_τ is [`Pair::beyond`]: the standard deviation of a slope near 1.
+/// The loss of certainty of a forecast per unit that y_τ is [`Pair::beyond`]: the standard deviation of a slope near 1.
 const BEYOND: f64 = 0.3;
 
 /// The mean of a process on y_T and of y_τ + a process on y_T − y_τ, clipped to the runs' [`Reach`].
@@ -59,12 +59,12 @@ impl Pair {
         (mean, sd.hypot(BEYOND * beyond))
     }
 
-    /// How far `last` is above (or, negative, below) what features tell from others.
+    /// The distance of `last` above (or, negative, below) the range that features tell from others.
     pub(crate) fn beyond(&self, last: f64) -> f64 {
         last - last.clamp(self.lasts.0, self.lasts.1)
     }
 
-    /// What completed runs have done from here.
+    /// The range that completed runs covered from here.
     pub(crate) fn reach(&self) -> Reach {
         self.reach
     }

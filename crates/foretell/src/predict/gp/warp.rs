@@ -11,7 +11,7 @@ enum Side {
     Lower,
 }
 
-/// What is thought of a warp before targets are seen: the room between the extreme target and the bound, in ranges of the
+/// The prior of a warp before targets are seen: the room between the extreme target and the bound, in ranges of the
 /// targets, is log-normal around `room` with ln sd 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WarpPrior {
@@ -29,7 +29,7 @@ impl WarpPrior {
 
 /// The rooms that are tried, in ranges of the targets.
 const ROOMS: [f64; 10] = [0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0];
-/// How much less likely, as a log, a bound below is than one above.
+/// The amount, as a log, by which a bound below is less likely than one above.
 const LOWER: f64 = 0.5;
 /// Targets whose range is a smaller share of their size are all the same but for rounding.
 const LEAST_RANGE: f64 = 1e-9;
@@ -44,7 +44,7 @@ pub(crate) struct Warp {
     bound: f64,
     /// The mean target.
     middle: f64,
-    /// What z is held to where it is turned back: the range of the targets' z, wider by itself on both sides.
+    /// The range that z is held to where it is turned back: that of the targets' z, wider by itself on both sides.
     reach: (f64, f64),
 }
 

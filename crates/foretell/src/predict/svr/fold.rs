@@ -27,7 +27,7 @@ pub(super) struct Fold {
     direction: Vec<f64>,
     kernel: KernelMatrix,
     held_kernel: Vec<f64>,
-    /// How much each coefficient moves the held-out forecasts along `direction`, from least to most.
+    /// The effect of each coefficient on the held-out forecasts along `direction`, from least to most.
     pull: Vec<f64>,
     dual: Dual,
 }

@@ -18,7 +18,7 @@ use std::ops::Range;
 pub(crate) struct Geometry<T = f64> {
     n: usize,
     kernel: Kernel,
-    /// How many weightings go through memory together: 1, 4 or 8.
+    /// The number of weightings that go through memory together: 1, 4 or 8.
     group: usize,
     /// One packed triangle a weighting, rounded up to whole groups.
     sums: Vec<T>,
@@ -31,7 +31,7 @@ fn row_start(i: usize) -> usize {
     (LANES * block / 2 * LANES + i % LANES * LANES) * (block + 1)
 }
 
-/// What sums are kept in.
+/// The number type in which sums are kept.
 pub(crate) trait Term:
     Copy + Default + std::ops::Sub<Output = Self> + std::ops::Mul<Output = Self>
 {

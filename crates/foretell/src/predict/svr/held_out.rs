@@ -11,7 +11,7 @@ use super::scaling::Scaled;
 use super::solver::{Dual, Effort};
 use crate::features::paper::TargetScaler;
 
-/// How much the scalings without each run change the pairwise sums.
+/// The changes of the pairwise sums by the scalings without each run.
 ///
 /// The weights without a run are those of all runs but for some per cent, and only the differences are summed up in single
 /// precision: kernels are then exact to about 1e-9, and to 1e-7 where a run's absence changes a sum altogether.
@@ -35,7 +35,7 @@ pub(super) struct AFewAtATime<'a> {
     next: usize,
 }
 
-/// How many runs' sums [`AFewAtATime`] forms together.
+/// The number of runs whose sums [`AFewAtATime`] forms together.
 const FEW: usize = 8;
 
 impl<'a> AFewAtATime<'a> {

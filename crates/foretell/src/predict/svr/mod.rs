@@ -47,9 +47,9 @@ use solver::{Dual, Effort};
 pub struct NuSvr {
     /// The kernel.
     pub kernel: Kernel,
-    /// Which feature groups are used.
+    /// The feature groups used.
     pub features: FeatureSet,
-    /// How many draws the random search makes; ≥ 1.
+    /// The number of draws of the random search; ≥ 1.
     pub draws: usize,
     /// The seed of draws and folds.
     pub seed: u64,
@@ -113,7 +113,7 @@ impl NuSvr {
         Ok(self.model(&scaled, fitted, training, training.steps.len()))
     }
 
-    /// How many epochs of the curve are features.
+    /// The number of epochs of the curve that are features.
     fn epochs(&self, tau: usize) -> usize {
         if self.features.time_series { tau } else { 0 }
     }
@@ -159,7 +159,7 @@ fn by_epoch(x: &Matrix, tau: usize) -> Matrix {
     Matrix::from_fn(x.rows(), order.len(), |i, j| x.row(i)[order[j]])
 }
 
-/// Which of the paper's columns comes j-th in the order of [`by_epoch`].
+/// The paper's columns in the order of [`by_epoch`].
 fn epoch_order(columns: usize, tau: usize) -> Vec<usize> {
     let curve = if tau == 0 { 0 } else { tau + (tau - 1) + tau.saturating_sub(2) };
     let mut order: Vec<usize> = (curve..columns).collect();
@@ -175,7 +175,7 @@ fn epoch_order(columns: usize, tau: usize) -> Vec<usize> {
     order
 }
 
-/// What a search chooses from, and the folds that it is scored on.
+/// The candidates that a search chooses from, and the folds that they are scored on.
 #[derive(Clone, Copy)]
 struct Candidates<'a> {
     kernel: Kernel,

@@ -9,7 +9,7 @@ use crate::linalg::simd::{LANES, dispatched, dot, exp2_rough_body, sum_lanes};
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::Model;
 
-/// What the solver found on standardized targets.
+/// The solution of the solver on standardized targets.
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
     /// β = α − α*.
@@ -116,7 +116,7 @@ pub struct SvrModel {
     pub(super) choice: Choice,
     pub(super) features: FeatureSet,
     pub(super) groups: Vec<FeatureGroup>,
-    /// How many epochs of the curve are features.
+    /// The number of epochs of the curve that are features.
     pub(super) epochs: usize,
     pub(super) columns: Columns,
     pub(super) expansion: Expansion,
@@ -133,7 +133,7 @@ impl SvrModel {
         self.choice.parameters
     }
 
-    /// What the search came to.
+    /// The choice of the search.
     pub fn choice(&self) -> Choice {
         self.choice
     }

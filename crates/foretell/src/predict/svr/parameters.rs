@@ -66,11 +66,11 @@ pub struct Choice {
     pub parameters: SvrParameters,
     /// Its mean R² over the folds.
     pub score: f64,
-    /// How many of the fold fits were solved; the others were proven unable to win.
+    /// The number of fold fits solved; the others were proven unable to win.
     pub solved: usize,
 }
 
-/// How many folds there are.
+/// The number of folds.
 pub(super) fn count_folds(folds: &Folds) -> usize {
     folds.iter().max().map_or(0, |last| last + 1)
 }

@@ -75,7 +75,7 @@ pub(crate) struct Pivot {
     delta: Vec<f64>,
 }
 
-/// How a call of [`Pivot::finish`] ended.
+/// The outcome of a call of [`Pivot::finish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// At the optimum, within the tolerance.
@@ -327,13 +327,13 @@ impl Pivot {
         Levels { plus: mean(&self.plus), minus: mean(&self.minus) }
     }
 
-    /// What the sums still lack: Σδ over the free points of each side must be this.
+    /// The remainder of the sums: Σδ over the free points of each side must be this.
     fn owed(&self) -> (f64, f64) {
         let (above, below) = signed_sums(&self.beta);
         if self.closed { (-(above + below), 0.0) } else { (self.half - above, -self.half - below) }
     }
 
-    /// How far along δ every point stays within its bounds, at most 1, and which free point stops it; `usize::MAX`
+    /// The length along δ up to which every point stays within its bounds, at most 1, and the free point that stops it; `usize::MAX`
     /// stands for the sum Σ|β| of a closed tube.
     fn room(&self) -> (f64, Option<usize>) {
         let (mut length, mut met) = (1.0, None);

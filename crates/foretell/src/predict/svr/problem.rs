@@ -26,7 +26,7 @@ pub enum SvrError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// Its valid range.
         range: &'static str,
     },
     /// A number is not finite.
@@ -51,7 +51,7 @@ pub struct SvrSolution {
     pub bias: f64,
     /// ε.
     pub tube: f64,
-    /// What is left of the violation of optimality.
+    /// The remaining violation of optimality.
     pub violation: f64,
     /// Primal minus dual objective.
     pub duality_gap: f64,

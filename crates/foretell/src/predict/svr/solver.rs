@@ -20,7 +20,7 @@ use super::pivot::{Ended, Pivot, subtract_rows};
 use super::program::Problem;
 use crate::linalg::simd::dispatched;
 
-/// How exactly, and how long at most, to solve.
+/// The accuracy of a solve, and the limit of its steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Effort {
     /// Largest violation of the optimality conditions that is left, in units of the target.
@@ -61,10 +61,10 @@ pub(crate) struct Dual {
     pivot: Pivot,
 }
 
-/// How often the two methods take turns.
+/// The number of times that the two methods take turns.
 const ROUNDS: usize = 8;
 
-/// What a solve came to.
+/// The result of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Solved {
     /// The offset b of f(x) = Σ β_i k(x_i, x) + b.
@@ -339,7 +339,7 @@ fn place_of(key: i64, mask: i64) -> Option<usize> {
     (key > i64::MIN && key < i64::MAX).then_some((key & mask) as usize)
 }
 
-/// What sequential minimal optimization works on: padded vectors, as long as a row of the kernel matrix each.
+/// The data of sequential minimal optimization: padded vectors, each as long as a row of the kernel matrix.
 pub(crate) struct Descent<'a> {
     kernel: &'a [f64],
     diagonal: &'a [f64],

@@ -14,7 +14,7 @@ use super::parameters::SvrParameters;
 use super::pivot::{Ended, Pivot};
 use super::solver::{Dual, Effort};
 
-/// How far the R² of a followed solution and of the draw's own solve may lie apart, at most, in units of 2 − R²: some
+/// The largest difference between the R² of a followed solution and of the draw's own solve, in units of 2 − R²: some
 /// twenty times what 1500 seeds of the test show (5e-7).
 const SLACK: f64 = 1e-5;
 
