@@ -23,7 +23,7 @@ const KEPT: usize = 2;
 /// The progress of a training, apart from weights and optimizer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
-    /// Which training this is.
+    /// The training that this is of.
     pub identity: Identity,
     /// Number of the current attempt, from 0; none if every attempt failed.
     pub attempt: Option<usize>,

@@ -176,11 +176,11 @@ pub enum Error {
     Material {
         /// The space.
         space: String,
-        /// What it needs.
+        /// The kind of data it needs.
         needed: &'static str,
         /// The data.
         data: String,
-        /// What it is.
+        /// The kind of data found.
         found: &'static str,
     },
     /// The network does not fit the images.
@@ -231,7 +231,7 @@ pub enum Error {
     Fetch {
         /// Where it was to come from.
         address: String,
-        /// What went wrong.
+        /// The problem.
         reason: String,
         /// Where it belongs.
         path: PathBuf,

@@ -2,7 +2,7 @@
 
 use foretell::ImageShape;
 
-/// How pixel values (0 to 255) become network inputs.
+/// The conversion of pixel values (0 to 255) to network inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Normalization {
     /// x ↦ (x − 127.5)/63.75, so inputs lie in [−2, 2].
@@ -34,7 +34,7 @@ pub struct DataSet {
     pub train: Images,
     /// The images that its accuracy is measured on after each epoch; no image is also in `train`.
     pub validation: Images,
-    /// How pixels become inputs.
+    /// The conversion of pixels to inputs.
     pub normalization: Normalization,
     /// Whether training images are mirrored left to right with probability ½, drawn again each epoch.
     pub mirror: bool,

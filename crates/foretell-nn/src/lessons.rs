@@ -22,7 +22,7 @@ pub(crate) trait Lessons<N> {
     fn judge(&self, network: &N) -> Judgment;
 }
 
-/// How good a network is on the validation part.
+/// The quality of a network on the validation part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judgment {
     /// Share of right answers.

@@ -57,12 +57,12 @@ impl Rule {
     }
 }
 
-/// How far an optimizer has come.
+/// The progress of an optimizer.
 #[derive(Clone, Default)]
 pub(crate) struct Progress {
     /// Steps so far.
     pub(crate) steps: u64,
-    /// What is remembered of each trained parameter, in the order of visits.
+    /// The memories of each trained parameter, in the order of visits.
     pub(crate) memories: Vec<Vec<Tensor<1>>>,
 }
 
@@ -78,7 +78,7 @@ impl Optimizer {
         self
     }
 
-    /// How far it has come.
+    /// Its progress.
     pub(crate) fn progress(&self) -> &Progress {
         &self.progress
     }

@@ -21,11 +21,11 @@ pub struct TrainSpec {
     pub width: f64,
     /// The images or the text.
     pub data: DataSpec,
-    /// How many training images or tokens; `None`: see [`DataOptions::train_size`].
+    /// The number of training images or tokens; `None`: see [`DataOptions::train_size`].
     pub train_size: Option<usize>,
-    /// How many validation images or tokens; `None`: see [`DataOptions::validation_size`].
+    /// The number of validation images or tokens; `None`: see [`DataOptions::validation_size`].
     pub validation_size: Option<usize>,
-    /// Which images these are: the same for all trials of a study.
+    /// The seed of the data: the same for all trials of a study.
     pub data_seed: u64,
     /// Epochs of the whole plan, at least 1: the learning rate falls by it, also where training pauses earlier.
     pub epochs: usize,
@@ -36,7 +36,7 @@ pub struct TrainSpec {
     /// The starting learning rate, positive. `None`: the space's own. MetaQNN's is the first of 0.001 · 0.4ⁱ, i = 0 to 4,
     /// which learns within [`PROBATION`](crate::PROBATION) steps.
     pub learning_rate: Option<f64>,
-    /// How the learning rate falls. `None`: the space's own way.
+    /// The fall of the learning rate. `None`: the space's own.
     pub schedule: Option<RateSchedule>,
     /// Seed of starting weights, order, mirroring and dropout.
     pub seed: u64,
@@ -70,7 +70,7 @@ impl TrainSpec {
         }
     }
 
-    /// Which part of the data this training uses.
+    /// The part of the data that this training uses.
     pub fn data_options(&self) -> DataOptions {
         DataOptions {
             train_size: self.train_size,
@@ -147,7 +147,7 @@ impl TrainSpec {
         }
     }
 
-    /// What is wrong with the parameter `name`, which must be as `expected`.
+    /// The error of the parameter `name`, which must be as `expected`.
     pub(crate) fn parameter_error(&self, name: &'static str, expected: &str) -> Error {
         let found = self.configuration.get(name).map_or_else(|| "missing".to_owned(), |v| format!("`{v}`"));
         Error::Parameter { space: self.space.clone(), name, found, expected: expected.to_owned() }
@@ -181,7 +181,7 @@ impl TrainSpec {
         }
     }
 
-    /// What a checkpoint must agree with.
+    /// The identity that a checkpoint must have.
     pub(crate) fn identity(&self) -> Identity {
         Identity {
             space: self.space.clone(),

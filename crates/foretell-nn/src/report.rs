@@ -18,7 +18,7 @@ pub struct EpochReport {
     pub learning_rate: Option<f64>,
     /// Epochs spent so far on attempts that failed; they are not part of `epoch`.
     pub failed_epochs: usize,
-    /// What the network costs: told to whoever watches, with the first epoch.
+    /// The cost of the network, reported with the first epoch.
     #[serde(skip)]
     pub cost: Option<Cost>,
     /// Whether the epoch was not trained now but read from a checkpoint.

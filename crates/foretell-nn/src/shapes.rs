@@ -35,7 +35,7 @@ const CLUTTER: std::ops::RangeInclusive<usize> = 0..=1;
 const DARK: std::ops::Range<f32> = 0.0..0.5;
 /// Values of each channel of a figure.
 const LIGHT: std::ops::Range<f32> = 0.4..1.0;
-/// How much lighter than the ground a figure is at least, all three channels together.
+/// The least amount by which a figure is lighter than the ground, all three channels together.
 const CONTRAST: f32 = 0.8;
 
 type Color = [f32; 3];
@@ -100,7 +100,7 @@ impl Placed {
         Self { class, center, radius: rng.random_range(radius), turn: [angle.cos(), angle.sin()], color }
     }
 
-    /// How much of the pixel at (x, y) the figure covers, 0 to 1; edges are as soft as a pixel is wide.
+    /// The fraction of the pixel at (x, y) that the figure covers, 0 to 1; edges are as soft as a pixel is wide.
     fn cover(&self, x: f32, y: f32, pixel: f32) -> f32 {
         let (dx, dy) = (x - self.center[0], y - self.center[1]);
         if dx * dx + dy * dy > 2.3 * self.radius * self.radius {

@@ -27,18 +27,18 @@ pub trait Space: Sync {
     /// Its name, such as `cuda-convnet`.
     fn name(&self) -> &'static str;
 
-    /// What is searched, in a few words.
+    /// The space in a few words.
     fn about(&self) -> &'static str;
 
-    /// How the paper trained these networks.
+    /// The paper's training of these networks.
     fn plan(&self) -> Plan;
 
-    /// How the paper trained these networks on `data`, where that differs from one set to another.
+    /// The paper's training of these networks on `data`, where that differs from one set to another.
     fn plan_on(&self, _data: &DataSpec) -> Plan {
         self.plan()
     }
 
-    /// What is searched, at `size`.
+    /// The space searched at `size`.
     fn searched(&self, size: &Size) -> Searched;
 
     /// Trains the network of `spec`: see [`train`](crate::train).
@@ -48,10 +48,10 @@ pub trait Space: Sync {
     fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error>;
 }
 
-/// How the paper trained the networks of a space.
+/// The paper's training of the networks of a space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// What the networks learn from.
+    /// The data that the networks learn from.
     pub material: Material,
     /// The data set that needs no file.
     pub drawn: &'static str,

@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// What a random stream is for. Streams of different purposes share nothing.
+/// The purpose of a random stream. Streams of different purposes share nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Drawing the training images.
@@ -16,9 +16,9 @@ pub(crate) enum Purpose {
     Weights = 4,
     /// Order of the training images in an epoch.
     Order = 5,
-    /// Which images of an epoch are mirrored.
+    /// The images of an epoch that are mirrored.
     Mirror = 6,
-    /// Which units drop out in an epoch.
+    /// The units that drop out in an epoch.
     Dropout = 7,
 }
 

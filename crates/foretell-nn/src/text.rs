@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The most words of a vocabulary, that of the Penn Treebank; rarer ones are read as [`UNKNOWN`].
 const MOST_WORDS: usize = 10_000;
-/// What stands for a word that is not in the vocabulary.
+/// The token for a word that is not in the vocabulary.
 pub(crate) const UNKNOWN: &str = "<unk>";
 /// The end of a line.
 const END_OF_LINE: &str = "<eos>";
@@ -53,7 +53,7 @@ impl Corpus {
     }
 }
 
-/// Which tokens a text is made of.
+/// The tokens of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tokens {
     /// Words between blanks, and an end for each line.

@@ -12,7 +12,7 @@ use crate::schedule::{PROBATION, least_accuracy};
 use crate::space::Report;
 use std::path::PathBuf;
 
-/// How the networks of a space are made and trained.
+/// The recipe by which the networks of a space are made and trained.
 pub(crate) trait Recipe {
     /// The network.
     type Network: Module;

@@ -14,7 +14,7 @@ const NETWORKS: [&str; 4] = [
     "[SM(10)]",
 ];
 
-/// What the script prints; none, with a word about it, where there is no Python with torch.
+/// The output of the script; none, with a note, where there is no Python with torch.
 fn printed(words: &[&str]) -> Option<String> {
     let has_torch = Command::new("python3").args(["-c", "import torch"]).output();
     if !has_torch.is_ok_and(|output| output.status.success()) {

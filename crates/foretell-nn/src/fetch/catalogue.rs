@@ -5,9 +5,9 @@
 pub struct Download {
     /// Its name, that of its folder, too.
     pub name: String,
-    /// How `--data` names it: the part before the colon.
+    /// The name of the set in `--data`: the part before the colon.
     pub kind: String,
-    /// What is fetched.
+    /// The files that are fetched.
     pub files: Vec<RemoteFile>,
 }
 
@@ -20,7 +20,7 @@ pub struct RemoteFile {
     pub name: String,
     /// Its SHA-256 checksum in hexadecimal, as TensorFlow Datasets and Hugging Face's datasets publish it.
     pub sha256: String,
-    /// What is in it, if it is an archive.
+    /// Its files, if it is an archive.
     pub archive: Option<Archive>,
 }
 
@@ -29,7 +29,7 @@ pub struct RemoteFile {
 pub struct Archive {
     /// The folders before all names, which are left out.
     pub root: String,
-    /// How the names begin of what is unpacked, after `root`; all if there is none.
+    /// The beginnings of the names that are unpacked, after `root`; all if there is none.
     pub members: Vec<String>,
 }
 

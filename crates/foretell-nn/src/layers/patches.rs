@@ -172,7 +172,7 @@ impl Sizes {
         }
     }
 
-    /// What comes from above for a group of images, shape (filters, images · patches).
+    /// The values from above for a group of images, shape (filters, images · patches).
     fn above<'a>(&self, above: &'a [f32], group: &Range<usize>) -> Cow<'a, [f32]> {
         let patches = self.patches();
         let of_map =

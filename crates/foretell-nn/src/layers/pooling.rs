@@ -47,7 +47,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// How many there are in a line of `size` values; each begins inside.
+    /// The number of windows in a line of `size` values; each begins inside.
     fn count(&self, size: usize) -> usize {
         let room = size.saturating_sub(self.kernel);
         if self.ceiling {

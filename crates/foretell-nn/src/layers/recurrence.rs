@@ -53,7 +53,7 @@ struct Run {
     hidden: Vec<f32>,
     /// Memories, likewise.
     memory: Vec<f32>,
-    /// What came out of the gates in each step: sequences · 4 · cells.
+    /// The outputs of the gates in each step: sequences · 4 · cells.
     open: Vec<f32>,
 }
 

@@ -143,7 +143,7 @@ struct Pooling {
     stride: usize,
 }
 
-/// What flows between layers: a batch of images or of vectors.
+/// The signal between layers: a batch of images or of vectors.
 enum Signal {
     /// Shape (images, channels, height, width).
     Image(Tensor<4>),

@@ -115,7 +115,7 @@ fn linked(links: usize) -> impl Iterator<Item = usize> {
     (0..BLOCKS).filter(move |block| links >> block & 1 == 1)
 }
 
-/// What is searched of a block.
+/// The searched part of a block.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     height: usize,

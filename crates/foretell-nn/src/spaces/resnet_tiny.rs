@@ -27,7 +27,7 @@ use rand_chacha::ChaCha8Rng;
 const MOST_BLOCKS: usize = 18;
 /// The smallest side of an image: its size is halved twice.
 const SMALLEST: usize = 4;
-/// How often the rate falls: after each quarter of the plan, as in the paper's released curves.
+/// The number of falls of the rate: after each quarter of the plan, as in the paper's released curves.
 const FALLS: usize = 3;
 
 /// Three stages.
@@ -221,7 +221,7 @@ impl Block {
     }
 }
 
-/// What goes around a block: every `stride`-th value, and maps of zeros where the block has more maps (He's option A).
+/// The shortcut around a block: every `stride`-th value, and maps of zeros where the block has more maps (He's option A).
 fn shortcut(x: Tensor<4>, stride: usize, filters: usize) -> Tensor<4> {
     let x = if stride > 1 { crate::layers::pooling::max_pool(x, 1, stride) } else { x };
     let [images, channels, height, width] = x.dims();
