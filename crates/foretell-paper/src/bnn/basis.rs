@@ -1,8 +1,8 @@
 //! The five basis functions of LC-Net: curves over t in (0, 1] that end at 0, with a, b, c in (0, 1).
 
-/// How many basis functions there are.
+/// The number of basis functions.
 pub(super) const BASES: usize = 5;
-/// How many parameters they have together: 3 + 2 + 3 + 2 + 3.
+/// The number of their parameters together: 3 + 2 + 3 + 2 + 3.
 pub(super) const PARAMETERS: usize = 13;
 /// Where each one's parameters begin, and the end of the last.
 pub(super) const OFFSETS: [usize; BASES + 1] = [0, 3, 5, 8, 10, 13];

@@ -24,7 +24,7 @@ dispatched! {
 }
 
 dispatched! {
-    /// What `slope` (rows, to), the derivatives by [`dense`]'s result, says of W and b: added to `gradient`.
+    /// The gradient of W and b by `slope` (rows, to), the derivatives by [`dense`]'s result: added to `gradient`.
     pub(crate) fn dense_gradient(x: &[f64], slope: &[f64], from: usize, to: usize, gradient: &mut [f64]) {
         for (x, slope) in x.chunks_exact(from.max(1)).zip(slope.chunks_exact(to)) {
             for (row, x) in gradient.chunks_exact_mut(to).zip(x) {
@@ -42,7 +42,7 @@ dispatched! {
 }
 
 dispatched! {
-    /// What `slope` (rows, to) says of x, times 1 − x²: the derivatives before the tangent that made x. Into `out` (rows, from).
+    /// The gradient of x by `slope` (rows, to), times 1 − x²: the derivatives before the tangent that made x. Into `out` (rows, from).
     pub(crate) fn through_tanh(
         x: &[f64], slope: &[f64], weights: &[f64], from: usize, to: usize, out: &mut [f64],
     ) {

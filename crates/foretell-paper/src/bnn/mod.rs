@@ -227,7 +227,7 @@ fn known(training: &TrainingSet) -> Vec<Vec<f64>> {
     known
 }
 
-/// What each sample says of one run.
+/// The forecasts of one run by each sample.
 struct Ensemble {
     /// The end, by sample.
     ends: Vec<f64>,

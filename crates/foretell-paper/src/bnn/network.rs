@@ -17,7 +17,7 @@ const PRIOR_VARIANCE: f64 = 0.01;
 /// The first log variance, ln 10⁻³.
 const FIRST_LOG_VARIANCE: f64 = -6.907_755_278_982_137;
 
-/// What the last layer's outputs mean.
+/// The meaning of the last layer's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// LC-Net: μ_∞ + Σ_k w_k·φ_k(t; θ) of a configuration.
@@ -56,12 +56,12 @@ impl Shape {
         [(self.inputs, h), (h, h), (h, h), (h, self.outputs())]
     }
 
-    /// How many parameters the layers have.
+    /// The number of parameters of the layers.
     pub(super) fn dense(&self) -> usize {
         self.layers().iter().map(|(from, to)| (from + 1) * to).sum()
     }
 
-    /// How many parameters there are.
+    /// The number of parameters.
     pub(super) fn parameters(&self) -> usize {
         self.dense() + 1
     }
@@ -181,7 +181,7 @@ impl Shape {
     }
 }
 
-/// What a configuration's outputs say of its curve.
+/// The curve that a configuration's outputs describe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Curve {
     theta: [f64; PARAMETERS],

@@ -13,7 +13,7 @@ pub enum Dynamics {
     Sgld,
 }
 
-/// How to sample.
+/// The options of sampling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DynamicsOptions {
     /// The dynamics.
@@ -44,7 +44,7 @@ impl Default for DynamicsOptions {
     }
 }
 
-/// What is kept of each parameter: the smoothed gradient and its square, the length of their window, the momentum.
+/// The state of each parameter: the smoothed gradient and its square, the length of their window, the momentum.
 struct State {
     window: Vec<f64>,
     gradient: Vec<f64>,

@@ -11,9 +11,9 @@ pub enum LayerSpaceError {
     Field {
         /// The field.
         field: &'static str,
-        /// What it is.
+        /// Its value.
         value: String,
-        /// What is wrong with it, and what to do.
+        /// The problem with it, and the remedy.
         reason: &'static str,
     },
     /// The text is no network.

@@ -33,7 +33,7 @@ pub struct Pool {
 /// | `buckets`             | an image side s counts as the largest bucket ≤ s          | 8, 4, 1              |
 /// | `flatten_bucket`      | from images up to this bucket a fully connected layer may follow | 4             |
 ///
-/// What may follow a state (`actions`) is judged on the *bucket* b of the image side, so that the states
+/// The choices after a state (`actions`) depend on the *bucket* b of the image side alone, so the states
 /// of the Q-table are all there is to know:
 ///
 /// - from everywhere but the end: the softmax, which ends the network; and if `max_depth` is not reached,
@@ -58,7 +58,7 @@ pub struct LayerSpace {
     pub height: usize,
     /// Columns of pixels.
     pub width: usize,
-    /// How many classes.
+    /// The number of classes.
     pub classes: usize,
     /// Output channels of a convolution.
     pub filters: Vec<usize>,
@@ -68,7 +68,7 @@ pub struct LayerSpace {
     pub pools: Vec<Pool>,
     /// Units of a fully connected layer.
     pub fully_connected: Vec<usize>,
-    /// How many fully connected layers at most.
+    /// The largest number of fully connected layers.
     pub max_fully_connected: usize,
     /// Layers before the softmax at most.
     pub max_depth: usize,
@@ -174,7 +174,7 @@ impl LayerSpace {
         self.buckets.iter().copied().find(|&bucket| bucket <= size).unwrap_or(1)
     }
 
-    /// What the Q-table knows of `state`.
+    /// The key of `state` in the Q-table.
     pub(crate) fn key(&self, state: &State) -> StateKey {
         StateKey {
             depth: state.depth,

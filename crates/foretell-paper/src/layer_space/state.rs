@@ -3,7 +3,7 @@
 use foretell::Layer;
 use std::fmt;
 
-/// What may follow a state: a convolution, pooling, global average pooling, fully connected layer or softmax, never
+/// A choice after a state: a convolution, pooling, global average pooling, fully connected layer or softmax, never
 /// a dropout layer (those are put in afterwards, see [`Trajectory::network`](crate::Trajectory::network)).
 pub(crate) type Action = Layer;
 
@@ -20,7 +20,7 @@ pub(crate) struct State {
     pub(crate) size: usize,
 }
 
-/// What the Q-table knows of a [`State`]: the image side only by its bucket.
+/// The key of a [`State`] in the Q-table: the image side only by its bucket.
 ///
 /// Written `depth:last@bucket`, with the count of fully connected layers where there are any: `0:start@8`,
 /// `3:C(64,3,1)@4`, `7:FC(128)#2@1`.

@@ -1,6 +1,6 @@
 //! Where learning begins: points before that say nothing of the end, and are cut off.
 
-/// How leading points are cut off, before a curve is extrapolated for the termination criterion.
+/// The cutting of leading points before a curve is extrapolated for the termination criterion.
 ///
 /// Points are cut until `look_ahead` points in a row exceed the first by more than `threshold`; if that never happens, none are. The first
 /// point kept becomes the first epoch, and the target moves by as much (the published code leaves it where it was; `literal`).
@@ -8,9 +8,9 @@
 /// Source: `terminationcriterion.py` of the code of Domhan et al. 2015.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beginning {
-    /// How much better than the first point a run that learns is, in units of the range.
+    /// The amount by which a run that learns is better than the first point, in units of the range.
     pub threshold: f64,
-    /// How many points in a row have to be.
+    /// The number of points in a row that must be so much better.
     pub look_ahead: usize,
     /// Whether the target stays where it was when points are cut off.
     pub literal: bool,
@@ -24,7 +24,7 @@ impl Default for Beginning {
 }
 
 impl Beginning {
-    /// How many leading points are cut off of a curve with these `scores`, whose metric ranges over `width`.
+    /// The number of leading points cut off of a curve with these `scores`, whose metric ranges over `width`.
     pub(super) fn cut(&self, scores: &[f64], width: f64) -> usize {
         let Some(first) = scores.first() else { return 0 };
         let above = first + self.threshold * width;

@@ -19,9 +19,9 @@ pub enum NoExtrapolation {
     /// Too few points.
     #[error("extrapolation needs at least {needed} points of a curve, got {got}; wait for more")]
     TooShort {
-        /// How many it needs.
+        /// The number it needs.
         needed: usize,
-        /// How many there were.
+        /// The number there were.
         got: usize,
     },
     /// A score is not finite.
@@ -73,7 +73,7 @@ pub struct PartialCurve<'a> {
     pub scores: &'a [f64],
     /// The step whose score is asked for, after all of them.
     pub target: f64,
-    /// What is scaled to [0, 1]: the metric's range, such as (0, 1) of an accuracy. Scores may leave it.
+    /// The range that is scaled to [0, 1]: the metric's, such as (0, 1) of an accuracy. Scores may leave it.
     pub range: (f64, f64),
 }
 
@@ -90,7 +90,7 @@ pub struct Extrapolation {
     pub noise: f64,
     /// The families that were combined.
     pub families: Vec<Family>,
-    /// What the chain looked like.
+    /// The diagnostics of the chain.
     pub diagnostics: Diagnostics,
     /// Whether the mean is outside the range: what comparisons have removed as an outlier.
     pub outlier: bool,

@@ -91,7 +91,7 @@ impl Epochs {
         }
     }
 
-    /// How many, filled up.
+    /// The number of epochs, filled up.
     pub(super) fn len(&self) -> usize {
         self.x.len()
     }
@@ -143,7 +143,7 @@ impl Family {
         }
     }
 
-    /// How many parameters it has.
+    /// The number of its parameters.
     pub fn parameters(self) -> usize {
         self.start().len()
     }

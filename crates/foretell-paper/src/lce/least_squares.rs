@@ -134,7 +134,7 @@ impl Observed {
     }
 }
 
-/// What the squares look like around some parameters.
+/// The squares, linearized around some parameters.
 #[derive(Clone, Copy, Debug, Default)]
 struct Linearized {
     squares: f64,

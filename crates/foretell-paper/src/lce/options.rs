@@ -5,8 +5,8 @@ use super::families::Family;
 use super::posterior::Monotonicity;
 use super::sampler::{Convergence, EnsembleOptions, Move};
 
-/// How [`extrapolate`](super::extrapolate) fits and samples. [`LceOptions::default`] is ours, [`LceOptions::domhan2015`]
-/// theirs:
+/// The options by which [`extrapolate`](super::extrapolate) fits and samples. [`LceOptions::default`] is ours,
+/// [`LceOptions::domhan2015`] theirs:
 ///
 /// | | default | `domhan2015` |
 /// |---|---|---|
@@ -32,13 +32,13 @@ pub struct LceOptions {
     pub proper_prior: bool,
     /// The values that a family may end at, in units of the range: (least, largest).
     pub end: (f64, f64),
-    /// What a curve must do to be believed.
+    /// The condition under which a curve is believed.
     pub monotonicity: Monotonicity,
     /// Whether families are left out: see the table.
     pub screening: bool,
     /// Whether later points weigh more, 10^(i/n), in fits and likelihood.
     pub recency: bool,
-    /// Which leading points are cut off; `None` cuts none. The termination criterion cuts those before learning begins.
+    /// The leading points that are cut off; `None` cuts none. The termination criterion cuts those before learning begins.
     pub beginning: Option<Beginning>,
     /// The fewest points that are extrapolated.
     pub least_points: usize,

@@ -5,7 +5,7 @@ use super::least_squares::Observed;
 use super::sampler::Target;
 use foretell::dispatched;
 
-/// What a rising curve must do to be believed.
+/// The condition under which a rising curve is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monotonicity {
     /// Each family k on its own: f_k(2) ≤ f_k(T). The termination criterion of Domhan et al.
@@ -55,7 +55,7 @@ pub(super) struct Posterior<'a> {
     prior: &'a Prior,
     /// The observed epochs, those of the monotonicity, and the horizon at `horizon` and after it.
     epochs: Epochs,
-    /// How many are observed, and where the horizon is.
+    /// The number of observed points, and the place of the horizon.
     seen: usize,
     horizon: usize,
     /// Σ ω_t.

@@ -22,11 +22,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Source: Domhan, Springenberg & Hutter 2015.
 #[derive(Clone, Debug, Default)]
 pub struct Lce {
-    /// How it fits and samples.
+    /// The options by which it fits and samples.
     pub options: LceOptions,
     /// The seed of its chains.
     pub seed: u64,
-    /// What it has forecast, if that is kept: see [`Lce::remembering`].
+    /// Its earlier forecasts, if they are kept: see [`Lce::remembering`].
     memory: Option<Memory>,
 }
 
@@ -95,7 +95,7 @@ impl Predictor for Lce {
     }
 }
 
-/// What is scaled to [0, 1]: [`TrainingSet::metric_range`], with half of it above the best where no ceiling is known.
+/// The range that is scaled to [0, 1]: [`TrainingSet::metric_range`], with half of it above the best where no ceiling is known.
 fn range_of_metric(training: &TrainingSet) -> (f64, f64) {
     let (least, largest) = training.metric_range();
     let above = if training.ceiling.is_some() { 0.0 } else { (largest - least) / 2.0 };

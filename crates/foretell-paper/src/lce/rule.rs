@@ -15,7 +15,7 @@ use foretell_search::{ForecastRule, Needs, Reason, Ruling, StopRule, Stopping, W
 /// Source: Domhan, Springenberg & Hutter 2015, §3.3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LceRule {
-    /// Which of the two published criteria.
+    /// The choice of the two published criteria.
     pub mode: TerminationMode,
 }
 

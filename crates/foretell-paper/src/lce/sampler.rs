@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 /// A density to draw from, known up to a constant factor, and two quantities of each draw that are recorded.
 pub(crate) trait Target: Sync {
-    /// How many numbers a walker keeps from one evaluation for the next.
+    /// The number of values that a walker keeps from one evaluation for the next.
     fn kept(&self) -> usize;
 
     /// The coordinates that each block moves; together all of them.
@@ -17,7 +17,7 @@ pub(crate) trait Target: Sync {
     fn evaluate(&self, x: &[f64], block: Option<usize>, kept: &mut [f64]) -> (f64, [f64; 2]);
 }
 
-/// How a walker X moves, given walkers of the other half of the ensemble, in d dimensions.
+/// The move of a walker X, given walkers of the other half of the ensemble, in d dimensions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Move {
     /// The stretch move: X' = X_j + z·(X − X_j), z on [1/a, a] with density ∝ 1/√z, accepted with probability
@@ -46,7 +46,7 @@ impl Convergence {
     pub const CHECK: usize = 50;
 }
 
-/// How to sample.
+/// The options of sampling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnsembleOptions {
     /// Walkers, even; raised to twice the dimension of what moves at once where that is more.
@@ -55,7 +55,7 @@ pub struct EnsembleOptions {
     pub steps: usize,
     /// Steps that are discarded; with `stop`, half of all are.
     pub burn_in: usize,
-    /// How walkers move.
+    /// The moves of walkers.
     pub moves: Move,
     /// Whether a step moves one block of coordinates after the other (each family's parameters with its weight; σ with all
     /// weights), or all at once. A move in few dimensions is accepted more often, and costs one family.
@@ -66,7 +66,7 @@ pub struct EnsembleOptions {
     pub parallel: bool,
 }
 
-/// What the chain looks like after burn-in.
+/// The diagnostics of the chain after burn-in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Diagnostics {
     /// Steps taken, burn-in included.

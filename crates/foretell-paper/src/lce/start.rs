@@ -80,7 +80,7 @@ pub(super) struct Problem<'a> {
     pub(super) horizon: f64,
 }
 
-/// How many walkers, and the seed of their draws.
+/// The number of walkers, and the seed of their draws.
 struct Draws {
     count: usize,
     seed: u64,

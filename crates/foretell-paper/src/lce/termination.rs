@@ -5,7 +5,7 @@ use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapola
 use super::options::LceOptions;
 use foretell::CurveEnd;
 
-/// What the criterion looks at.
+/// The question that the criterion asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TerminationMode {
     /// Whether the run will beat the best: the published default.
@@ -34,7 +34,7 @@ pub struct Termination {
     pub improvement: f64,
     /// The spread of f(T) in units of the range: see the modes.
     pub spread: Option<f64>,
-    /// Which leading points are cut off.
+    /// The leading points that are cut off.
     pub beginning: Beginning,
 }
 
@@ -71,7 +71,7 @@ pub enum TerminationReason {
     Known,
 }
 
-/// What the criterion says of a run.
+/// The judgment of the criterion on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgment {
     /// The score that takes the place of the final one, if the run is to be stopped.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct EpsilonStage {
     /// ε, the share of layers drawn uniformly, 0 to 1.
     pub epsilon: f64,
-    /// How many unique networks are proposed at this ε.
+    /// The number of unique networks proposed at this ε.
     pub models: u64,
 }
 
@@ -40,7 +40,7 @@ impl Default for EpsilonSchedule {
 }
 
 impl EpsilonSchedule {
-    /// How many unique networks the schedule is for.
+    /// The number of unique networks that the schedule is for.
     pub fn total(&self) -> u64 {
         self.stages.iter().map(|stage| stage.models).sum()
     }

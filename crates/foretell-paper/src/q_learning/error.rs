@@ -11,9 +11,9 @@ pub enum QLearningError {
     Setting {
         /// The setting.
         field: &'static str,
-        /// What it is.
+        /// Its value.
         value: f64,
-        /// What it must be.
+        /// Its valid values.
         expected: &'static str,
     },
     /// A network or a stored state does not fit the space.
@@ -38,7 +38,7 @@ pub enum QLearningError {
         "{draws} networks drawn, all of them proposed before; the space is nearly spent: end the study or enlarge the space"
     )]
     Exhausted {
-        /// How many were drawn.
+        /// The number of draws.
         draws: usize,
     },
 }

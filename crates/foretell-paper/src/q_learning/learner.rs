@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What became of a network that was proposed.
+/// The fate of a network that was proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Fate {
@@ -71,7 +71,7 @@ impl QLearner {
         &self.space
     }
 
-    /// How many unique networks were proposed or told of, discarded ones not counted.
+    /// The number of unique networks that were proposed or reported, discarded ones not counted.
     pub(crate) fn models(&self) -> u64 {
         self.fates.values().filter(|&&fate| fate != Fate::Discarded).count() as u64
     }

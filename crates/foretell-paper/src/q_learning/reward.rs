@@ -13,7 +13,7 @@ pub(crate) enum RewardKind {
     Forecast,
 }
 
-/// What a network was worth: a score, larger is better.
+/// The reward of a network: a score, larger is better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Reward {
     /// The score.
@@ -39,6 +39,6 @@ impl Reward {
 pub(crate) struct Replay {
     /// The network.
     pub(crate) trajectory: Trajectory,
-    /// What it was worth.
+    /// Its reward.
     pub(crate) reward: Reward,
 }

@@ -26,11 +26,11 @@ pub struct QLearning {
     pub discount: f64,
     /// Q₀, the value of what was never updated.
     pub initial_value: f64,
-    /// How many trajectories are replayed after each result.
+    /// The number of trajectories replayed after each result.
     pub replay_number: usize,
     /// ε by unique networks.
     pub schedule: EpsilonSchedule,
-    /// How often a network that was proposed before is drawn again.
+    /// The number of times that a network proposed before is sampled again.
     pub redraws: usize,
 }
 

@@ -8,7 +8,7 @@ use super::stopping_claims::{self, AHEAD};
 use serde::Serialize;
 use std::fmt;
 
-/// What the paper compares ν-SVR with.
+/// The predictors that the paper compares ν-SVR with.
 const RIVALS: [&str; 7] = ["last-value", "lce", "lce-domhan2015", "bnn", "bnn-plain", "random-forest", "ols"];
 /// The paper's two kernels of ν-SVR.
 const SVRS: [&str; 2] = ["svr-rbf", "svr-linear"];
@@ -22,7 +22,7 @@ pub(super) struct Verdict {
     evidence: String,
 }
 
-/// How a claim compares with its standard error.
+/// The comparison of a claim with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Judgment {

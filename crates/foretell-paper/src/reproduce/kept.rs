@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// What was measured before, by the name of each measurement; new ones are appended to the file, one JSON line each.
+/// The earlier measurements, by their names; new ones are appended to the file, one JSON line each.
 #[derive(Default)]
 pub(super) struct Kept {
     known: BTreeMap<String, Value>,
@@ -18,7 +18,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// What `path` holds; without a path nothing is kept.
+    /// The contents of `path`; without a path nothing is kept.
     ///
     /// # Errors
     /// When the file cannot be read or written, or holds something else.

@@ -107,7 +107,7 @@ struct Numbers {
     outliers: Option<String>,
 }
 
-/// What a row is to measure.
+/// The measurement of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell<'a> {
     pub(super) part: Part,
@@ -123,11 +123,11 @@ pub(super) struct Cell<'a> {
 pub(super) struct Bench {
     /// The splits of the first seed.
     pub(super) options: EvaluationOptions,
-    /// How many seeds the cells with published numbers are measured with.
+    /// The number of seeds that the cells with published numbers are measured with.
     pub(super) seeds: u64,
     /// Draws of the random searches.
     pub(super) draws: Option<usize>,
-    /// What an earlier run of the same command has measured.
+    /// The measurements of an earlier run of the same command.
     pub(super) kept: Kept,
     known: BTreeMap<String, Arc<Evaluation>>,
 }
@@ -305,7 +305,7 @@ fn splits_of(
     splits.map_err(|_| "too few to learn from or to test".to_owned())
 }
 
-/// What becomes of R² without forecasts outside a share's range, if there are any: the paper left such outliers of LCE out.
+/// R² without forecasts outside a fraction's range, if there are any: the paper left such outliers of LCE out.
 fn outliers(history: &History, measured: &Evaluation) -> Option<String> {
     let ceiling = history.ceiling().filter(|&ceiling| ceiling > 0.0)?;
     let inside = |outcome: &&Outcome| (0.0..=ceiling).contains(&outcome.forecast.mean);
@@ -325,7 +325,7 @@ fn outliers(history: &History, measured: &Evaluation) -> Option<String> {
     })
 }
 
-/// How many networks there are on both sides of `depth`.
+/// The number of networks on both sides of `depth`.
 fn sides(prepared: &Prepared, depth: f64) -> String {
     let layers = || prepared.depths.iter().flatten();
     let (below, above) = (layers().filter(|&&l| l < depth).count(), layers().filter(|&&l| l > depth).count());
@@ -337,7 +337,7 @@ fn fraction(hundredfold: f64) -> f64 {
     (100.0 * hundredfold).round() / 10_000.0
 }
 
-/// How far ours is from the published, in standard errors of the difference.
+/// The distance of ours from the published, in standard errors of the difference.
 fn difference((mean, stderr): (f64, f64), published: Published) -> f64 {
     (100.0 * mean - published.mean) / (100.0 * stderr).hypot(published.stderr).max(f64::MIN_POSITIVE)
 }

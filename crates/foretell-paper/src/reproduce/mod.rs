@@ -37,7 +37,7 @@ use stopping::Simulated;
 /// The part of the curve that the paper's tables observe.
 const QUARTER: f64 = 0.25;
 
-/// What is to be reproduced, and how.
+/// The parts to reproduce, and the way to do so.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The folder with the paper's released files; some of them may be missing.
@@ -56,11 +56,11 @@ pub struct Asked {
     pub observed: Vec<f64>,
     /// Predictors in that part.
     pub predictors: Vec<&'static str>,
-    /// How the program shows what is measured.
+    /// The display of measurements by the program.
     pub show: Show,
 }
 
-/// What a predictor reached on one file after one fraction of its curves.
+/// The result of a predictor on one file after one fraction of its curves.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The name of the file.
@@ -71,7 +71,7 @@ pub struct Measured {
     pub predictor: String,
     /// The fraction observed.
     pub observed: f64,
-    /// What it reached.
+    /// Its result.
     pub result: Evaluation,
 }
 

@@ -80,7 +80,7 @@ pub(super) fn cell(cells: &[Option<Published>; 4], column: &str) -> Option<Publi
     COLUMNS.iter().position(|&name| name == column).and_then(|at| cells[at])
 }
 
-/// What is known about a published cell of table 2 that cannot be had from the released data as it is printed.
+/// The remark on a published cell of table 2 that cannot be had from the released data as it is printed.
 pub(super) fn ablation_remark(column: &str, features: FeatureSet) -> Option<&'static str> {
     match (column, features.to_string().as_str()) {
         ("metaqnn_cifar10", "ts,ap") => {

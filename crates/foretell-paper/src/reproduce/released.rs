@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct Preparation {
     /// Its name, short.
     pub(super) name: &'static str,
-    /// What it does, besides what is done to every file.
+    /// The description of its work, besides the steps done to every file.
     says: &'static str,
     scale: Scale,
     exclude: &'static [&'static str],
@@ -164,7 +164,7 @@ pub(super) struct Prepared {
     pub(super) metric: String,
     /// The curves.
     pub(super) runs: Vec<Run>,
-    /// How they are laid on a grid.
+    /// The options by which they are laid on a grid.
     pub(super) options: HistoryOptions,
     /// All of them on their grid.
     pub(super) history: Arc<History>,

@@ -25,11 +25,11 @@ pub struct Replayed {
     pub variant: &'static str,
     /// The name of the predictor; `None` where nothing is forecast.
     pub predictor: Option<&'static str>,
-    /// Which rule stops: the policy's name in `foretell search`.
+    /// The stop rule: the policy's name in `foretell search`.
     pub policy: Option<String>,
-    /// How many of the runs each order has; `None` for all of them, and with Hyperband.
+    /// The number of runs of each order; `None` for all of them, and with Hyperband.
     pub study_size: Option<usize>,
-    /// How many runs are trained to their end before any is stopped.
+    /// The number of runs trained to their end before any is stopped.
     pub burn_in: usize,
     /// Δ.
     pub stop_probability: Option<f64>,
@@ -37,7 +37,7 @@ pub struct Replayed {
     pub offset: f64,
     /// n, where trials have to beat the n-th best.
     pub nth_best: usize,
-    /// What f-Hyperband compares with.
+    /// The reference of f-Hyperband.
     pub reference: Option<Reference>,
     /// κ of f-Hyperband.
     pub kappa: Option<f64>,
@@ -58,12 +58,12 @@ impl Replayed {
     }
 }
 
-/// What a replay gave.
+/// The results of a replay.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Numbers {
     /// Orders of the runs.
     pub orderings: usize,
-    /// How many runs were taken in each order.
+    /// The number of runs taken in each order.
     pub runs: usize,
     /// The mean speed-up over orders.
     pub speedup_mean: f64,

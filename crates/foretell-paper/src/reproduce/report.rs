@@ -44,7 +44,7 @@ struct Set {
     preprocessing: String,
 }
 
-/// How many published cells were reached: by all splits of all seeds together, and with each seed.
+/// The numbers of published cells that were reached: by all splits of all seeds together, and with each seed.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
     #[serde(flatten)]
@@ -52,7 +52,7 @@ pub(super) struct Summary {
     by_seed: Vec<Counts>,
 }
 
-/// How many published cells were reached.
+/// The number of published cells that were reached.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Counts {
     /// Published cells of the files that were there.
@@ -318,7 +318,7 @@ fn closing(document: &Document) -> String {
     )
 }
 
-/// What a row measured, for the progress on standard error.
+/// The measurement of a row, for the progress on standard error.
 pub(super) fn in_a_line(row: &Row) -> String {
     let published = match row.published_mean {
         Some(_) => format!(", published {}", hundredths(row.published_mean, row.published_stderr)),

@@ -8,7 +8,7 @@ use crate::catalogue;
 use foretell::StopCriterion;
 use foretell_search::{Named, Policy, ReplaySpec, Stopping};
 
-/// What extrapolates curves: ours. The published one takes ten times as long, and is in the part `observed`.
+/// The predictor that extrapolates curves: ours. The published one takes ten times as long, and is in the part `observed`.
 pub const EXTRAPOLATION: &str = "lce";
 /// The stop probabilities tried.
 const STOP_PROBABILITIES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
@@ -98,7 +98,7 @@ pub fn rule(row: &Replayed) -> &'static str {
     }
 }
 
-/// What the paper prints of these searches.
+/// The figures that the paper prints of these searches.
 pub(super) const REMARK: &str = "(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best; learning-curve extrapolation \"can begin early termination immediately\")";
 
 /// The rows as a table.

@@ -3,7 +3,7 @@
 /// Lays rows out below their headings.
 pub type Layout = fn(&[&str], &[Vec<String>]) -> String;
 
-/// How a program shows what is measured.
+/// The display of measurements by a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Show {
     /// Prints a line of progress.

@@ -26,7 +26,7 @@ const DRAWN: [(&str, &str); 4] = [
     ("lstm_ptb", "log perplexity"),
     ("deep_resnets_tinyimagenet", "weights, depth"),
 ];
-/// What f-Hyperband is tried with.
+/// The values of κ that f-Hyperband is tried with.
 const KAPPAS: [f64; 2] = [1.0, 0.25];
 /// Runs of Hyperband in a row, and its η and Δ.
 const HYPERBAND_RUNS: u64 = 40;
@@ -35,7 +35,7 @@ const HYPERBAND_DELTA: f64 = 0.95;
 /// Draws of the 40 runs at most: their standard error is that over 40 · 3 runs.
 const HYPERBAND_DRAWS: usize = 3;
 
-/// How a part is simulated.
+/// The simulation of a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Simulated {
     /// Only the first so many orderings.
@@ -44,7 +44,7 @@ pub(super) struct Simulated {
     pub(super) draws: Option<usize>,
     /// The seed of the orderings and of the predictors.
     pub(super) seed: u64,
-    /// How the rows are shown.
+    /// The display of the rows.
     pub(super) show: Show,
 }
 

@@ -12,9 +12,9 @@ pub(super) const AHEAD: f64 = 2.0;
 const SRM: &str = "svr-rbf+gaussian";
 /// A setting keeps the best reliably if it does so in at least this share of the orders.
 const RELIABLE: f64 = 0.95;
-/// What the paper's figure shows in the MetaQNN space.
+/// The saving in the MetaQNN space that the paper's figure shows.
 const PUBLISHED_METAQNN: f64 = 6.0;
-/// What f-Hyperband was published to save, alone and with models of earlier runs.
+/// The published savings of f-Hyperband, alone and with models of earlier runs.
 const PUBLISHED_HYPERBAND: (f64, f64) = (2.0, 7.0);
 
 /// Sentences on claims that `replays` do not bear out: that the SRM saves more than extrapolation, that Δ = 0.99 keeps the best, how much
