@@ -64,7 +64,7 @@ impl Study {
     }
 
     /// The score by which trial `index` is compared at `level`: the forecast of its end from its curve up to there, or its score there
-    /// if it has diverged or there is no forecast; `None` if it failed or did not reach the level. The forecast leaves the trial itself out.
+    /// if it has diverged or there is no forecast; `None` if it failed or did not reach the level. The forecast leaves the trial out.
     fn standing(&mut self, index: usize, level: u64) -> Option<f64> {
         let trial = &self.trials[index];
         if trial.trained() < level || trial.is_unknown() || matches!(trial.state, TrialState::Failed { .. }) {
