@@ -150,7 +150,7 @@ pub struct Evaluation {
     pub tau: usize,
     /// R² of each split that has two outcomes or more, on the scale of its history.
     pub r2: Vec<f64>,
-    /// R² of each such split where scores below the floor of its history count as the floor: what is left of R² when a few runs
+    /// R² of each such split where scores below the floor of its history count as the floor: the R² that remains when a few runs
     /// that end far beyond all others do not decide it.
     pub r2_floored: Vec<f64>,
     /// Spearman's rank correlation of each split; runs that diverged rank below all others.
@@ -414,7 +414,7 @@ struct Scores {
     r2_natural: f64,
 }
 
-/// A run that is cut off, and what it came to.
+/// A run that is cut off, and its outcome.
 struct Asked<'a> {
     number: usize,
     run: &'a Run,
@@ -472,7 +472,7 @@ fn evaluate_fold(
     }
 }
 
-/// `run` cut off at `step`, if it is a matter for a forecast and what it came to was recorded; else it is counted in `apart`.
+/// `run` cut off at `step`, if it is a matter for a forecast and its outcome was recorded; else it is counted in `apart`.
 fn ask<'a>(
     history: &History,
     number: usize,

@@ -1,4 +1,4 @@
-//! The stop criterion: stop when the forecast says that the run will not win, with a given probability.
+//! The stop criterion: stop when, by the forecast, the run will not win, with a given probability.
 
 use crate::predict::forecast::Forecast;
 use serde::{Deserialize, Serialize};
@@ -55,15 +55,15 @@ impl ErrorBudget {
 
 /// The criterion that stops a run by its forecast.
 ///
-/// A check says "stop" ⇔ Φ((y_best − δ − ŷ)/σ) ≥ Δ, with the forecast's own distribution in place of Φ. The run is stopped
-/// when enough checks in a row say so.
+/// A check votes "stop" ⇔ Φ((y_best − δ − ŷ)/σ) ≥ Δ, with the forecast's own distribution in place of Φ. The run is stopped
+/// when enough checks in a row do so.
 ///
 /// | symbol | field | meaning | range | default |
 /// |---|---|---|---|---|
 /// | Δ | `stop_probability` | how sure one must be that the run will not win | [0.5, 1) | 0.99 |
 /// | δ | `offset` | runs forecast to come within δ of the incumbent may finish; in the incumbent's unit | ≥ 0 | 0 |
 /// | n | `nth_best` | the incumbent is the n-th best finished score | ≥ 1 | 1 |
-/// | | `agreeing_checks` | how many checks in a row must say "stop" | ≥ 1 | 1 |
+/// | | `agreeing_checks` | the number of checks in a row that must vote "stop" | ≥ 1 | 1 |
 /// | | `error_budget` | whether Δ holds for each check or for the whole run | | each check |
 ///
 /// Source: Baker et al. 2017, §4; the mean of the normal is ŷ, as in their algorithm 2. Agreeing checks and error budgets for

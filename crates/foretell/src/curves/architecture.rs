@@ -207,7 +207,7 @@ impl LayerSequence {
     /// Counts weights, parameters and layers for images of shape `input`; counts beyond 2⁶⁴ − 1 stay there.
     ///
     /// # Errors
-    /// [`ArchitectureError::Order`] if a pooling window is larger than what is left of the image.
+    /// [`ArchitectureError::Order`] if a pooling window is larger than the remaining image.
     pub fn counts(&self, input: ImageShape) -> Result<Counts, ArchitectureError> {
         self.check()?;
         let (mut channels, mut height, mut width) = (input.channels as u64, input.height, input.width);

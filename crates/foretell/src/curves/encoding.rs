@@ -49,7 +49,7 @@ pub const ARCHITECTURE_FEATURES: [&str; 12] = [
 ///
 /// * a number becomes itself, or its log10 if the column is declared logarithmic, or is positive and spans more than a factor of 20
 ///   (of one that is not positive: that of the smallest positive one);
-/// * a missing number becomes the mean of the others, and a column of its own says so;
+/// * a missing number becomes the mean of the others, and a column of its own marks it;
 /// * text with at most 12 different values becomes one 0/1 column a value (all 0 for a value never seen);
 /// * text in layer notation becomes [`ARCHITECTURE_FEATURES`], counted for 3×32×32 images;
 /// * text with more values is left out, see [`Encoder::left_out`];

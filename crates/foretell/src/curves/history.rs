@@ -86,7 +86,7 @@ pub struct HistoryOptions {
 ///   the floor f becomes f − R·d/(R + d), d = f − s, R the distance of the floor from the score that it is measured from. The order
 ///   stays, and no score is as low as f − R. [`History::score`] does this and [`History::value`] undoes it.
 ///   With [`HistoryOptions::literal`] scores stay as they are.
-/// * A run that diverged counts as finished, with a final score of f − R; where the best value counts, it keeps what it had reached.
+/// * A run that diverged counts as completed, with a final score of f − R; where the best value counts, it keeps its best so far.
 /// * A run that ends before the target without diverging is unfinished: it can be asked about, not learned from.
 #[derive(Clone, Debug)]
 pub struct History {

@@ -139,7 +139,7 @@ const SETTINGS: &str = "weight fn function type name scale scaling coef coeffici
     budget";
 /// Words for metrics that are a share of something.
 const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice precision recall top1 top5 correct ssim";
-/// Words for metrics that count or measure what is wrong. A loss is none of them: a likelihood of densities makes it negative.
+/// Words for metrics that count or measure errors. A loss is none of them: a likelihood of densities makes it negative.
 const ERRORS: &str = "ppl perplexity error err bpc bpb rmse mae mse wer cer ter fid mape";
 
 /// Whether `word` is one of a list written with spaces between.

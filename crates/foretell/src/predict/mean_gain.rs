@@ -8,7 +8,7 @@ use crate::statistics::range;
 /// The distance, as a fraction of the range of scores, that an end may plausibly lie from its forecast before any is seen.
 const PLAUSIBLE: f64 = 0.3;
 
-/// ŷ_T = y_τ + ḡ with a Gaussian spread, ḡ the mean of what n completed runs gained from τ on, y_T − y_τ, shrunk as if one more
+/// ŷ_T = y_τ + ḡ with a Gaussian spread, ḡ the mean of the gains of n completed runs from τ on, y_T − y_τ, shrunk as if one more
 /// run had gained nothing:
 ///
 /// ḡ = Σ g_i / (n + 1),  σ² = (Σ (g_i − ḡ)² + u²) / (n + 1),  u = 0.3·(1 − t/T)·range
@@ -21,7 +21,7 @@ const PLAUSIBLE: f64 = 0.3;
 /// | range | of the first, last and final scores of the completed runs |
 ///
 /// So three runs that happen to gain alike do not make a forecast sure, and after thirty runs u hardly counts. Runs whose early
-/// scores say nothing of their ends gain very differently, which makes σ large: little is stopped then.
+/// scores tell nothing about their ends gain very differently, which makes σ large: little is stopped then.
 ///
 /// Of all rules tried on studies of 20 to 100 trials it saves the most at equal safety: see `docs/research/stopping.md`. Needs 1 run.
 /// O(n) to fit, O(1) to forecast. The rule is Foretell's own.

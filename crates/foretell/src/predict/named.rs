@@ -47,7 +47,7 @@ type Make = Arc<dyn Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync>;
 /// The spreads that a predictor's name may end in.
 const SPREADS: [(&str, Spread); 2] = [("+gaussian", Spread::Gaussian), ("+calibrated", Spread::Calibrated)];
 
-/// A predictor's name, alone and with each of [`SPREADS`], and what makes it.
+/// A predictor's name, alone and with each of [`SPREADS`], and the function that makes it.
 #[derive(Clone)]
 struct Entry {
     name: &'static str,
@@ -85,7 +85,7 @@ impl Default for Predictors {
 }
 
 impl Predictors {
-    /// The same, and what `make` makes as `name`. A name that there is keeps its predictor.
+    /// The same, with the product of `make` as `name`. An existing name keeps its predictor.
     #[must_use]
     pub fn with(
         mut self,
