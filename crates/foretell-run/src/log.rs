@@ -53,7 +53,7 @@ pub struct Opened<R> {
 /// An append-only log of records, one JSON line each:
 /// `{"v":2,"crc":"9ae0daaf","seq":17,"run":1,"time":1763908529123,"record":…}`.
 ///
-/// | what happens to the process or machine  | what the log holds afterwards                                  |
+/// | event of the process or machine         | contents of the log afterwards                                 |
 /// |------------------------------------------|----------------------------------------------------------------|
 /// | killed (SIGKILL, out of memory, panic)   | every acknowledged record                                      |
 /// | power lost                               | every record acknowledged before the last successful `sync`   |
@@ -91,7 +91,7 @@ impl<R> Debug for EventLog<R> {
 }
 
 impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
-    /// Opens the log at `path` for writing and reads what it holds into memory; makes it, and its folder, where there is
+    /// Opens the log at `path` for writing and reads its records into memory; makes it, and its folder, where there is
     /// none. [`open_each`](Self::open_each) does the same in bounded memory.
     ///
     /// A torn last line is cut off the file and reported in [`Opened::dropped`].
@@ -276,7 +276,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
         }
     }
 
-    /// Cuts what was not acknowledged off the end.
+    /// Cuts records that were not acknowledged off the end.
     fn mend(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.truncate(self.end.bytes)?;
@@ -322,7 +322,7 @@ fn open_file(path: &Path) -> io::Result<(File, PathBuf)> {
     Ok((file, fs::canonicalize(folder)?.join(name)))
 }
 
-/// Refuses what is no file: opening a pipe, say, would wait for ever.
+/// Refuses a path that is no file: for example, opening a pipe would wait for ever.
 fn only_a_file(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(about) if !about.is_file() => Err(io::Error::new(

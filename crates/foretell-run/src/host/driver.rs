@@ -95,7 +95,7 @@ pub enum Finish {
     Canceled,
     /// Nothing runs, but the study is not done.
     Unfinished,
-    /// One of the [`Limits`] was reached: the text says which.
+    /// One of the [`Limits`] was reached, named by the text.
     Spent(&'static str),
 }
 
@@ -196,7 +196,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         &self.host.session
     }
 
-    /// The session, to flush its store say.
+    /// The session, for example to flush its store.
     pub fn session_mut(&mut self) -> &mut Session<S> {
         &mut self.host.session
     }
@@ -311,7 +311,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         Err(DriverError::Start(error))
     }
 
-    /// Passes on what is heard of a training.
+    /// Passes on a message about a training.
     fn take(
         &mut self,
         given: &Given,
@@ -374,7 +374,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     /// Records the failure of a trial of a study in which nothing was reported yet: such a study does not work, and
-    /// another may take its place. The observer does not see the record, because the error that follows says the same.
+    /// another may take its place. The observer does not see the record, because the error that follows reports the same.
     fn fail_if_silent(&mut self, trial: u64, why: &str) -> Result<(), DriverError> {
         if self.host.session.study().progress().has_reports {
             return Ok(());
@@ -382,7 +382,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         Ok(self.host.session.tell(trial, Ending::Failed(why.to_owned()))?)
     }
 
-    /// Shows what the host has done, and removes what the trials that have ended need no more.
+    /// Shows the host's actions, and removes the data that ended trials no longer need.
     fn publish(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
         let News { records, ended } = self.host.take_news();
         let closed = self.show(&records, observe)?;
@@ -415,7 +415,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         Ok(closed)
     }
 
-    /// Removes what the trials `closed` need no more, and the one that was the best before them.
+    /// Removes the data that the trials `closed` no longer need, and that of the one that was the best before them.
     fn close(&mut self, mut closed: Vec<u64>) {
         if closed.is_empty() {
             return;

@@ -22,7 +22,7 @@ use crate::orders::{Orders, ToEnqueue};
 /// | promise                                                   | and                                                     |
 /// |-----------------------------------------------------------|---------------------------------------------------------|
 /// | a report twice changes nothing                            | another value for a step, or an earlier step, is refused |
-/// | a training that is to stop is told why                    | also if it was stopped before it reported again         |
+/// | a training that is to stop gets the reason                | also if it was stopped before it reported again         |
 /// | with [`Leases`], a trial has one worker                   | late reports of another are accepted only if they continue the curve |
 /// | a worker that names itself gets its own trial again       | also when the host was restarted                        |
 ///
@@ -91,7 +91,7 @@ pub struct Reading {
     pub metrics: BTreeMap<String, f64>,
     /// Whether the training had ended by then: it is recorded, and nothing is decided by it.
     pub late: bool,
-    /// The lease under which it was made, where a worker passes on what another could not send.
+    /// The lease under which it was made, where a worker passes on a report that another could not send.
     pub made_under: Option<String>,
 }
 
@@ -229,14 +229,14 @@ impl<S: Store> Hosted<S> {
         self.news.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Keeps what the session's last call stored.
+    /// Keeps the records that the session's last call stored.
     fn gather(&mut self) {
         if let Some(news) = &mut self.news {
             news.records.extend_from_slice(self.session.news());
         }
     }
 
-    /// The same host, which carries out what is ordered by files, too, whenever a training is heard.
+    /// The same host, which carries out orders by files, too, whenever a training is heard.
     #[must_use]
     pub fn with_orders(self, orders: Orders) -> Self {
         Self { orders: Some(orders), ..self }
@@ -477,7 +477,7 @@ impl<S: Store> Hosted<S> {
         Ok(next)
     }
 
-    /// The trial moves back to the worker that lost it: what the other one has repeated so far is no part of its training.
+    /// The trial moves back to the worker that lost it: the epochs that the other one has repeated so far are no part of its training.
     fn move_back(&mut self, trial: u64, lease: Option<&str>) -> Result<(), HostError> {
         if let Some(leases) = &mut self.leases {
             leases.give_back(trial, lease);
@@ -487,7 +487,7 @@ impl<S: Store> Hosted<S> {
         Ok(moved?)
     }
 
-    /// Another worker has the trial: what this one reports was trained, and counts for nothing else.
+    /// Another worker holds the trial: reports of this one count as trained epochs, and for nothing else.
     fn refuse(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Next, HostError> {
         let before = self.trial(trial)?.trained_before(step);
         let epochs = self.leases.as_mut().map_or(0, |leases| match leases.is_lost(trial, lease) {
@@ -601,7 +601,7 @@ impl<S: Store> Hosted<S> {
         Ok(state.name())
     }
 
-    /// Whether `trial` waits for its next worker, and this is a copy of what the last one said.
+    /// Whether `trial` waits for its next worker, and this is a copy of the last one's message.
     fn is_handed_back(&self, trial: u64, lease: Option<&str>) -> bool {
         lease.is_some() && self.leases.as_ref().is_some_and(|leases| leases.is_returned(trial))
     }
@@ -631,7 +631,7 @@ impl<S: Store> Hosted<S> {
         Ok(self.trial(trial)?.state.name())
     }
 
-    /// Carries out what a person orders.
+    /// Carries out an order of a person.
     ///
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], order the same again.
@@ -673,7 +673,7 @@ impl<S: Store> Hosted<S> {
         Ok(changed?)
     }
 
-    /// Carries out what was ordered by files. An order is withdrawn only once it is recorded.
+    /// Carries out orders by files. An order is withdrawn only once it is recorded.
     fn obey(&mut self) -> Result<(), HostError> {
         let Some(orders) = &self.orders else { return Ok(()) };
         let orders = orders.clone();
