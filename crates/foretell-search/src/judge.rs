@@ -27,7 +27,7 @@ const PARTS: f64 = 1e6;
 ///
 /// It is a [`Study`] with full training whose trials come from outside. So it decides by the study's code and has the study's
 /// defaults, those of [`StudySpec::new`]. A whole training takes as many steps as the longest one that has finished; one that ended
-/// before, by early stopping of its own say, counts with its last value.
+/// before, for example by its own early stopping, counts with its last value.
 ///
 /// ```
 /// use foretell::{Curve, Direction, Run};
@@ -289,8 +289,8 @@ impl Judge {
         }
     }
 
-    /// The study again, from the finished trainings: what a whole training is has changed. Those that run are taken in again, and all
-    /// their points decided on, when they next report.
+    /// The study again, from the completed trainings: the length of a whole training has changed. Those that run are taken in again, and
+    /// all their points decided on, when they next report.
     fn begin_anew(&mut self) {
         let spec = StudySpec { max_resource: self.in_parts(self.last).max(1), ..self.spec.clone() };
         // the settings were checked; the number of steps is the only other one
@@ -317,7 +317,7 @@ impl Judge {
         self.study.step(&Input::Ended { trial: open.trial, failure: None });
     }
 
-    /// The study's trial of a training: the one that it was told of, if that was the beginning of this curve; else a new one.
+    /// The study's trial of a training: the known one, if that was the beginning of this curve; else a new one.
     fn open(&mut self, id: &str, configuration: &Configuration, points: &[(f64, f64)]) -> Open {
         if let Some(&open) = self.running.get(id) {
             let same = |&(step, value): &(f64, f64)| {
@@ -377,7 +377,7 @@ fn study(spec: &StudySpec, next: &Arc<Mutex<Configuration>>) -> Result<Study, St
     Study::with(spec.clone(), Parts { sampler: Some(sampler), ..Parts::default() })
 }
 
-/// A space that says of the parameters `names` that they have a logarithmic scale. Nothing is drawn from it.
+/// A space in which the parameters `names` have a logarithmic scale. Nothing is sampled from it.
 fn space(names: &BTreeSet<String>) -> Space {
     let kind = || ParameterKind::Log { lo: f64::MIN_POSITIVE, hi: f64::MAX, step: None };
     let parameter = |name: &String| {

@@ -116,7 +116,7 @@ impl Setting {
         Self { spec, predictor, teacher: None }
     }
 
-    /// The setting of one order: with what the runs that are held back in it teach.
+    /// The setting of one order: with the lessons of the runs that are held back in it.
     fn taught(&self, table: &Table, draw: &Draw) -> Self {
         let taught = self.teacher.as_ref().and_then(|teacher| {
             let spec = study_spec(&self.spec, table, draw.trials.len() as u64);
@@ -160,7 +160,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
     }
 }
 
-/// The sampler of one ordering, which notes in `taken` what it takes: the drawn runs in their order, or by one that learns.
+/// The sampler of one ordering, which notes in `taken` the runs it takes: the sampled runs in their order, or by one that learns.
 fn proposals(
     spec: &ReplaySpec,
     table: &Table,

@@ -70,8 +70,8 @@ pub enum Ending {
 ///
 /// The session owns the rules between a study and its trainings:
 ///
-/// - A stopped trial that is promoted starts again only after its stopped training was told to have ended.
-/// - A training that reports past the step it was to train to is stopped, and counts with what it reported until then.
+/// - A stopped trial that is promoted starts again only after the end of its stopped training was reported.
+/// - A training that reports past the step it was to train to is stopped, and counts with its reports until then.
 /// - When the first trainings all fail without a report, there is no [hope](Self::hopeless).
 ///
 /// ```
@@ -99,11 +99,11 @@ pub struct Session<S: Store = Memory> {
     store: S,
     /// The records that the last call stored.
     news: Vec<Record>,
-    /// Trainings that were handed out and have not been told to have ended.
+    /// Trainings that were handed out, and whose end has not been reported.
     running: BTreeSet<u64>,
     /// Starts that are not handed out yet: the trial's stopped training has not ended, or a decision is awaited.
     starts: VecDeque<Start>,
-    /// Trials whose decision awaits a model, each with what has happened to it meanwhile.
+    /// Trials whose decision awaits a model, each with its events meanwhile.
     held: BTreeMap<u64, VecDeque<Input>>,
     /// Trainings that went on past their last step, each with the step that showed it.
     overrun: BTreeMap<u64, u64>,
@@ -366,7 +366,7 @@ impl<S: Store> Session<S> {
         fit
     }
 
-    /// Takes back a fitted model, decides on the trials that awaited it, and goes through what they have reported since.
+    /// Takes back a fitted model, decides on the trials that awaited it, and goes through their reports since.
     /// Returns the answers that are due, by trial.
     ///
     /// # Errors
@@ -398,7 +398,7 @@ impl<S: Store> Session<S> {
         Ok(answers)
     }
 
-    /// Takes in what has happened to `trial` while it was held, until it is held again.
+    /// Takes in the events of `trial` while it was held, until it is held again.
     fn go_through(
         &mut self,
         trial: u64,
@@ -505,7 +505,7 @@ impl<S: Store> Session<S> {
         self.starts.remove(place)
     }
 
-    /// Calls the study with the store; what was stored is news, also where an error follows.
+    /// Calls the study with the store; all stored records are news, also where an error follows.
     fn with_study<T>(
         &mut self,
         call: impl FnOnce(&mut Study, &mut dyn FnMut(&Record) -> Result<(), StoreError>) -> Result<T, StoreError>,

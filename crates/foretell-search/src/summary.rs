@@ -42,7 +42,7 @@ impl Spent {
 pub struct Audit {
     /// Exempt trials that would have been stopped, and have ended.
     pub spared: u64,
-    /// Of those, the ones that ended better than what they were compared with: wrong stops, had they been stopped.
+    /// Those of them that ended better than the score they were compared with: wrong stops, had they been stopped.
     pub wrongly: u64,
 }
 

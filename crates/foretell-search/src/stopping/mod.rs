@@ -35,7 +35,7 @@ pub struct Needs {
 
 /// A rule that stops running trials.
 ///
-/// A rule has no state: what it rules depends on what it is shown, so that a study's log, told again, restores the study.
+/// A rule has no state: its rulings depend only on its input, so that a study's log, replayed, restores the study.
 ///
 /// ```
 /// use foretell_search::{Needs, Reason, Ruling, StopRule, Watched};
@@ -86,7 +86,7 @@ pub trait Watched {
     /// The score that it has to beat; `None` while nobody has one.
     fn incumbent(&self) -> Option<f64>;
 
-    /// When the study takes a forecast to say that a trial will not win.
+    /// The criterion by which a forecast shows that a trial will not win.
     fn criterion(&self) -> StopCriterion;
 
     /// Where it is forecast to be at the end.
@@ -122,8 +122,8 @@ pub struct Foreseen {
     pub forecast: Forecast,
     /// Puts a score on that scale.
     pub on_scale: Box<dyn Fn(f64) -> f64>,
-    /// Where other objectives are forecast, too: what the trial may have to beat, each score as probable as any other, −∞ where nobody would
-    /// dominate it. Else empty.
+    /// Where other objectives are forecast, too: the scores the trial may have to beat, each as probable as any other, −∞ where nobody
+    /// would dominate it. Else empty.
     pub incumbents: Vec<f64>,
 }
 

@@ -120,14 +120,14 @@ impl Study {
     /// A new study with the caller's own sampler, scheduler, predictor or stop rule in place of those that `spec` names.
     ///
     /// # Errors
-    /// [`StudyError`] if `spec` is not valid. What `spec` says about a part that the caller brings is not checked.
+    /// [`StudyError`] if `spec` is not valid. Entries of `spec` about a part that the caller brings are not checked.
     pub fn with(spec: StudySpec, parts: Parts) -> Result<Self, StudyError> {
         let spec = spec.made(&parts.catalogue)?;
         spec.validate_with(&parts)?;
         Self::assembled(spec, parts, None)
     }
 
-    /// The study of a log that is there: what is enqueued in it, the log says.
+    /// The study of an existing log, which records the enqueued configurations.
     ///
     /// # Errors
     /// Those of [`with`](Self::with).
