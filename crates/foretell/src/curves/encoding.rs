@@ -23,7 +23,7 @@ enum Encoding {
     /// that have no logarithm; `center`, the mean over the fitted rows, for those that are missing. `range`: the least and the
     /// largest number of the fitted rows.
     Number { least: Option<f64>, center: f64, indicator: bool, range: (f64, f64) },
-    /// One column a value.
+    /// One column per value.
     Categories(Vec<String>),
     /// A layer sequence: [`ARCHITECTURE_FEATURES`].
     Layers,
@@ -50,7 +50,7 @@ pub const ARCHITECTURE_FEATURES: [&str; 12] = [
 /// * a number becomes itself, or its log10 if the column is declared logarithmic, or is positive and spans more than a factor of 20
 ///   (of one that is not positive: that of the smallest positive one);
 /// * a missing number becomes the mean of the others, and a column of its own marks it;
-/// * text with at most 12 different values becomes one 0/1 column a value (all 0 for a value never seen);
+/// * text with at most 12 different values becomes one 0/1 column per value (all 0 for a value never seen);
 /// * text in layer notation becomes [`ARCHITECTURE_FEATURES`], counted for 3×32×32 images;
 /// * text with more values is left out, see [`Encoder::left_out`];
 /// * columns that never vary are dropped.

@@ -98,7 +98,7 @@ pub fn instruction_set() -> InstructionSet {
 #[cfg(target_arch = "x86_64")]
 const SETS: [InstructionSet; 3] = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
 
-/// The place in [`SETS`] of what [`detect`] found, beyond its end before: one look is cheaper than one a feature.
+/// The place in [`SETS`] of what [`detect`] found, beyond its end before: one look is cheaper than one per feature.
 #[cfg(target_arch = "x86_64")]
 static FOUND: AtomicU8 = AtomicU8::new(u8::MAX);
 

@@ -209,7 +209,7 @@ dispatched! {
     }
 }
 
-/// One column a point: z = L⁻¹·points, with Σ z²/pivot and Σ z·weight, for `W` points from `at` on, which stay in registers.
+/// One column per point: z = L⁻¹·points, with Σ z²/pivot and Σ z·weight, for `W` points from `at` on, which stay in registers.
 #[inline(always)]
 fn substitute_block<const W: usize>(
     points: &[f64],

@@ -19,7 +19,7 @@ pub(super) enum Thresholds {
 #[derive(Clone, Copy)]
 pub(super) struct Recipe<'a> {
     pub(super) columns: &'a Columns,
-    /// Targets, one a row of the columns.
+    /// Targets, one per row of the columns.
     pub(super) targets: &'a [f64],
     /// The rows that are learned from.
     pub(super) rows: &'a [usize],

@@ -55,7 +55,7 @@ impl Warp {
     }
 
     /// Of all sides and rooms the likeliest: the largest Σ ln z′(y) − n/2·ln q(z − z̄) + ln prior, `quadratic` giving q(v) = vᵀK⁻¹v
-    /// (the marginal likelihood of a process with kernel K, at its best scale). `None` as [`Warp::first`]. O(n²) a room.
+    /// (the marginal likelihood of a process with kernel K, at its best scale). `None` as [`Warp::first`]. O(n²) per room.
     pub(crate) fn likeliest(
         prior: WarpPrior,
         targets: &[f64],

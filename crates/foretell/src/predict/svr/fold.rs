@@ -182,7 +182,7 @@ impl Fold {
         Problem { kernel: &self.kernel, targets: &self.targets, penalty, left_out: None }
     }
 
-    /// R² on the held-out rows of the model with the coefficients `beta`, one a training row and perhaps padding.
+    /// R² on the held-out rows of the model with the coefficients `beta`, one per training row and perhaps padding.
     pub(super) fn r_squared(&self, beta: &[f64], bias: f64) -> f64 {
         let n = self.targets.len();
         let rows = self.held_kernel.chunks(self.kernel.stride.max(1));

@@ -20,7 +20,7 @@ pub(crate) struct Geometry<T = f64> {
     kernel: Kernel,
     /// The number of weightings that go through memory together: 1, 4 or 8.
     group: usize,
-    /// One packed triangle a weighting, rounded up to whole groups.
+    /// One packed triangle per weighting, rounded up to whole groups.
     sums: Vec<T>,
 }
 

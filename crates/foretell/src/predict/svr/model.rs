@@ -41,7 +41,7 @@ pub(super) enum Expansion {
         columns: Vec<f64>,
     },
     Linear {
-        /// w, one a column.
+        /// w, one per column.
         weights: Vec<f64>,
     },
 }
@@ -143,7 +143,7 @@ impl SvrModel {
         self.sigma
     }
 
-    /// β = α − α*, one a training run, for standardized targets: |β| ≤ C, Σβ = 0, Σ|β| ≤ C·ν·n.
+    /// β = α − α*, one per training run, for standardized targets: |β| ≤ C, Σβ = 0, Σ|β| ≤ C·ν·n.
     pub fn coefficients(&self) -> &[f64] {
         &self.beta
     }

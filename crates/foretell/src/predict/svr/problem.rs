@@ -38,7 +38,7 @@ pub enum SvrError {
 ///
 /// | field | symbol | meaning |
 /// |---|---|---|
-/// | `coefficients` | β | α − α*, one a row; \|β\| ≤ C, Σβ = 0, Σ\|β\| ≤ C·ν·n |
+/// | `coefficients` | β | α − α*, one per row; \|β\| ≤ C, Σβ = 0, Σ\|β\| ≤ C·ν·n |
 /// | `bias` | b | offset |
 /// | `tube` | ε | half the width of the tube, ≥ 0 up to the tolerance |
 /// | `violation` | – | largest violation of the optimality conditions that is left, in units of the target |

@@ -27,7 +27,7 @@ pub(crate) struct Effort {
     pub(crate) tolerance: f64,
     /// Most steps of sequential minimal optimization.
     pub(crate) steps: usize,
-    /// Steps of it a point before the active-set method takes over.
+    /// Steps of it per point before the active-set method takes over.
     pub(crate) start: usize,
 }
 
@@ -46,9 +46,9 @@ impl Effort {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dual {
     pub(crate) n: usize,
-    /// α, one a point.
+    /// α, one per point.
     pub(crate) alpha: Vec<f64>,
-    /// α*, one a point.
+    /// α*, one per point.
     pub(crate) alpha_star: Vec<f64>,
     /// g = Kβ − y.
     pub(crate) gradient: Vec<f64>,
@@ -317,7 +317,7 @@ dispatched! {
     }
 }
 
-/// A number as an integer of the same order whose last bits, those of `mask`, say where it stands: least and largest of
+/// A number as an integer of the same order whose last bits, those of `mask`, show its place: least and largest of
 /// such keys come with their index, and integers have reductions that vectorize. Numbers that differ only in those bits
 /// count as equal.
 #[inline(always)]

@@ -48,10 +48,10 @@ impl Follower {
     }
 }
 
-/// Lowers `bounds`, one a draw and fold, draw after draw, of the draws whose bounds sum to at least `floor` to what their
+/// Lowers `bounds`, one per draw and fold, draw after draw, of the draws whose bounds sum to at least `floor` to what their
 /// followed solutions reach; gives how many there were.
 ///
-/// O(n²) a draw and round: some ten rounds a draw.
+/// O(n²) per draw and round: some ten rounds per draw.
 pub(super) fn follow(folds: &[Fold], draws: &[SvrParameters], bounds: &mut [f64], floor: f64) -> usize {
     let count = folds.len();
     let order = tour(draws);
