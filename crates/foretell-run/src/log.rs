@@ -170,7 +170,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
             let (_, read) =
                 decode::<R>(&lines[start..]).map_err(|problem| EventLogError::Unreadable { problem })?;
             if read != *record {
-                // a number that is not finite, say: JSON holds `null` in its place
+                // for example a number that is not finite: JSON holds `null` in its place
                 let (written, read) = (format!("{record:?}"), format!("{read:?}"));
                 return Err(EventLogError::ReadsOtherwise { written, read });
             }

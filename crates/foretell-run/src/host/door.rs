@@ -1,4 +1,4 @@
-//! A door to a study that a driver runs: other threads, a server's say, call its host between the driver's own steps.
+//! A door to a study that a driver runs: other threads, for example a server's, call its host between the driver's own steps.
 
 use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};

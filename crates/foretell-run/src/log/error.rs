@@ -54,13 +54,13 @@ pub enum EventLogError {
         /// Where a record should begin.
         bytes: u64,
     },
-    /// The record has no JSON form (a map whose keys are not text, say).
+    /// The record has no JSON form (for example, a map whose keys are not strings).
     #[error("a record cannot be written as JSON: {source}. Nothing was written")]
     Encode {
         /// The error of the encoder.
         source: serde_json::Error,
     },
-    /// The record's line was made, but gives another record: a number is not finite, say, and JSON holds `null` in its place.
+    /// The record's line was made, but gives another record: for example, a number is not finite, and JSON holds `null` in its place.
     #[error(
         "the record {written} would be read back as {read}, so it was not written. Please report this bug"
     )]

@@ -9,7 +9,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-/// Opens the file at `path` as `options` say, but not through a symbolic link in its last part. Folders may be links.
+/// Opens the file at `path` by `options`, but not through a symbolic link in its last part. Folders may be links.
 pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path).map_err(|error| {
         if error.raw_os_error() != Some(Errno::ELOOP as i32) {

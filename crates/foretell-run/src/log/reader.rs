@@ -101,7 +101,7 @@ impl<R: DeserializeOwned> LogReader<R> {
 }
 
 impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
-    /// Reads a log that is not in a file: in memory, say. Errors call it `name`.
+    /// Reads a log that is not in a file, but in memory, for example. Errors call it `name`.
     pub fn over(name: impl Into<PathBuf>, log: F) -> Self {
         Self {
             path: name.into(),

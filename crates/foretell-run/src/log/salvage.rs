@@ -19,7 +19,7 @@ use super::{first_of, open_locked};
 
 /// A log that is checked or repaired line by line. During a repair, no other process can write it.
 ///
-/// It holds some 60 bytes a record; the records themselves are read again from the file.
+/// It holds some 60 bytes per record; the records themselves are read again from the file.
 #[derive(Debug)]
 pub struct Salvage<R> {
     path: PathBuf,

@@ -77,7 +77,7 @@ pub enum AbandonedError {
 pub(crate) struct ProcessRecord {
     /// The value of [`TOKEN`] in its environment.
     pub(crate) token: String,
-    /// The search that started it; earlier versions did not say.
+    /// The search that started it; earlier versions did not record it.
     #[serde(default)]
     driver: Option<ProcessIdentity>,
     /// The boot of the machine that it belongs to: ids and start times mean nothing after the next boot.
@@ -118,7 +118,7 @@ impl ProcessRecord {
         }
     }
 
-    /// Whether another process of this machine runs the trial now: a worker, say. Then it is not abandoned.
+    /// Whether another process of this machine runs the trial now, for example a worker. Then it is not abandoned.
     fn is_driven_by_another(&self) -> bool {
         let another = self.driver.filter(|driver| *driver != ProcessIdentity::current());
         self.boot == boot() && another.is_some_and(|driver| driver.start.is_some() && driver.is_alive())
@@ -166,7 +166,7 @@ fn running_now() -> Vec<Running> {
 /// SIGTERM to its process group, up to `grace` of waiting, SIGKILL; returns when all of it is gone. A process that
 /// merely has the remembered id by now is never touched: the start time, the machine's boot, or for a group without
 /// its leader the inherited `FORETELL_START` must agree. So what another machine started is not looked for.
-/// Processes that left the group (by `setsid`, say) are found by the token, those without it by the trial's control group
+/// Processes that left the group (for example by `setsid`) are found by the token, those without it by the trial's control group
 /// where there is one, else as descendants of the others, or because they were seen before.
 ///
 /// Call it for each trial once the study's log is opened, that is, locked: a running Foretell's trials are not abandoned.

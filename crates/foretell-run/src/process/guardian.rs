@@ -18,7 +18,7 @@ use crate::strays::{adopt, is_helper};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// From now on processes whose parent has ended become children of this one (a *subreaper*), so that what a trial left
-/// behind in groups of its own (by `setsid`, say) is found when the trial ends, and ended. A program calls this once, before
+/// behind in groups of its own (for example by `setsid`) is found when the trial ends, and ended. A program calls this once, before
 /// its first trial. Answers whether the system can do that (Linux).
 ///
 /// `has_other_children` says whether this program, or what it is a part of, starts other processes, too. If not, an orphan

@@ -81,7 +81,7 @@ pub struct Watch {
     pub stall: Option<f64>,
     /// Whether it is known to write each report at once: several that come together with its end were made just then.
     pub flushes: bool,
-    /// Names of values that it may print once, in a line without the metric: a latency, say.
+    /// Names of values that it may print once, in a line without the metric, for example a latency.
     pub once: Vec<String>,
 }
 

@@ -184,7 +184,7 @@ fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Trouble> {
     serde_json::from_value(answer).map_err(unusable)
 }
 
-/// A server of another version, say.
+/// For example, a server of another version.
 fn unusable(problem: impl std::fmt::Display) -> Trouble {
     let text = format!("the server's answer cannot be used: {problem}");
     Trouble::Refused { status: 200, text, field: None }
