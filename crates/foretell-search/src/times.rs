@@ -96,7 +96,7 @@ pub struct Timing {
 }
 
 impl Times {
-    /// Takes in the next record, written at `when`; a log of earlier versions does not say.
+    /// Takes in the next record, written at `when`; a log of earlier versions does not record it.
     pub fn see(&mut self, record: &Record, when: Option<Moment>) {
         let Some(now) = when else { return };
         self.elapsed += self.last.map_or(0, |last| now.since(last));

@@ -267,7 +267,7 @@ impl Plan {
     }
 }
 
-/// An aligned table, one line a bracket and one column a resource level, and a line of totals.
+/// An aligned table, one line per bracket and one column per resource level, and a line of totals.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.rows();

@@ -6,7 +6,7 @@ use crate::schedulers::{End, Job, Next, Scheduler};
 /// Trains each trial to the largest resource, in order. A running trial must beat the n-th best completed one; forecasts of
 /// stopped trials do not count.
 ///
-/// Source: Baker et al. 2017, §4. O(log n + n-th best) a trial.
+/// Source: Baker et al. 2017, §4. O(log n + n-th best) per trial.
 #[derive(Clone, Debug)]
 pub struct Full {
     trials: u64,

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 /// A running trial has to beat the κ-th best of its rung so far (forecasts of stopped trials counted, as printed in
 /// f-Hyperband's algorithm 2): see [`Kappa`].
 ///
-/// Source: Jamieson & Talwalkar, AISTATS 2016; the reference is Baker et al. 2017, algorithm 2. O(log n) a job, but for
-/// moving up to n results of 16 bytes when one is inserted; O(1) a reference.
+/// Source: Jamieson & Talwalkar, AISTATS 2016; the reference is Baker et al. 2017, algorithm 2. O(log n) per job, except for
+/// moving up to n results of 16 bytes when one is inserted; O(1) per reference.
 #[derive(Clone, Debug)]
 pub struct SuccessiveHalving {
     bracket: Bracket,

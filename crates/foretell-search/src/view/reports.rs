@@ -31,7 +31,7 @@ impl Reports {
         }
     }
 
-    /// The values of each metric that was reported by name, one a report.
+    /// The values of each metric that was reported by name, one per report.
     pub fn metrics(&self) -> impl Iterator<Item = (&str, Vec<Option<f64>>)> {
         let rows = self.trials.len();
         self.metrics.iter().map(move |(name, values)| {
