@@ -248,7 +248,7 @@ fn cell_table(rows: &[&Row], table: Layout) -> String {
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
-/// A line a file and regressor, a column a fraction.
+/// One line per file and regressor, one column per fraction.
 fn observed_table(rows: &[&Row], table: Layout) -> String {
     let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
     fractions.sort_by(f64::total_cmp);
