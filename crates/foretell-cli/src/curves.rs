@@ -22,7 +22,7 @@ const HEADING: &str = "Recorded curves";
 /// The predictor that commands use unless told otherwise.
 pub(crate) const DEFAULT_PREDICTOR: &str = "auto";
 
-/// The predictor `name` for recorded runs, which are looked at in many splits or orders: what a curve extrapolates to is the same
+/// The predictor `name` for recorded runs, which are looked at in many splits or orders: the extrapolation of a curve is the same
 /// in all of them, and computed once.
 pub(crate) fn predictor_of_recorded(
     name: &str,
@@ -128,7 +128,7 @@ impl CurveFlags {
         }
     }
 
-    /// Reads the curves at `path` and says on standard error what was done with them.
+    /// Reads the curves at `path` and prints notes on the reading to standard error.
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
         let recorded = read(path, &options).map_err(|error| unread(error, ""))?;
@@ -136,7 +136,7 @@ impl CurveFlags {
         Ok(recorded)
     }
 
-    /// Reads the logs of tools at `paths` as one set, with every column; of what was read `before` only what changed since.
+    /// Reads the logs of tools at `paths` as one set, with every column; of logs read `before`, only those that changed since.
     pub(crate) fn read_logs(
         &self,
         paths: &[PathBuf],
@@ -146,7 +146,7 @@ impl CurveFlags {
         let read = with_bar(|watch| foretell_logs::update_logs(paths, &options, before, watch));
         let (recorded, manifest) = read.map_err(|error| unread(error, ""))?;
         self.say_direction(&recorded);
-        // what was found is the first line of the answer
+        // the note on the logs found is the first line of the answer
         recorded
             .notes
             .iter()
@@ -166,13 +166,13 @@ impl CurveFlags {
         Ok(true)
     }
 
-    /// What there is in the logs of tools at `paths`.
+    /// The content of the logs of tools at `paths`.
     pub(crate) fn survey(&self, paths: &[PathBuf]) -> Result<foretell_logs::Survey, Failure> {
         let options = self.read_options()?;
         with_bar(|watch| foretell_logs::survey(paths, &options, watch)).map_err(|error| unread(error, ""))
     }
 
-    /// Says what was done while reading.
+    /// Prints the notes on the reading.
     fn say(&self, recorded: &Recorded) {
         self.say_direction(recorded);
         say_notes(recorded);
@@ -204,7 +204,7 @@ impl CurveFlags {
     }
 
     /// Reads unfinished runs at `path`, in the metric and direction of the finished ones; every configuration column is
-    /// kept, since what never varies among the running may vary among the finished.
+    /// kept, since a column that never varies among the running runs may vary among the finished ones.
     pub(crate) fn read_running(&self, path: &Path, finished: &Recorded) -> Result<Recorded, Failure> {
         let options = ReadOptions {
             metric: Some(self.metric.clone().unwrap_or_else(|| finished.metric.name.clone())),
@@ -373,7 +373,7 @@ fn without_value(runs: &[Run], history: &History) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// What is unusual about the final scores, if anything is: all alike, beyond the floor, or far from the others.
+/// Unusual final scores, if there are any: all alike, beyond the floor, or far from the others.
 fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     let direction = history.direction();
     let recorded = |score: f64| history.scale().apply(direction.score(history.value(score)), direction);
@@ -410,7 +410,7 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Says what was done while reading.
+/// Prints the notes of the reader.
 fn say_notes(recorded: &Recorded) {
     for said in &recorded.notes {
         let remedy = if said.topic == Topic::EmptyEnds { "; change this with --empty-ends" } else { "" };
@@ -418,7 +418,7 @@ fn say_notes(recorded: &Recorded) {
     }
 }
 
-/// Why a file gives no curves, and by which flag a metric is named; `more` is what else is known of the metric.
+/// The reason why a file gives no curves, and the flag that names a metric; `more` holds other facts about the metric.
 fn unread(error: foretell_logs::Error, more: &str) -> Failure {
     match error {
         error @ foretell_logs::Error::Metric { .. } => Failure::input(format!("{error} with --metric{more}")),
@@ -453,10 +453,10 @@ fn with_bar<T>(read: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T {
     })
 }
 
-/// A flag, the columns that it names, and what it says of them.
+/// A flag, the columns that it names, and the value that it gives them.
 type Naming<'a, T> = (&'static str, &'a [String], T);
 
-/// What either of two flags says of the columns it names; none can be named by both.
+/// The values that two flags give the columns that they name; no column can be named by both.
 fn declared<T: Copy>(first: Naming<'_, T>, second: Naming<'_, T>) -> Result<BTreeMap<String, T>, Failure> {
     if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
         let (one, other) = (first.0, second.0);

@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
         .expect("it is there")
 }
 
-/// `text` with what stands between the markers of `name` replaced by `made`; `None` without the markers.
+/// `text` with the part between the markers of `name` replaced by `made`; `None` without the markers.
 fn replaced(text: &str, name: &str, made: &str) -> Option<String> {
     let (begin, end) = (format!("<!-- {name}: begin, made of the code -->"), format!("<!-- {name}: end -->"));
     let (before, rest) = text.split_once(&begin)?;

@@ -4,10 +4,10 @@ use crate::terminal::note;
 use clap::error::ErrorKind;
 use std::fmt::Display;
 
-/// Why a command ended without doing what it was asked.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The user can mend it: wrong usage or bad input. Exit code 2.
+    /// The user can fix it: wrong usage or bad input. Exit code 2.
     Input(String),
     /// Something went wrong on the way. Exit code 1.
     Midway(String),
@@ -26,7 +26,7 @@ impl Failure {
         Self::Midway(error.to_string())
     }
 
-    /// What it says.
+    /// Its message.
     pub(crate) fn message(&self) -> &str {
         let (Self::Input(message) | Self::Midway(message) | Self::Interrupted(message, _)) = self;
         message
@@ -49,7 +49,7 @@ impl From<foretell_run::StoredError> for Failure {
     }
 }
 
-/// What every command gives.
+/// The result of every command.
 pub(crate) type Outcome = Result<(), Failure>;
 
 /// `, did you mean X?` where one of the `known` names is near `name`.
@@ -59,7 +59,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     near.map_or(String::new(), |(_, known)| format!(", did you mean `{known}`?"))
 }
 
-/// What clap finds wrong, in one line, without its advice on usage.
+/// The error that clap found, in one line, without its advice on usage.
 pub(crate) fn brief(error: &clap::Error) -> String {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return "help and version are for the command line only. Leave the key out".to_owned();

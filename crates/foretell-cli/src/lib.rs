@@ -171,7 +171,7 @@ fn completions(shell: clap_complete::Shell) -> failure::Outcome {
 /// program's name.
 ///
 /// # Errors
-/// What the command would say on standard error.
+/// The text that the command would print on standard error.
 pub fn answer(words: &[OsString]) -> Result<String, String> {
     let program = Program::try_parse_from(words).map_err(|error| failure::brief(&error))?;
     let document = match program.command {

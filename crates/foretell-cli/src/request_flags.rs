@@ -21,7 +21,7 @@ const FILE_ONLY: [&str; 8] =
 /// Fields whose flags stand first under their heading, because most searches set them.
 const FIRST: [&str; 2] = ["epochs", "trials"];
 
-/// What the flags of a study say.
+/// The values of the flags of a study.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestFlags {
     /// As a request.
@@ -59,7 +59,7 @@ fn with_flags(text: &str) -> String {
     words.collect()
 }
 
-/// What a flag is for.
+/// The help text of a flag.
 fn help(schema: &Value) -> String {
     let text =
         schema.get("x-flag-help").or(schema.get("description")).and_then(Value::as_str).unwrap_or_default();
@@ -96,7 +96,7 @@ fn arg(name: &str, schema: &Value) -> Arg {
     if schema["type"] == "array" { arg.action(ArgAction::Append) } else { arg.action(ArgAction::Set) }
 }
 
-/// What reads the values of the field `name`.
+/// The parser of the values of the field `name`.
 fn parser(name: &str, schema: &Value) -> ValueParser {
     if let Some(choices) = schema["oneOf"].as_array() {
         let choice = |choice: &Value| {
@@ -126,7 +126,7 @@ fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What `text`, which the parser of this field has read, is in JSON.
+/// `text`, which the parser of this field has read, as JSON.
 fn json(schema: &Value, text: &str) -> Value {
     match schema["type"].as_str() {
         Some("integer") => text.parse::<u64>().map_or(Value::Null, Value::from),
@@ -212,7 +212,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The flags of a study that a replay has, too, and what they are there unless given, where that is not the default of a study.
+/// The flags of a study that a replay supports, too, and their defaults there, if these differ from those of a study.
 const REPLAYED: [(&str, Option<&str>); 18] = [
     ("predictor", Some(crate::curves::DEFAULT_PREDICTOR)),
     ("stop_probability", Some("0.9,0.95,0.99; with rungs 0.9")),

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Where what cannot be said on standard error is kept; nowhere outside of a search.
+/// The file for messages that cannot be written to standard error; none outside of a search.
 static UNSAID: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// The bars of a search on a terminal, above which everything is said while they are there.
@@ -18,12 +18,12 @@ pub(crate) fn speak_above(bars: Option<MultiProgress>) {
     *BARS.lock().unwrap_or_else(PoisonError::into_inner) = bars;
 }
 
-/// From now on what cannot be said on standard error is kept in `notices.log` in `folder`.
+/// From now on, messages that cannot be written to standard error are kept in `notices.log` in `folder`.
 pub(crate) fn keep_unsaid_in(folder: &Path) {
     *UNSAID.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.join(NOTICES));
 }
 
-/// The file, in a study's folder, that keeps what could not be said.
+/// The file, in a study's folder, that keeps messages that could not be written.
 pub(crate) const NOTICES: &str = "notices.log";
 
 /// Says something about the work to standard error; on a terminal, in lines that fit it.
@@ -83,7 +83,7 @@ pub(crate) fn say(text: &str) {
     }
 }
 
-/// Keeps what could not be said because of `error`.
+/// Keeps a message that could not be written because of `error`.
 pub(crate) fn keep_unsaid(text: &str, error: &std::io::Error) {
     let unsaid = UNSAID.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(path) = unsaid.as_ref() else { return };
@@ -98,7 +98,7 @@ pub(crate) fn keep_unsaid(text: &str, error: &std::io::Error) {
     let _ = file.write_all(text.as_bytes());
 }
 
-/// `text` without what a terminal would carry out: a script, or the log of somebody else's study, may hold its escape sequences.
+/// `text` without sequences that a terminal would carry out: a script, or the log of somebody else's study, may hold some.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))

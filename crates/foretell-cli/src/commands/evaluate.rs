@@ -217,7 +217,7 @@ fn setting(text: &str) -> Result<(String, Value), String> {
     }
 }
 
-/// Which runs have the setting that `flag` asks for; all where nothing is asked.
+/// The runs with the setting that `flag` asks for; all without the flag.
 fn with_setting(
     recorded: &Recorded,
     asked: Option<&(String, Value)>,

@@ -15,7 +15,7 @@ const WHISKER: f64 = 0.9;
 /// The nominal coverages that a calibration figure shows.
 const NOMINAL: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
-/// What one predictor reached on one set of curves after one fraction of them, and where that was measured.
+/// The result of one predictor on one set of curves after one fraction of them, and the place of the measurement.
 pub(crate) struct Measured {
     /// The name of the set.
     pub(crate) curves: String,
@@ -25,7 +25,7 @@ pub(crate) struct Measured {
     pub(crate) predictor: String,
     /// The fraction observed, as asked for.
     pub(crate) observed: f64,
-    /// What it reached.
+    /// Its result.
     pub(crate) result: Evaluation,
 }
 

@@ -71,11 +71,11 @@ struct Row {
     probability_to_beat_best: Option<f64>,
     /// The probability that the run diverges or ends below the floor of the completed runs.
     lost_probability: Option<f64>,
-    /// Whether the forecast is what was recorded: the run is at the target already, or beyond.
+    /// Whether the forecast is the recorded value: the run is at the target already, or beyond.
     recorded: bool,
-    /// Why there is no forecast, or what became of the run.
+    /// The reason why there is no forecast, or the fate of the run.
     problem: Option<String>,
-    /// In what its configuration lies far from those of the completed runs.
+    /// Settings of its configuration that lie far from those of the completed runs.
     extrapolated: Vec<String>,
     /// Why the predictor gave no forecast of a run that needed one.
     #[serde(skip)]
@@ -206,7 +206,7 @@ fn no_forecast_at_all(rows: &[Row]) -> Option<&str> {
     rows.iter().all(|row| row.distribution.is_none() || row.recorded).then_some(first)
 }
 
-/// In what `run` lies far from the completed runs: in what varies among them, and in what they all share.
+/// Settings of `run` that lie far from those of the completed runs, among those that vary and those that they all share.
 fn extrapolated(forecaster: &Forecaster, run: &Run, constants: &Configuration) -> Vec<String> {
     let shared = constants.iter().filter_map(|(name, value)| {
         let own = run.configuration.get(name).filter(|own| **own != Value::Missing && *own != value)?;
@@ -270,7 +270,7 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
     }
 }
 
-/// What keeps `run` from the target, if anything does.
+/// The problem that keeps `run` from the target, if there is one.
 fn problem(history: &History, run: &Run) -> Option<String> {
     match history.standing(&run.curve) {
         Standing::Running | Standing::Arrived => None,
@@ -288,12 +288,12 @@ fn problem(history: &History, run: &Run) -> Option<String> {
     }
 }
 
-/// What `run` is worth so far, as a score of `history`.
+/// The value of `run` so far, as a score of `history`.
 fn worth_now(history: &History, run: &Run) -> f64 {
     history.prefix_of(&run.curve).last().copied().unwrap_or(f64::NEG_INFINITY)
 }
 
-/// [`History::possible_value`], held to what a number can be: the exponential of a quantile may be beyond that.
+/// [`History::possible_value`], clamped to finite numbers: the exponential of a quantile may be beyond these.
 fn possible(history: &History, score: f64, now: f64) -> f64 {
     history.possible_value(score, now).clamp(f64::MIN, f64::MAX)
 }

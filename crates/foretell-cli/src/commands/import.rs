@@ -93,7 +93,7 @@ fn sources(out: &Path) -> PathBuf {
     name.into()
 }
 
-/// What the same import read before, if it is to be updated and there is such a file.
+/// The record of the same import before, if it is to be updated and there is such a file.
 fn before(arguments: &Arguments) -> Result<Option<(Manifest, &Path)>, Failure> {
     let (out, sources) = (&arguments.out, sources(&arguments.out));
     if !arguments.update || !out.exists() || !sources.exists() {
@@ -107,11 +107,11 @@ fn before(arguments: &Arguments) -> Result<Option<(Manifest, &Path)>, Failure> {
     Ok(Some((manifest, out)))
 }
 
-/// What was read.
+/// The result of reading.
 enum Imported {
     /// Curve files or the logs of tools.
     Recorded(Box<Recorded>, Option<Manifest>),
-    /// What trainings printed, or several tables.
+    /// The output of trainings, or several tables.
     Printed(Vec<Run>, Metric),
 }
 
@@ -130,7 +130,7 @@ impl Imported {
         }
     }
 
-    /// What is said first: what was found in the logs of tools, and what is left out.
+    /// The first line: the content of the logs of tools, and the parts left out.
     fn found(&self) -> Option<String> {
         let Self::Recorded(recorded, _) = self else { return None };
         let found =
@@ -169,7 +169,7 @@ fn read_all(arguments: &Arguments) -> Result<Imported, Failure> {
     }
 }
 
-/// The files that may hold what trainings printed: those that are named, and those below folders.
+/// The files that may hold the output of trainings: those that are named, and those below folders.
 fn printed(paths: &[PathBuf]) -> Vec<PathBuf> {
     let files = paths.iter().flat_map(|path| match path.is_dir() {
         true => foretell_logs::printed_logs_below(path),
@@ -217,7 +217,7 @@ fn tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<Imported, Failure> {
     Ok(Imported::Printed(runs, metric))
 }
 
-/// Lists what there is.
+/// Lists the content of the files.
 fn list(arguments: &Arguments) -> Outcome {
     let flags = arguments.reading();
     if !flags.are_logs(&arguments.files)? {
@@ -261,7 +261,7 @@ fn chosen(survey: &Survey) -> Result<Option<String>, Failure> {
 /// At most this many of the runs and files that are left out for one reason are named.
 const NAMED: usize = 2;
 
-/// What is left out, the first few for each reason.
+/// The files and runs left out, the first few for each reason.
 fn left_out(survey: &Survey) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for left in &survey.left_out {
@@ -276,7 +276,7 @@ fn left_out(survey: &Survey) -> Vec<String> {
     said.collect()
 }
 
-/// What there is in the logs of tools, as text.
+/// The content of the logs of tools, as text.
 fn listed(survey: &Survey) -> String {
     let metrics: Vec<Vec<String>> = survey
         .metrics
@@ -360,7 +360,7 @@ fn logs(arguments: &Arguments, files: &[PathBuf]) -> Result<(Vec<Run>, Metric), 
     Ok((runs, Metric::new(&name, direction)))
 }
 
-/// Which way is better, as the flags say or else the metric's name.
+/// The direction, from the flags or else the metric's name.
 fn direction(flags: &CurveFlags, name: &str) -> Result<Direction, Failure> {
     let said = match (flags.minimize, flags.maximize) {
         (true, _) => Some(Direction::Minimize),
@@ -397,7 +397,7 @@ fn say_of(file: &Path, whole: &Whole) -> Outcome {
     Ok(())
 }
 
-/// The metric that the first log that has any seems to report: what names it, and its name.
+/// The metric that the first log with a metric seems to report: its source for `--metric`, and its name.
 fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let found = texts.iter().find_map(|(_, text)| printed::guess(text));
     let found = found.ok_or_else(|| {
@@ -446,7 +446,7 @@ fn unique(file: &Path, taken: &mut BTreeSet<String>) -> String {
     id
 }
 
-/// What was read, with what was left out first.
+/// The runs read, with the parts left out first.
 fn what(read: &Imported) -> String {
     let (runs, metric) = (read.runs(), read.metric());
     let points: usize = runs.iter().map(|run| run.curve.len()).sum();

@@ -13,7 +13,7 @@ pub(crate) enum Kind {
 
 /// The manifest with the names of its values.
 const TEMPLATE: &str = include_str!("manifest.yaml");
-/// What is written in the place of a token that is not in FORETELL_TOKEN.
+/// The placeholder for a token that is not in FORETELL_TOKEN.
 const NO_TOKEN: &str = "PUT-THE-TOKEN-HERE";
 
 /// Prints the manifest of `workers` workers of the study at `address`, in containers of `image`.

@@ -71,7 +71,7 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
     server.run().map_err(failure)
 }
 
-/// What a search serves.
+/// The parts of a search that its server needs.
 pub(crate) struct Served {
     /// The token that readers and workers must know.
     pub(crate) token: Option<String>,

@@ -308,7 +308,7 @@ struct Shown<'a> {
     steps: Vec<u64>,
     /// Null where a value is not finite.
     values: Vec<Option<f64>>,
-    /// What was reported besides, value by value; null where it was not.
+    /// The other metrics, value by value; null where one was not reported.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metrics: BTreeMap<String, Vec<Option<f64>>>,
     /// The memory and the GPUs that it used, if it ran on this machine.
@@ -414,8 +414,8 @@ fn used(usage: &Usage) -> String {
     format!("memory up to {}{}{}", size(usage.peak_memory), gpu.unwrap_or_default(), busy.unwrap_or_default())
 }
 
-/// One decision a step: the last one, as a promoted trial is checked again at the step where it paused; but a stop is not hidden
-/// behind what follows its promotion.
+/// One decision per step: the last one, as a promoted trial is checked again at the step where it paused; but a stop is not hidden
+/// by decisions after its promotion.
 fn decisive(decisions: &[Decision]) -> BTreeMap<u64, &Decision> {
     let mut by_step: BTreeMap<u64, &Decision> = BTreeMap::new();
     for decided in decisions {

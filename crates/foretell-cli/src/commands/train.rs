@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// The report of an epoch; with the first, what the network costs, as far as the `configuration` does not say it.
+/// The report of an epoch; the first one includes the costs of the network that the `configuration` does not contain.
 fn report_line(report: &EpochReport, material: Material, configuration: &Configuration) -> String {
     let mut line = json!({"foretell": {
         "step": report.epoch,

@@ -34,7 +34,7 @@ pub(crate) enum EngineError {
     Ever(String),
 }
 
-/// What is to be done, and who does it.
+/// The number of trials to do, and the workers.
 struct Work {
     to_do: u64,
     workers: Vec<WorkerView>,
@@ -56,7 +56,7 @@ pub(crate) struct Tended {
     failure: Arc<Mutex<Option<String>>>,
 }
 
-/// What the thread needs.
+/// The state of the thread.
 struct Tending {
     engine: Box<dyn Engine>,
     door: Door<EventStore>,

@@ -102,7 +102,7 @@ impl Slurm {
         self.name.replace("foretell-", "foretell-owner-")
     }
 
-    /// What would be submitted.
+    /// The script and the command that would be submitted.
     pub(crate) fn explained(&self) -> Result<String, Failure> {
         let script = self.folder.join("worker.sh");
         Ok(format!(
@@ -214,7 +214,7 @@ impl Engine for Slurm {
         let begun = Instant::now();
         let words = ["-n".to_owned(), self.name.clone(), "-u".to_owned(), user()];
         while begun.elapsed() < ENDING {
-            // what has ended meanwhile is no error
+            // jobs that have ended meanwhile are no error
             let _ = run("scancel", &words);
             std::thread::sleep(Duration::from_secs(1));
             if self.jobs().is_ok_and(|jobs| jobs.is_empty()) {
@@ -254,7 +254,7 @@ fn in_words(reason: &str) -> String {
     format!("{words}: {reason}")
 }
 
-/// The jobs that wait or run, of what `squeue` says.
+/// The jobs that wait or run, from the output of `squeue`.
 fn parse(text: &str) -> Vec<Job> {
     let job = |line: &str| {
         let mut fields = line.trim().splitn(4, '|').map(str::to_owned);
@@ -286,7 +286,7 @@ fn line_of(option: &str) -> Result<String, Failure> {
     }
 }
 
-/// Runs a program of Slurm; answers what it printed, or its own words of refusal.
+/// Runs a program of Slurm; answers its output, or its own words of refusal.
 fn run(program: &str, words: &[String]) -> Result<String, String> {
     let output = Command::new(program).args(words).output().map_err(|error| {
         format!("{program}: {error}. --on slurm needs the programs of Slurm on this machine")

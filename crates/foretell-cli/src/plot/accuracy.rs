@@ -66,7 +66,7 @@ impl Accuracy {
         page.figure
     }
 
-    /// What the subtitle says of points that are left out.
+    /// The note of the subtitle on points that are left out.
     fn hidden(&self) -> String {
         let mut absent: Vec<String> = Vec::new();
         for name in self.predictors() {

@@ -16,7 +16,7 @@ pub(crate) enum PlotError {
     Place {
         /// The file asked for.
         path: PathBuf,
-        /// The problem with the path, and what to do.
+        /// The problem with the path, and a remedy.
         reason: String,
     },
     /// The picture could not be rendered or encoded.

@@ -7,7 +7,7 @@ use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, short};
 
-/// What early stopping would have done to a run.
+/// The fate of a run under early stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordedFate {
     /// It would have run to the end.
@@ -25,7 +25,7 @@ pub(crate) struct RecordedRun {
     pub name: String,
     /// The whole recorded curve: (resource, metric in the user's direction), by resource.
     pub points: Vec<(f64, f64)>,
-    /// What early stopping would have done.
+    /// Its fate under early stopping.
     pub fate: RecordedFate,
     /// At which resource it would have been stopped; nothing for runs that are kept.
     pub stopped_at: Option<f64>,

@@ -91,7 +91,7 @@ pub(crate) struct Text {
     pub size: f64,
     /// Its color.
     pub color: Color,
-    /// Which end is at `at`.
+    /// The end that is at `at`.
     pub anchor: Anchor,
     /// Bold or regular.
     pub bold: bool,

@@ -9,13 +9,13 @@ use super::scale::{Range, short};
 /// A trial at its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FrontPoint {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The other objective.
     pub x: f64,
     /// The metric, or its forecast.
     pub y: f64,
-    /// The forecast's standard deviation; 0 for what was measured.
+    /// The forecast's standard deviation; 0 for a measured value.
     pub deviation: f64,
 }
 

@@ -84,8 +84,8 @@ pub(crate) fn check(path: &Path) -> Result<(), PlotError> {
     }
 }
 
-/// Whether [`save`] can write `path`: what [`check`] asks, and whether there is a folder for it. A command that makes a folder before it
-/// draws names that as `to_be_made`.
+/// Whether [`save`] can write `path`: the conditions of [`check`], and a folder for it. A command that makes a folder before it draws
+/// names that as `to_be_made`.
 ///
 /// # Errors
 /// As [`check`], and [`PlotError::Place`] if the folder is not there, or `path` is a folder itself.

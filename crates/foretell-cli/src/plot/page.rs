@@ -26,7 +26,7 @@ fn margin() -> f64 {
     Size::given().map_or(MARGIN, |_| NARROW)
 }
 
-/// What a figure draws to stand for a thing.
+/// The mark of a thing in a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Mark {
     /// A line.

@@ -84,7 +84,7 @@ impl Scale {
     /// The pixel of a value; values beyond the range lie beyond the pixels. Not finite for a value that is not.
     pub(crate) fn pixel(&self, value: f64) -> f64 {
         let (low, high, value) = if self.log {
-            // what has no logarithm lies far below
+            // a value without a logarithm lies far below
             (
                 self.range.low.ln(),
                 self.range.high.ln(),

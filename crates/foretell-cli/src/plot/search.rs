@@ -228,7 +228,7 @@ impl Search {
         self.trials.len() > SINGLY
     }
 
-    /// Where there are many trials, what most of them had at each step, and the median.
+    /// If there are many trials, the range of most of them at each step, and the median.
     fn bands(&self, panel: &Panel) -> Option<Shape> {
         if !self.is_many() {
             return None;

@@ -50,7 +50,7 @@ fn rows(front: &Front, trials: &[FrontTrial]) -> String {
     table(&headings, &trials.iter().map(row).collect::<Vec<_>>())
 }
 
-/// What share of the front is thought found, where trials were stopped.
+/// The fraction of the front that is thought found, if trials were stopped.
 fn safety(front: &Front) -> Option<String> {
     let safe = front.safe.filter(|_| !front.stopped.is_empty())?;
     let lost: f64 = front.stopped.iter().map(|trial| trial.probability).sum();

@@ -20,7 +20,7 @@ pub(crate) enum FigureKind {
     QLearning,
 }
 
-/// What a study in `directory` is called: by its folder.
+/// The name of a study in `directory`: that of its folder.
 pub(crate) fn name(directory: &Path) -> String {
     let name = directory.file_name().or(directory.parent().and_then(Path::file_name));
     name.map_or_else(|| directory.display().to_string(), |name| name.to_string_lossy().into_owned())

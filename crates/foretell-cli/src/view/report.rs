@@ -26,7 +26,7 @@ pub(crate) struct Document {
     sampler: Option<Named>,
     scheduler: Option<SchedulerName>,
     seed: u64,
-    /// What trials count with: `last` or `best`.
+    /// The score of trials: `last` or `best`.
     score: RunScore,
     burn_in: u64,
     predictor: String,
@@ -75,7 +75,7 @@ impl Document {
 }
 
 /// The report for people, the best last: with the newest of the stopped and the failed trials, as many as fit on the screen, or `all` of
-/// them, and with what the best trials reported besides the study's metric.
+/// them, and with the other metrics that the best trials reported.
 pub(crate) fn text(study: &Study, document: &Document, metrics: &LastMetrics, all: bool) -> String {
     // a command keeps to one line, so that it can be copied
     let commands = commands(study, document);
@@ -180,7 +180,7 @@ pub(crate) struct Leader {
     pub(crate) trial: u64,
     pub(crate) score: f64,
     configuration: Configuration,
-    /// What it reported last besides the study's metric.
+    /// The last values of its other metrics, without the study's.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metrics: BTreeMap<String, f64>,
 }
@@ -194,7 +194,7 @@ pub(crate) fn ranked(study: &Study, most: usize) -> Vec<Leader> {
     study.leaders().filter_map(leader).take(most).collect()
 }
 
-/// The same with what they reported last besides the study's metric.
+/// The same with the last values of their other metrics.
 fn ranked_with(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader> {
     let own = study.spec().metric.as_str();
     let others = |trial: u64| {
@@ -205,7 +205,7 @@ fn ranked_with(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader>
     ranked(study, most).into_iter().map(with).collect()
 }
 
-/// The best trials with the parameters that vary among them, and with what they reported besides; nothing where there are not two.
+/// The best trials with the parameters that vary among them, and with their other metrics; nothing if there are fewer than two.
 pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Option<String> {
     let leaders = ranked_with(study, metrics, most);
     let first = &leaders.first()?.configuration;
@@ -345,7 +345,7 @@ fn spent(study: &Study, document: &Document) -> String {
         "{} trials: {} completed, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
         tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
     );
-    // what stopping saves is known once a trial was trained to its end
+    // the saving by stopping is known once a trial has completed
     if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 && tally.completed > 0
     {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
@@ -426,7 +426,7 @@ fn time_line(study: &Study, time: &Timing) -> String {
     text
 }
 
-/// Of fewer trials a rank correlation says nothing.
+/// With fewer trials, a rank correlation shows nothing.
 const FEWEST_RANKS: usize = 5;
 /// A rank correlation below this is said to say little.
 const WEAK: f64 = 0.3;
@@ -471,7 +471,7 @@ fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<Strin
     newest(title, &headings, &stopped.iter().map(cells).collect::<Vec<_>>(), most)
 }
 
-/// What a decision rests on: the forecast, what it was compared with, and how sure it is.
+/// The grounds of a decision: the forecast, the value to beat, and its probability.
 pub(crate) fn grounds(
     forecast: Option<RecordedForecast>,
     incumbent: Option<f64>,

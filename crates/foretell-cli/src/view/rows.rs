@@ -6,7 +6,7 @@ use console::style;
 use foretell::{Configuration, Value};
 use foretell_search::{Reason, Space, Study, Trial, TrialState};
 
-/// Below so many columns a row leaves out what is said elsewhere.
+/// Below so many columns, a row leaves out facts that are shown elsewhere.
 const WIDE: usize = 110;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Trials whose scores the curves of all rows are scaled by: the last ones.
@@ -76,7 +76,7 @@ pub(crate) fn line(
     width.map_or_else(|| line.to_owned(), |width| wrapped(line, width.saturating_sub(1)))
 }
 
-/// Why a trial failed, in one line: what went wrong, and the last that it said.
+/// The reason why a trial failed, in one line: the problem, and the last line that it printed.
 pub(crate) fn in_one_line(reason: &str) -> String {
     let mut lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or_default();

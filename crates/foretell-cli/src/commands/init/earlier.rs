@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 /// An earlier study of the same script.
 pub(super) struct Earlier {
     pub(super) folder: PathBuf,
-    /// How many of its trials were trained to their end.
+    /// The number of its completed trials.
     pub(super) finished: u64,
 }
 
-/// The studies in `around` of the script that is `described`, with this metric and all its parameters, that have finished trials. Those that
-/// cannot be read are passed over: they are offered, not asked for.
+/// The studies in `around` of the script that is `described`, with this metric, all its parameters, and completed trials. Unreadable
+/// ones are skipped: studies are offered, not asked for.
 pub(super) fn studies(described: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
     let Some(metric) = metric else { return Vec::new() };
     let folders = studies_in(&around.join(STUDIES)).unwrap_or_default();

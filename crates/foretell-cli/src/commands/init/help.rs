@@ -10,7 +10,7 @@ const TRUTH: [&str; 2] = ["BOOLEAN", "<bool>"];
 /// Characters of the boxes that rich draws.
 const BOX: [char; 10] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '├', '┤', '*'];
 
-/// What a help says.
+/// The content of a help text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Help {
     pub(super) options: Vec<Opt>,
@@ -77,7 +77,7 @@ fn is_heading(line: &str) -> bool {
         && line.trim().trim_end_matches(':').chars().all(is_word)
 }
 
-/// The option that a line starts: its names, and what follows them.
+/// The option that a line starts: its names, and the text after them.
 fn start(line: &str) -> Option<Open> {
     let indented = line.starts_with([' ', '\t']);
     let (mut rest, mut names) = (line.trim_start(), Vec::new());
@@ -87,7 +87,7 @@ fn start(line: &str) -> Option<Open> {
     let mut spec = String::new();
     while let Some((name, after)) = name_at(rest) {
         names.push(name);
-        // what stands between two names are the values that the first takes
+        // the text between two names is the values that the first takes
         let gap = after.find("  ").unwrap_or(after.len());
         let (values, more) = match next_name(&after[..gap]) {
             Some(at) => after.split_at(at),
@@ -145,7 +145,7 @@ fn is_type(text: &str) -> bool {
         || text == "PATH"
 }
 
-/// What the text of an option says of it.
+/// The option, completed from its text.
 fn finish(open: Open) -> Opt {
     let (mut option, text) = (open.option, open.text);
     let spec = open.spec.trim().trim_start_matches('=').trim();

@@ -105,10 +105,10 @@ const ELSEWHERE: &str = "out output in input class classes vocab test val valid 
 /// Words before a learning rate that make it another one: its end, its start.
 const OTHER_RATES: &str = "min warmup end final last stop eps";
 
-/// What is proposed for an option.
+/// The proposal for an option.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Proposal {
-    /// The smaller, the more it is worth.
+    /// Its rank: the smaller, the more important.
     pub(super) place: usize,
     /// `log:1e-4:1`.
     pub(super) kind: String,
@@ -273,7 +273,7 @@ fn choice(values: &[f64]) -> Option<String> {
     })
 }
 
-/// A range of two significant digits within what the option takes.
+/// A range of two significant digits within the range that the option takes.
 fn range(option: &Opt, kind: &str, lo: f64, hi: f64) -> Option<String> {
     let (least, most) = option.range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let short = |value: f64| format!("{value:.1e}").parse().unwrap_or(value);

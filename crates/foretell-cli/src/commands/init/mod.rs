@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// What the command can be given, by its `help` and its files; one that Hydra configures is asked for its configuration.
+/// The options of the command, by its `help` and its files; one that Hydra configures is asked for its configuration.
 fn describe(
     command: &[String],
     help: &[String],

@@ -76,7 +76,7 @@ impl Opt {
         parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// What `other` knows of the same option is added.
+    /// Adds the facts that `other` knows of the same option.
     pub(super) fn add(&mut self, other: Self) {
         self.default = self.default.take().or(other.default);
         if self.choices.is_empty() {

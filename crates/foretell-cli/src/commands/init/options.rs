@@ -43,14 +43,14 @@ pub(super) struct Searched {
 pub(super) struct Other {
     pub(super) name: String,
     pub(super) kind: String,
-    /// What to write into the command.
+    /// The text to write into the command.
     pub(super) given: String,
 }
 
-/// What could be learned of a command.
+/// The facts learned about a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Described {
-    /// The command with placeholders for what is searched.
+    /// The command with placeholders for the searched options.
     pub(super) command: Vec<String>,
     pub(super) parameters: Vec<Searched>,
     pub(super) others: Vec<Other>,
@@ -68,9 +68,9 @@ struct Place {
     values: std::ops::Range<usize>,
 }
 
-/// What is known of a script in addition to its command line.
+/// The facts known of a script in addition to its command line.
 pub(super) struct Asked<'a> {
-    /// What it prints for `--help`.
+    /// Its output for `--help`.
     pub(super) help: &'a [String],
     /// The configuration that Hydra composes for it, if it does.
     pub(super) hydra: &'a [String],
@@ -83,7 +83,7 @@ pub(super) fn uses_hydra(command: &[String], folder: &Path) -> bool {
     command.iter().filter_map(|word| text_of_source(word, folder)).any(|text| source::uses_hydra(&text))
 }
 
-/// Reads what `command` can be given.
+/// Reads the options of `command`.
 pub(super) fn read(command: &[String], asked: &Asked<'_>) -> Described {
     let help = help::read(asked.help);
     let mut options = hydra_options(asked);
@@ -112,7 +112,7 @@ pub(super) fn read(command: &[String], asked: &Asked<'_>) -> Described {
 }
 
 impl Described {
-    /// The option that says how long to train, and what it says.
+    /// Finds the option for the length of a training, and its value.
     fn set_epochs(&mut self, options: &[Opt], places: &[Option<Place>]) {
         let number =
             |option: &Opt| option.number().filter(|number| *number >= 1.0).map(|number| number as u64);
@@ -191,7 +191,7 @@ impl Described {
         }
         let is_chosen = |at: usize| chosen.iter().any(|(_, other)| *other == at);
         for option in options.iter().enumerate().filter(|(at, _)| !is_chosen(*at)).map(|(_, option)| option) {
-            // `--no-x` turns off what `--x` is for
+            // `--no-x` turns off the effect of `--x`
             let is_opposite = option
                 .name
                 .strip_prefix("no_")
@@ -211,7 +211,7 @@ impl Described {
         }
     }
 
-    /// Of a list that the command gives, the first word holds the placeholder: the other words go.
+    /// The first word of a list in the command holds the placeholder; the other words are removed.
     fn drop_list_tails(&mut self, options: &[Opt], places: &mut [Option<Place>]) {
         let tails: Vec<usize> = options
             .iter()
@@ -268,7 +268,7 @@ impl Described {
     }
 }
 
-/// Where a trial writes what the script writes by `option`; `None` if it writes nothing by default.
+/// The folder of a trial for the files that the script writes by `option`; `None` if it writes nothing by default.
 fn own_folder(option: &Opt, is_given: bool) -> Option<String> {
     let default = option.default.as_deref().filter(|_| !option.is_none());
     let name = option.words().join("_");

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The number of epochs that show what a report looks like.
+/// The number of epochs that show the form of a report.
 const ENOUGH_EPOCHS: u64 = 3;
-/// How often the output is looked at.
+/// The pause between two looks at the output.
 const LOOK: Duration = Duration::from_millis(100);
 /// The most of the output that is looked at.
 const MOST_LINES: usize = 2_000;
 
-/// What a command printed.
+/// The output of a command.
 #[derive(Default)]
 pub(super) struct Sample {
     pub(super) lines: Vec<String>,
@@ -52,7 +52,7 @@ pub(super) fn run(
     let begun = SystemTime::now();
     let before = tables(Path::new("."), SystemTime::UNIX_EPOCH);
     let sample = run_in(command, limit, &directory, is_enough);
-    // what cannot be removed only takes room
+    // files that cannot be removed only take room
     let _ = std::fs::remove_dir_all(&directory);
     let mut sample = sample?;
     sample.table = tables(Path::new("."), begun).into_iter().next();
@@ -121,12 +121,12 @@ fn lines(log: &Path) -> Vec<String> {
     lines.into_iter().skip(skipped).collect()
 }
 
-/// Whether `lines` name so many epochs that they show what a report looks like.
+/// Whether `lines` name so many epochs that they show the form of a report.
 pub(super) fn names_epochs(lines: &[String]) -> bool {
     seen(lines).epochs > ENOUGH_EPOCHS
 }
 
-/// What `lines` name.
+/// The numbers and epochs that `lines` name.
 pub(super) fn seen(lines: &[String]) -> Seen {
     ReportReader::new(MetricSource::default(), 0).read_all(&lines.join("\n")).seen
 }

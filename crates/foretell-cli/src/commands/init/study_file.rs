@@ -10,7 +10,7 @@ use foretell_search::ParameterKind;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What was guessed, or answered.
+/// The facts that were guessed, or answered by the user.
 pub(super) struct Guess {
     pub(super) described: Described,
     pub(super) metric: Option<Found>,
@@ -117,8 +117,8 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
     }
 }
 
-/// The script's own values as the first trial, as far as they are known: the report then says what the search gained. A value outside of what
-/// is searched gives way to the nearest one.
+/// The script's own values as the first trial, as far as they are known: the report then shows the gain of the search. A value outside
+/// of the searched range gives way to the nearest one.
 fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
     let (mut values, mut open) = (Vec::new(), Vec::new());
     for Searched { name, kind, default } in &described.parameters {
@@ -153,7 +153,7 @@ fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
     }
 }
 
-/// A line of output as a comment, without what a study file cannot hold.
+/// A line of output as a comment, without signs that a study file cannot hold.
 fn commented(text: &str) -> String {
     format!("#   {}", text.replace(|c: char| c.is_control(), " "))
 }
@@ -170,7 +170,7 @@ fn key(name: &str) -> String {
     if is_bare { name.to_owned() } else { quoted(name) }
 }
 
-/// What was found, and what to do next.
+/// The facts found, and the next steps.
 pub(super) fn summary(guess: &Guess, out: &Path) -> String {
     let names: Vec<&str> = guess.described.parameters.iter().map(|searched| searched.name.as_str()).collect();
     let parameters =

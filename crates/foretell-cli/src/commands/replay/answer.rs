@@ -7,12 +7,12 @@ use super::report::{FrontRow, Row};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
 
-/// What would have been saved, whether the best was kept, and the table of all settings.
+/// The saving, whether the best was kept, and the table of all settings.
 pub(super) fn text(file: &Replayed, arguments: &Arguments) -> String {
     format!("{}\n\n{}", summary(file, arguments), settings_table(file))
 }
 
-/// What would have been saved, and whether the best was kept.
+/// The saving, and whether the best was kept.
 pub(super) fn summary(file: &Replayed, arguments: &Arguments) -> String {
     if arguments.scheduler() == foretell_search::SchedulerName::Full {
         full(file)
@@ -48,7 +48,7 @@ fn kept(row: &Row) -> String {
     format!("the best run kept in {orders} of {} orders{other}", row.orderings)
 }
 
-/// The setting of `row` as flags of `foretell search`; for what that does not have, in words.
+/// The setting of `row` as flags of `foretell search`; in words if there are no such flags.
 fn setting(row: &Row) -> String {
     let mut flags = vec!["foretell search".to_owned()];
     match (row.policy, row.caution) {
@@ -160,7 +160,7 @@ fn what_was_replayed(file: &Replayed) -> String {
     )
 }
 
-/// What to use, by figures from orders that did not choose it.
+/// The recommended setting, with figures from orders that did not choose it.
 fn advice(file: &Replayed, chosen: &Recommendation) -> String {
     let (row, there) = (&file.rows[chosen.row], &chosen.elsewhere);
     if row.default || chosen.usual.is_some_and(|usual| !there.beats(&usual)) {
@@ -248,7 +248,7 @@ pub(super) fn deviations((regret, error): (f64, f64)) -> String {
     format!("{regret:.2} ± {error:.2}")
 }
 
-/// Δ and what goes with it.
+/// Δ and its settings.
 pub(super) fn rule(row: &Row) -> String {
     let mut parts = Vec::new();
     parts.extend(row.stop_probability.map(|p| format!("{p}{}", budget(row.error_budget))));
@@ -258,7 +258,7 @@ pub(super) fn rule(row: &Row) -> String {
     if parts.is_empty() { "–".to_owned() } else { parts.join(", ") }
 }
 
-/// What a budget is called behind a Δ; nothing for the paper's rule.
+/// The name of a budget after a Δ; nothing for the paper's rule.
 fn budget(budget: Option<ErrorBudget>) -> &'static str {
     match budget {
         Some(ErrorBudget::PerRun) => " a run",
@@ -280,13 +280,13 @@ fn of_hyperband(row: &Row) -> [String; 3] {
     [reference.to_owned(), kappa, best.unwrap_or("– ± –".to_owned())]
 }
 
-/// The share of the front that was kept, and the share that a random choice at the same cost keeps.
+/// The fraction of the front that was kept, and the fraction that a random choice at the same cost keeps.
 fn front_cells(front: &FrontRow) -> [String; 4] {
     let shares = [front.kept, front.kept_at_random, front.hypervolume_kept, front.hypervolume_kept_at_random];
     shares.map(|share| format!("{:.1} %", 100.0 * share))
 }
 
-/// A row of the table, with what only some tables have.
+/// A row of the table, with the columns that only some tables need.
 fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
     let mut cells = vec![
         row.policy.to_owned(),

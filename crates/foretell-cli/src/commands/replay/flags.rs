@@ -135,7 +135,7 @@ impl Arguments {
         folder && unsaid && self.format == Format::Table && self.scheduler() == SchedulerName::Full
     }
 
-    /// Checks what can be checked before a file is read, so that the message names the flag.
+    /// Checks the flags before a file is read, so that the message names the flag.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let flag = |name: &str, error: &dyn std::fmt::Display| Failure::input(format!("{name}: {error}"));
         if self.figure == Some(FigureKind::Iterations) && !self.scheduler().is_hyperband() {
@@ -216,7 +216,7 @@ impl Arguments {
         self.asked.last("refit")
     }
 
-    /// Who is trained next, and how far.
+    /// The scheduler, which chooses the next run and how far to train it.
     pub(super) fn scheduler(&self) -> SchedulerName {
         self.asked.values("scheduler", false).pop().unwrap_or_default()
     }
@@ -253,7 +253,7 @@ impl Arguments {
         }
     }
 
-    /// For what Δ is promised. `baseline`: for a policy that is only a comparison.
+    /// The error budgets that Δ promises. `baseline`: for a policy that is only a comparison.
     pub(super) fn budgets(&self, baseline: bool) -> Vec<ErrorBudget> {
         self.asked.values("error_budget", baseline || self.scheduler() != SchedulerName::Full)
     }
@@ -278,7 +278,7 @@ impl Arguments {
         pairs.map(|(reference, kappa)| (reference, Kappa { kappa, of })).collect()
     }
 
-    /// What to draw.
+    /// The figure to draw.
     pub(super) fn figure(&self) -> FigureKind {
         self.figure.unwrap_or(if self.scheduler().is_hyperband() {
             FigureKind::Iterations

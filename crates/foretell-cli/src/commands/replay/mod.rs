@@ -140,7 +140,7 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     Ok(made)
 }
 
-/// What to do where fewer runs reach `target` than a replay needs: which step enough of them reach, if there is one.
+/// The advice if fewer runs reach `target` than a replay needs: a step that enough of them reach, if there is one.
 fn too_few(recorded: &Recorded, target: f64) -> String {
     let mut ends: Vec<f64> =
         recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step).collect();

@@ -32,7 +32,7 @@ pub(super) fn html(file: &Replayed, arguments: &Arguments) -> String {
     )
 }
 
-/// What stands between backticks as code.
+/// `line` with text between backticks as code.
 fn with_code(line: &str) -> String {
     let parts = line.split('`').enumerate();
     let part = |(at, part): (usize, &str)| match at % 2 {

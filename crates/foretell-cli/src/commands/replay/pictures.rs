@@ -24,7 +24,7 @@ fn orderings(file: &Replayed) -> usize {
     file.outcomes.first().map_or(0, |outcome| outcome.orderings.len())
 }
 
-/// The variant's policy or predictor, and what tells it from others of its policy, without Δ.
+/// The variant's policy or predictor, with the settings that distinguish it from others of its policy, without Δ.
 fn name(file: &Replayed, variant: &Variant) -> String {
     let mut name = match (&variant.predictor, variant.policy) {
         (Some(predictor), PolicyName::Srm) => predictor.clone(),
@@ -41,7 +41,7 @@ fn name(file: &Replayed, variant: &Variant) -> String {
     name
 }
 
-/// What may tell one variant from another of its policy.
+/// The settings that may distinguish variants of one policy.
 fn particulars(variant: &Variant) -> [String; 7] {
     let budget = match variant.criterion.map(|criterion| criterion.error_budget) {
         Some(ErrorBudget::PerRun) => "Δ a run",

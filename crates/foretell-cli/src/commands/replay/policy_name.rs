@@ -4,7 +4,7 @@ use crate::catalogue::catalogue;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use foretell_search::{PartError, Policy, Stopping};
 
-/// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
+/// A policy as the command line names it; some names include a predictor or scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PolicyName {
     None,
@@ -40,7 +40,7 @@ const OURS: [(PolicyName, &str, &str); 8] = [
 ];
 
 impl PolicyName {
-    /// What reads one from the command line.
+    /// The parser of a name on the command line.
     pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
         let ours = OURS.map(|(_, name, about)| (name, about));
         let theirs = catalogue().policies().filter(|(name, _)| Policy::named(name, 1, 1).is_none());

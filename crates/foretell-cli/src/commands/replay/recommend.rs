@@ -50,8 +50,8 @@ pub(super) struct Recommendation {
     pub(super) usual: Option<Measured>,
 }
 
-/// Of all settings that stop without foresight the fastest that is safe on the first half of the orders; else the one that kept the
-/// best run most often there, of these the one that lost least. `None` if none was tried.
+/// The fastest setting that stops without foresight and is safe on the first half of the orders; else the one that kept the best run
+/// most often there, and among these the one that lost least. `None` if none was tried.
 pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
     let orders = file.outcomes.first()?.orderings.len();
     let (chosen_by, others) = match orders {

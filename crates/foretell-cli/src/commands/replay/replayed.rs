@@ -13,7 +13,7 @@ pub(super) struct Replayed {
     pub(super) of_tool: bool,
     /// Seconds that a unit of the resource took in each run read, where its log has times.
     pub(super) seconds: Vec<Option<f64>>,
-    /// What was done while reading.
+    /// Notes on the reading.
     pub(super) notes: Vec<String>,
     /// The ids of all runs read.
     pub(super) names: Vec<String>,

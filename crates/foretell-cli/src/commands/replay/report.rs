@@ -37,24 +37,24 @@ pub(super) struct Row {
     pub(super) epochs_full: f64,
     pub(super) speedup_mean: f64,
     pub(super) speedup_stderr: f64,
-    /// The share of orderings in which a run with the best final score was trained to its end.
+    /// The fraction of orderings in which a run with the best final score completed.
     pub(super) best_kept: f64,
     /// How much worse the best found is than the best there was, in the metric's unit.
     pub(super) regret_mean: f64,
     /// How many runs were stopped.
     pub(super) stopped_mean: f64,
     pub(super) runs: usize,
-    /// How many runs were stopped that would have ended above what they were compared with.
+    /// The number of stopped runs that would have ended above the value that they were compared with.
     pub(super) wrong_stops_mean: f64,
     pub(super) agreeing_checks: Option<usize>,
-    /// What Δ promises: `per-check`, `per-run` or `per-run-evenly`.
+    /// The promise of Δ: `per-check`, `per-run` or `per-run-evenly`.
     pub(super) error_budget: Option<ErrorBudget>,
     /// `regret_mean` on the scale of the forecasts, in standard deviations of the final scores.
     pub(super) regret_sd_mean: f64,
     pub(super) regret_max: f64,
     /// The epochs saved as a share of those that `oracle` saves with the same flags.
     pub(super) saving_of_oracle: Option<f64>,
-    /// What runs count with: `last` or `best`.
+    /// The score of runs: `last` or `best`.
     pub(super) score: RunScore,
     /// Virtual time until everything had ended, in epochs.
     pub(super) elapsed_mean: f64,
@@ -63,7 +63,7 @@ pub(super) struct Row {
     pub(super) epochs_resume: f64,
     /// In which order runs were taken: `random`, or by the proposals of `tpe` or `gp`.
     pub(super) sampler: &'static str,
-    /// By what runs were compared at rungs, if not by their value.
+    /// The value that runs were compared by at rungs, if not their metric's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rank: Option<Rank>,
     /// With `--figure best-so-far`: the best final value so far, by epochs spent.
@@ -85,7 +85,7 @@ pub(super) struct Row {
     pub(super) refit: Option<f64>,
     /// The number of runs each order drew; none: all.
     pub(super) study_size: Option<usize>,
-    /// With several objectives: what was kept of the front.
+    /// With several objectives: the kept part of the front.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) front: Option<FrontRow>,
     /// Exempt runs that would have been stopped, and how many of them turned out to be the best.
@@ -94,14 +94,14 @@ pub(super) struct Row {
     pub(super) totals: Totals,
 }
 
-/// What was really saved and lost over all orderings.
+/// Real savings and losses over all orderings.
 #[derive(Serialize)]
 pub(super) struct Totals {
-    /// What is really saved: epochs without stopping over epochs spent, both of all orderings; its standard error.
+    /// The real saving: epochs without stopping over epochs spent, both of all orderings; its standard error.
     pub(super) speedup_total: f64,
     pub(super) speedup_total_stderr: f64,
     pub(super) best_kept_stderr: f64,
-    /// The share of orderings in which one of the best three was trained to its end.
+    /// The fraction of orderings in which one of the best three completed.
     pub(super) best_three_kept: f64,
     pub(super) best_three_kept_stderr: f64,
     pub(super) regret_sd_stderr: f64,
@@ -132,7 +132,7 @@ impl Totals {
     }
 }
 
-/// What was kept of a front; means are over orderings.
+/// The kept part of a front; means are over orderings.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct FrontRow {
     /// The number of runs it has.
@@ -188,8 +188,8 @@ pub(super) fn add_best_so_far(rows: &mut [Row], table: &Table, outcomes: &[Outco
     }
 }
 
-/// What row `i` saves of what training without a stopper costs (by the same scheduler, if `none` was replayed), over what
-/// `oracle` saves of it.
+/// The saving of row `i` in the cost of training without a stopper (by the same scheduler, if `none` was replayed), over the saving of
+/// `oracle`.
 fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64> {
     if rows[i].stop_probability.is_none() && variants[i].policy != PolicyName::Median {
         return None;

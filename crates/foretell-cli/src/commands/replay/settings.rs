@@ -18,7 +18,7 @@ pub(super) struct Variant {
     /// With Hyperband: the runs that a run is compared with.
     pub(super) reference: Option<(Reference, Kappa)>,
     pub(super) spec: ReplaySpec,
-    /// Of the settings of `foretell search --caution`: which.
+    /// The setting of `foretell search --caution`, if it is one.
     pub(super) caution: Option<Caution>,
 }
 
@@ -91,7 +91,7 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
     variants
 }
 
-/// `spec` with what its runs are compared by at rungs.
+/// `spec` with the value that its runs are compared by at rungs.
 fn ranked(arguments: &Arguments, spec: ReplaySpec) -> ReplaySpec {
     let rank = arguments.chosen("rank");
     if rank == Rank::Value {

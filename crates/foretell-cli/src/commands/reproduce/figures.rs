@@ -49,8 +49,8 @@ fn series_name(row: &Replayed) -> String {
     }
 }
 
-/// Speed-up against Δ of the searches; of Hyperband, speed-up by iteration and the best so far by what was spent: figures for
-/// each file.
+/// Figures for each file: speed-up against Δ of the searches; for Hyperband, speed-up by iteration and the best so far by the epochs
+/// spent.
 pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
     let mut all = speedups(rows);
     let of_part = |row: &&Replayed| row.part == Part::Hyperband;
@@ -89,7 +89,7 @@ fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
     .draw()
 }
 
-/// The best so far against what was spent.
+/// The best so far against the epochs spent.
 fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
     let line = |row: &&Replayed| plot::BestSoFarSeries {
         name: variant_name(row),

@@ -209,7 +209,7 @@ fn is_ceiling(study: &Study, scores: &[f64]) -> bool {
     scores.iter().all(|score| score.total_cmp(&best).is_eq())
 }
 
-/// How the mean compares with what the search saw: a winner by luck falls back. Trainings of other lengths do not compare.
+/// The mean compared with the score in the search: a winner by luck falls back. Trainings of other lengths do not compare.
 fn luck(document: &Document<'_>, study: &Study, searched: u64) -> Option<String> {
     let (was, sd) = (document.was?, document.sd?);
     if document.epochs != searched {

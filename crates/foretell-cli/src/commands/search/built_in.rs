@@ -13,22 +13,22 @@ const SMALL_EPOCHS: u64 = 10;
 
 /// The built-in networks of a search.
 pub(super) struct BuiltIn {
-    /// What is searched.
+    /// The search space.
     pub(super) space: Space,
     /// The flags of `foretell train`.
     pub(super) flags: Vec<(&'static str, String)>,
-    /// What it reports.
+    /// The metric that it reports.
     pub(super) metric: &'static str,
-    /// What it is, with its sizes.
+    /// A description, with its sizes.
     pub(super) about: String,
-    /// How many epochs a whole training takes unless told otherwise.
+    /// The epochs of a whole training by default.
     pub(super) epochs: u64,
 }
 
 /// The shape of images, and how many classes they have.
 type Shape = (ImageShape, usize);
 
-/// The data, read once here: what is wrong with them is said before the first trial.
+/// The data, read once here: problems with them are reported before the first trial.
 struct Loaded {
     train: usize,
     validation: usize,

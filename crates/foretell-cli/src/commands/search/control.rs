@@ -86,13 +86,13 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// What is watched of each trial.
+    /// The watch on each trial.
     pub(super) fn watch(&self, flushes: bool, spec: &StudySpec) -> Watch {
         let once = spec.reported_names().into_iter().collect();
         Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall, flushes, once }
     }
 
-    /// What a run may take, where earlier ones took the time `before`.
+    /// The limits of a run, if earlier ones took the time `before`.
     pub(super) fn limits(&self, before: Duration) -> Limits {
         let gpus = u32::try_from(self.gpus.len()).unwrap_or(u32::MAX);
         let hours = |hours: f64| (Duration::from_secs_f64(hours * 3600.0), gpus);
@@ -110,7 +110,7 @@ impl Control {
         (self.max_time, self.max_epochs, self.max_gpu_hours) = (None, None, None);
     }
 
-    /// Refuses what cannot work with so many `workers`.
+    /// Refuses settings that cannot work with so many `workers`.
     pub(super) fn check(&self, workers: usize) -> Result<(), Failure> {
         if let Some(hours) = self.max_gpu_hours.filter(|hours| !(*hours > 0.0 && *hours < 1e9)) {
             return Err(Failure::input(format!("--max-gpu-hours {hours}: must be above 0")));

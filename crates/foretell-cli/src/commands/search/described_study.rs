@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const STUDIES: &str = "foretell-out";
 
 impl Arguments {
-    /// What is asked for: by the flags and the file, with what `workload` adds.
+    /// The request of the flags and the file, with the settings that `workload` adds.
     pub(super) fn request(&self, workload: &Workload) -> StudyRequest {
         StudyRequest {
             space: Some(workload.space.clone()),
@@ -36,7 +36,7 @@ impl Arguments {
         self.metric.as_deref().or_else(first)
     }
 
-    /// Which way is better, as far as somebody said so.
+    /// The direction, if the user set it.
     pub(super) fn direction(&self) -> Option<Direction> {
         match (self.minimize, self.maximize) {
             (true, _) => Some(Direction::Minimize),
@@ -68,7 +68,7 @@ impl Arguments {
         })
     }
 
-    /// The study, with what no flag says as the first version's default, by which older studies are found.
+    /// The study, with the first version's defaults for settings that no flag sets, by which older studies are found.
     fn identity(&self, spec: &StudySpec) -> StudySpec {
         let asked = &self.asked.request;
         let mut identity = StudySpec { burn_in: asked.burn_in.unwrap_or(0), ..spec.regardless_of_length() };

@@ -25,7 +25,7 @@ pub(crate) struct Display {
     learning_said: BTreeMap<u64, usize>,
     /// The reasons printed so far why there was no forecast.
     lacks_said: BTreeSet<String>,
-    /// The other metrics that rows show, and what each trial reported of them last.
+    /// The other metrics that rows show, and their last values in each trial.
     watch: Vec<String>,
     watched: BTreeMap<u64, BTreeMap<String, f64>>,
 }
@@ -60,7 +60,7 @@ impl Display {
         Self { watch: watch.to_vec(), ..self }
     }
 
-    /// What trial `trial` reported last of the metrics that are watched, as `loss 0.31`.
+    /// The last values of the watched metrics in trial `trial`, as `loss 0.31`.
     fn watched(&self, trial: u64) -> String {
         let Some(last) = self.watched.get(&trial) else { return String::new() };
         let known = self.watch.iter().filter_map(|name| Some((name, last.get(name)?)));
@@ -128,7 +128,7 @@ impl Display {
         }
     }
 
-    /// Gives the heartbeat what it will say.
+    /// Gives the heartbeat its next text.
     fn beat(&mut self, study: &Study) {
         if let Some(heartbeat) = &self.heartbeat {
             let trials = study.progress().trials;
@@ -150,7 +150,7 @@ impl Display {
     }
 }
 
-/// The best so far, what was spent, and how long it may take yet.
+/// The best so far, the epochs spent, and the time left.
 fn progress(study: &Study, times: &Times) -> String {
     let progress = study.progress();
     let best = study

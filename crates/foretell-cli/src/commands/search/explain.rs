@@ -18,7 +18,7 @@ pub(crate) struct Document {
     plan: Planned,
 }
 
-/// What a search would do at most, without stopping.
+/// The most that a search would do, without stopping.
 #[derive(Serialize)]
 pub(super) struct Planned {
     trials: u64,
@@ -143,7 +143,7 @@ fn shortened(kind: &ParameterKind) -> String {
     }
 }
 
-/// How many trials there are at most, or what ends them.
+/// The largest number of trials, or the budget that ends them.
 fn how_many(spec: &StudySpec) -> String {
     match spec.budget_epochs {
         Some(budget) => format!("trials until {budget} epochs are spent"),

@@ -132,7 +132,7 @@ fn study_name(text: &str) -> Result<String, String> {
 }
 
 impl Arguments {
-    /// What a run may take, where earlier ones took the time `before`: by the flags of control, and by the budget of time.
+    /// The limits of a run, if earlier ones took the time `before`: those of the control flags, and the budget of time.
     pub(super) fn limits(&self, before: Duration) -> Limits {
         let limits = self.control.limits(before);
         Limits { time: limits.time.into_iter().chain(self.budget_time).min(), ..limits }
@@ -154,7 +154,7 @@ impl Arguments {
         self.workers.map_or_else(cores, usize::from)
     }
 
-    /// What to draw.
+    /// The figure to draw.
     pub(super) fn figure(&self) -> FigureKind {
         self.figure.unwrap_or(match &self.asked.request.sampler {
             Some(named) if named.name == "q-learning" => FigureKind::QLearning,

@@ -21,7 +21,7 @@ const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 8675);
 /// How long jobs that are ended have to hand back their trials.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What a search offers to other machines.
+/// The access of other machines to a search.
 pub(super) struct Fleet {
     access: Access,
     directory: PathBuf,
@@ -66,7 +66,7 @@ impl Fleet {
         Ok((search, Some(Self { access, directory, tended })))
     }
 
-    /// What an engine would be given, for --explain.
+    /// The input of an engine, for --explain.
     pub(super) fn explained(arguments: &Arguments, directory: &Path) -> Result<Option<String>, Failure> {
         match arguments.control.on {
             Some(On::Slurm) => {
@@ -90,7 +90,7 @@ impl Fleet {
         Ok(true)
     }
 
-    /// Ends what was started for the search. An engine that ended the search is an error.
+    /// Ends the processes started for the search. An engine that ended the search is an error.
     pub(super) fn end(mut self) -> Outcome {
         let failure = self.tended.take().and_then(Tended::end);
         // another search of the study may have taken its place
@@ -101,7 +101,7 @@ impl Fleet {
     }
 }
 
-/// What starts the workers, if anything does.
+/// The engine that starts the workers, if there is one.
 fn engine(arguments: &Arguments, directory: &Path) -> Result<Option<Box<dyn Engine>>, Failure> {
     let control = &arguments.control;
     Ok(match control.on {
@@ -111,7 +111,7 @@ fn engine(arguments: &Arguments, directory: &Path) -> Result<Option<Box<dyn Engi
     })
 }
 
-/// Starts the first workers: what is refused now is refused at once.
+/// Starts the first workers, so that a refusal is reported at once.
 fn begin(engine: &mut dyn Engine, workers: usize, directory: &Path) -> Outcome {
     match engine.tend(workers, false) {
         Ok(_) => Ok(()),

@@ -14,7 +14,7 @@ pub(super) struct Heartbeat {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What it says.
+/// The text of a beat.
 #[derive(Default)]
 struct Said {
     text: String,
@@ -50,7 +50,7 @@ impl Heartbeat {
         Self { said, end: Some(end), thread }
     }
 
-    /// What the next beat says.
+    /// Sets the text of the next beat.
     pub(super) fn will_say(&self, text: String) {
         self.lock().text = text;
     }

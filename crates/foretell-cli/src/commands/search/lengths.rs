@@ -19,7 +19,7 @@ const NAMES: [&str; 9] = [
     "n_steps",
 ];
 
-/// How long the trainings were that were trained to their end.
+/// The lengths of the completed trainings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lengths {
     count: u64,
@@ -41,7 +41,7 @@ impl Lengths {
         Self { count: count + 1, shortest: shortest.min(length), longest: longest.max(length) }
     }
 
-    /// What to write where none has reached the last epoch, once there are enough to say so.
+    /// The notice if no training has reached the last epoch, once there are enough of them.
     pub(super) fn too_short(self, study: &Study) -> Option<String> {
         let Self { count, shortest, longest } = self;
         let last = study.spec().max_resource;
@@ -62,7 +62,7 @@ impl Lengths {
     }
 }
 
-/// What follows where the length of a training is one of the parameters that are searched.
+/// The notice if the length of a training is one of the searched parameters.
 pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
     let Space::Parameters(space) = &spec.space else { return None };
     let last = spec.max_resource;

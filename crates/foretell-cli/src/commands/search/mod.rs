@@ -117,7 +117,7 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     Ok(())
 }
 
-/// What the search would do, and what it would submit.
+/// Prints the plan of the search, and the jobs that it would submit.
 fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, directory: &Path) -> Outcome {
     let plan = explain::planned(spec, arguments.workers()).map_err(Failure::input)?;
     match arguments.format {

@@ -7,11 +7,11 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use std::path::Path;
 
-/// What a search offers to other machines: nothing.
+/// The access of other machines to a search: none.
 pub(super) struct Fleet;
 
 impl Fleet {
-    /// Refuses what needs the server.
+    /// Refuses flags that need the server.
     pub(super) fn open(
         search: StudyRun,
         arguments: &Arguments,

@@ -90,7 +90,7 @@ impl<'a> Notices<'a> {
         Ok(())
     }
 
-    /// Says what was noticed of a training.
+    /// Prints a notice about a trial.
     fn notice(&mut self, study: &Study, trial: u64, notice: &Notice) {
         match notice {
             Notice::Late { reports } if first(&mut self.late_said) => note(&late(trial, *reports)),
@@ -154,7 +154,7 @@ impl<'a> Notices<'a> {
         }
     }
 
-    /// Says what is wrong with objectives and limits, each once.
+    /// Prints the problems with objectives and limits, each once.
     fn say_objectives(&mut self, study: &Study) {
         // later there would be nothing new to say
         if study.progress().trials.ended() > SAID_UNTIL {

@@ -8,7 +8,7 @@ use crate::scheduling::measure_name;
 use foretell::RunScore;
 use foretell_search::{Policy, Rank, Schedule, Study, StudySpec, Summary};
 
-/// What is about to be done, with the sizes that differ from the paper's.
+/// The search that is about to run, with the sizes that differ from the paper's.
 pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
     let spec = search.study().spec();
     let mut lines = vec![format!("searching: {}", search.workload().described(spec))];
@@ -48,20 +48,20 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
     lines.join("\n")
 }
 
-/// What trials count with, if it is not their last value.
+/// The score of trials, if it is not their last value.
 pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
     let measure = measure_name(spec.run_score, &spec.metric);
     match spec.run_score {
         RunScore::Best => Some(format!("the score of a trial is the {measure} it reaches")),
         RunScore::Mean(_) => Some(format!("the score of a trial is the {measure}")),
-        // what a budget is measured by may well be the best
+        // with a budget, the best value may well be the one wanted
         RunScore::Last => spec.budget_epochs.map(|_| {
             format!("the score of a trial is its last {}; --score best uses the best one", spec.metric)
         }),
     }
 }
 
-/// What trials are compared by, if it is not the metric alone.
+/// The objectives of trials, if the metric is not the only one.
 pub(super) fn objectives_line(spec: &StudySpec) -> Option<String> {
     let mut parts = Vec::new();
     if spec.has_front() {
@@ -75,7 +75,7 @@ pub(super) fn objectives_line(spec: &StudySpec) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// By what trials are compared at rungs, if it is not their value.
+/// The value that trials are compared by at rungs, if it is not their metric's.
 pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
     let by = match spec.rank {
         Rank::Value => return None,
@@ -123,7 +123,7 @@ fn stopping_line(study: &Study, watching: bool) -> String {
     )
 }
 
-/// What stops trials until there are forecasts, in a few words; --explain has the rule.
+/// The rule that stops trials until there are forecasts, in a few words; --explain prints it in full.
 fn before_forecasts(spec: &StudySpec, act: &str) -> String {
     let rungs = spec.policy.rungs_before_forecasts(spec.max_resource);
     if rungs.is_empty() || !spec.schedule.is_full() {
@@ -133,7 +133,7 @@ fn before_forecasts(spec: &StudySpec, act: &str) -> String {
     format!("; before that, {act} trials far behind at epoch {}", rungs.join(" or "))
 }
 
-/// What forecasts of the end are learned from.
+/// The trials that forecasts of final values are learned from.
 fn teachers(study: &Study) -> String {
     let burn_in = study.spec().burn_in;
     let full = |count: u64| format!("{count} completed trial{}", if count == 1 { "" } else { "s" });

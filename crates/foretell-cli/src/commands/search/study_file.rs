@@ -30,12 +30,12 @@ const SPACE: &str = "space";
 const ENGINES: [&str; 2] = ["slurm", "ray"];
 const LINES: &str = "lines";
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Default)]
 struct Contents {
-    /// Of the study.
+    /// The settings of the study.
     request: Map<String, Value>,
-    /// Of the rest: each key, and its words of a command line.
+    /// The other settings: each key, and its words of a command line.
     words: Vec<(String, Vec<String>)>,
 }
 
@@ -160,7 +160,7 @@ fn json(value: &DeValue<'_>) -> Value {
     }
 }
 
-/// What to write instead of a `line` whose value is a text without quotes.
+/// The correct form of a `line` whose value is a string without quotes.
 fn unquoted(line: &str) -> Option<String> {
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());

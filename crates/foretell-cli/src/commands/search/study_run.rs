@@ -30,11 +30,11 @@ use std::time::Duration;
 /// How long a stopped trial may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What is to be searched.
+/// The study to search.
 pub(super) struct Described {
     /// The study, if it is new.
     pub(super) spec: StudySpec,
-    /// What was asked for: what it leaves open is as in the study that is there. Without it that study must be `spec`.
+    /// The request: settings that it leaves open are those of the existing study. Without it, that study must be `spec`.
     pub(super) request: Option<StudyRequest>,
 }
 
@@ -133,7 +133,7 @@ impl StudyRun {
         self.driver.workers()
     }
 
-    /// What runs a trial.
+    /// The workload of a trial.
     pub(super) fn workload(&self) -> &Workload {
         &self.workload
     }
@@ -206,7 +206,7 @@ fn open_session(
         }
     }
     if let Some(request) = request.filter(|_| survey.study.is_none()) {
-        // what is enqueued was not looked at yet
+        // the enqueued configurations were not checked yet
         request.resolve_with(None, catalogue())?;
     }
     Session::open(spec.clone(), catalogue().into(), store).map_err(|error| match error {
@@ -217,7 +217,7 @@ fn open_session(
 }
 
 /// A guardian of the study in `directory`. Where this program is not the command itself (in Python, say), or none can be
-/// started, there is none: then the study's next start ends what is left.
+/// started, there is none: then the study's next start ends the processes that are left.
 fn guardian(directory: &Path) -> Option<Guardian> {
     let program = std::env::current_exe().ok()?;
     let directory = std::path::absolute(directory).ok()?;
@@ -230,7 +230,7 @@ fn is_command() -> bool {
     program.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("foretell"))
 }
 
-/// Ends what a killed search left running of its first `trials` trials.
+/// Ends the processes that a killed search left running, of its first `trials` trials.
 fn end_abandoned_trials(directory: &Path, trials: u64) -> Outcome {
     let directories = (0..trials).map(|trial| trial_directory(directory, trial));
     end_all_abandoned(directories, GRACE).map(drop).map_err(Failure::midway)

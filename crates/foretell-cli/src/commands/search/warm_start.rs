@@ -69,7 +69,7 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
     Some(format!("{found}. {advice} from it with --learn-from {path}{}", spared(*completed, spec)))
 }
 
-/// Says what the study of `spec` saves by learning from `trials` finished trials; empty if they are fewer than its burn-in.
+/// The saving of the study of `spec` by learning from `trials` completed trials, in words; empty if they are fewer than its burn-in.
 fn spared(trials: u64, spec: &StudySpec) -> String {
     let burn_in = spec.burn_in.min(spec.trials);
     if trials < burn_in || burn_in < 2 || !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {
@@ -99,7 +99,7 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     for curve in runs.iter_mut().map(|run| &mut run.curve) {
         let end = curve.last().filter(|(step, _)| *step as u64 + 1 == spec.max_resource);
         if let Some((step, score)) = end.filter(|_| curve.steps()[0] == 0.0) {
-            // steps that count from 0 end one before a trial's; a divergence stays one
+            // steps that count from 0 end one before a trial's; a divergence stays a divergence
             let _ = curve.push(step + 1.0, spec.direction.value(score), spec.direction);
         }
     }

@@ -86,7 +86,7 @@ impl Workload {
         })
     }
 
-    /// What it is, and with a command of one's own its metric and which way is better.
+    /// A description; for the user's own command, with its metric and direction.
     pub(super) fn described(&self, spec: &StudySpec) -> String {
         if self.is_built_in() {
             return self.about.clone();
@@ -103,7 +103,7 @@ impl Workload {
         !self.description.contains_key("command")
     }
 
-    /// What `--metric` says, or would say.
+    /// The value of `--metric`, given or implied.
     #[cfg(feature = "serve")]
     pub(super) fn metric_text(&self) -> Option<String> {
         match &self.metric {
@@ -112,7 +112,7 @@ impl Workload {
         }
     }
 
-    /// What a trial that reports nothing would have had to print.
+    /// The lines that a trial that reports nothing would have had to print.
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
             format!(
@@ -205,7 +205,7 @@ fn unplaced(command: &[String], space: &Space) -> Vec<String> {
     }
 }
 
-/// What is searched for the user's own command: its parameters, or networks of a named space.
+/// The search space of the user's own command: its parameters, or networks of a named space.
 fn searched(arguments: &Arguments) -> Result<Space, Failure> {
     let written = arguments.asked.request.space.as_ref().filter(|_| arguments.parameters.is_empty());
     match (&arguments.space, arguments.parameters.is_empty() && written.is_none()) {

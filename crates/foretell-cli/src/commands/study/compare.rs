@@ -27,7 +27,7 @@ struct Side {
     best_at_equal_epochs: Option<f64>,
 }
 
-/// What the difference is measured by.
+/// The basis of the measured difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum By {
@@ -133,7 +133,7 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
     }
 }
 
-/// How much larger B's value is than A's, by what, and half of the 95 % interval.
+/// How much larger B's value is than A's, the basis, and half of the 95 % interval.
 fn difference(a: &Side, b: &Side, noise: Noise) -> (f64, By, Option<f64>) {
     let (n, m) = (a.again.len() as f64, b.again.len() as f64);
     let pairs = pairs(a, b);

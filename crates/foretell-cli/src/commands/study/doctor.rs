@@ -32,12 +32,12 @@ struct Diagnosis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     in_doubt: Vec<u64>,
     done: bool,
-    /// What was wrong before the log was repaired.
+    /// The damage before the log was repaired.
     #[serde(skip_serializing_if = "Option::is_none")]
     repair: Option<Damage>,
 }
 
-/// What is wrong with a log.
+/// The damage of a log.
 #[derive(Default, Serialize)]
 struct Damage {
     /// Records that can be kept, or were.
@@ -59,7 +59,7 @@ struct Problem {
     problem: String,
     /// Whether its record is kept all the same.
     kept: bool,
-    /// What becomes of it.
+    /// Its fate.
     #[serde(skip)]
     fate: &'static str,
 }
@@ -72,7 +72,7 @@ struct Computed {
     /// `start`, `end` or `decision`.
     what: &'static str,
     trial: u64,
-    /// Whether it is certainly what was lost.
+    /// Whether it certainly equals the lost record.
     certain: bool,
     /// Whether it is the start of a trial whose configuration is lost.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -129,10 +129,10 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
     Err(Failure::input(format!("{}, line {first}: {said}", log.display())))
 }
 
-/// All that is wrong, and what a repaired log is made of. `is_read`: whether the log can be read as it is, but for a torn last line.
+/// All damage, and the records of a repaired log. `is_read`: whether the log can be read as it is, except for a torn last line.
 ///
 /// A record that does not follow from those before it counts as lost, and the others are put together again without it: it may have
-/// changed what the study's plan did next.
+/// changed the next steps of the study's plan.
 fn examine(
     salvage: &Salvage<Record>,
     log: &Path,
@@ -332,7 +332,7 @@ fn text(diagnosis: &Diagnosis) -> String {
     lines.join("\n")
 }
 
-/// The problems, what is computed, and what is lost.
+/// The problems, the records computed, and those lost.
 fn damage_text(damage: &Damage) -> String {
     let problem = |problem: &Problem| format!("line {}: {}: {}", problem.line, problem.problem, problem.fate);
     let computed = |computed: &Computed| {

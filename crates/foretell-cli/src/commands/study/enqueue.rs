@@ -7,7 +7,7 @@ use foretell_run::{Orders, Stored};
 use foretell_search::Queued;
 use std::path::Path;
 
-/// Enqueues what `texts` and the lines of `file` say, after all of it was checked.
+/// Enqueues the configurations in `texts` and in the lines of `file`, after checking all of them.
 pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Outcome {
     let mut wanted: Vec<(String, Configuration)> = Vec::new();
     for text in texts {
@@ -57,7 +57,7 @@ fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, F
     lines.map(configuration).collect()
 }
 
-/// The configuration that is `queued`, checked; `what` it is called in errors.
+/// The configuration that is `queued`, checked; errors name it `what`.
 fn read(stored: &Stored, queued: &Queued, what: &str) -> Result<Configuration, Failure> {
     let configuration =
         queued.read(&stored.study.spec().space).map_err(|refusal| Failure::input(refusal.reason))?;

@@ -34,7 +34,7 @@ pub(super) fn run(stored: &Stored, trials: bool, format: Option<TableFormat>, ou
     Ok(())
 }
 
-/// What the trials of a study in a folder reported last by name.
+/// The last values of all metrics, by name, of the trials of a study in a folder.
 pub(super) fn last_metrics(stored: &Stored) -> Result<LastMetrics, Failure> {
     let mut metrics = LastMetrics::new();
     stored.each_record(|record| see_metrics(&mut metrics, record))?;

@@ -154,7 +154,7 @@ fn text(listing: &Listing) -> String {
             best.map_or("–".to_owned(), |best| {
                 format!("{} {} (trial {})", listed.metric, metric_value(best.score), best.trial)
             }),
-            // what a person wrote says more than the command
+            // a person's note tells more than the command
             cut(listed.note.as_ref().or(listed.command.as_ref()).map_or("", String::as_str)),
         ]
     };

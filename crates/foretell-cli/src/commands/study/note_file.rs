@@ -24,7 +24,7 @@ pub(crate) fn add(directory: &Path, text: &str) -> Outcome {
     writeln!(file, "{}", text.trim()).map_err(failed)
 }
 
-/// Adds `words`, or shows what is noted where there are none.
+/// Adds `words`, or shows the notes if there are no words.
 pub(super) fn run(directory: &Path, words: &[String]) -> Outcome {
     if !words.is_empty() {
         return add(directory, &words.join(" "));

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
-/// What Foretell writes into a study's folder, besides damaged logs.
+/// Files that Foretell writes into a study's folder, except damaged logs.
 const OWN: [&str; 17] = [
     "again",
     "command.json",
@@ -44,7 +44,7 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
         }
         Err(_) => "its log is damaged".to_owned(),
     };
-    // a search that runs holds the log; what a damaged log refuses is no reason to keep it
+    // a search that runs holds the log; the refusal of a damaged log is no reason to keep it
     let lock = match EventStore::open(&log) {
         Err(error @ EventLogError::Lock(_)) => return Err(Failure::input(error)),
         opened => opened,

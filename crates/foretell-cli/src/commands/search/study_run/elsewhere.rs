@@ -17,12 +17,12 @@ impl StudyRun {
         Ok(Self { driver, ..self })
     }
 
-    /// Who runs which trial elsewhere, each for a `lease`.
+    /// The leases of trials that run elsewhere, each for the time `lease`.
     pub(in crate::commands::search) fn leases(&self, lease: Duration) -> Leases {
         Leases::new(lease).with_folder(&self.directory).with_pauses(self.times().pauses())
     }
 
-    /// What workers elsewhere need to run its trials.
+    /// The instructions that workers elsewhere need to run its trials.
     pub(in crate::commands::search) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
         let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
         let watch = arguments.control.watch(self.workload.is_built_in(), self.study().spec());
