@@ -109,8 +109,7 @@ pub struct Apart {
     pub diverged_by_tau: usize,
     /// Forecast and scored: they diverged after τ, see [`Outcome::truth`].
     pub diverged_later: usize,
-    /// Not forecast for another reason: no point by τ, a value outside the bounds of the metric, or a forecast that is not
-    /// finite.
+    /// Not forecast for another reason: no point by τ, a value outside the bounds of the metric, or a forecast that is not finite.
     pub no_forecast: usize,
 }
 

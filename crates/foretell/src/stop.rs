@@ -138,16 +138,14 @@ impl StopCriterion {
         Ok(())
     }
 
-    /// The incumbent: the n-th best of the `finished` scores, of those that are finite; `None` while there are fewer
-    /// than n.
+    /// The incumbent: the n-th best of the `finished` scores, of those that are finite; `None` while there are fewer than n.
     pub fn incumbent(&self, finished: impl IntoIterator<Item = f64>) -> Option<f64> {
         let mut scores: Vec<f64> = finished.into_iter().filter(|score| score.is_finite()).collect();
         scores.sort_by(|a, b| b.total_cmp(a));
         scores.get(self.nth_best.checked_sub(1)?).copied()
     }
 
-    /// The criterion of check `number` (from 1) of `checks`: Δ becomes the probability that this check must reach by the
-    /// error budget.
+    /// The criterion of check `number` (from 1) of `checks`: Δ becomes the probability that this check must reach by the error budget.
     ///
     /// ```
     /// # use foretell::{ErrorBudget, StopCriterion};

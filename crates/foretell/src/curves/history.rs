@@ -294,8 +294,7 @@ impl History {
         self.worst < self.floor
     }
 
-    /// Whether `score` is lower than that of any run. The result of [`History::possible_value`] then means "this value or a
-    /// worse one".
+    /// Whether `score` is lower than that of any run. The result of [`History::possible_value`] then means "this value or a worse one".
     pub fn is_beyond_worst(&self, score: f64) -> bool {
         score < self.drawn_up(self.worst) || score <= self.lowest()
     }

@@ -26,8 +26,7 @@ pub struct TrainingSet {
     /// The runs' scores at `later_steps`, shape (n, later steps); no rows if not known. For predictors that learn from whole
     /// curves: others look at `prefixes` and `targets` alone.
     pub later_scores: Matrix,
-    /// Scores at `steps` of unfinished runs, shape (m, τ); can have no rows. A predictor can learn from the runs that it will
-    /// forecast.
+    /// Scores at `steps` of unfinished runs, shape (m, τ); can have no rows. A predictor can learn from the runs that it will forecast.
     pub unfinished_prefixes: Matrix,
     /// Their encoded configurations, shape (m, p).
     pub unfinished_configurations: Matrix,

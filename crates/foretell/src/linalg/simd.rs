@@ -381,8 +381,7 @@ dispatched! {
 }
 
 dispatched! {
-    /// The squared distances between all rows (length `d`) of `a` and all rows of `b`, row-major into `out`, whose rows
-    /// are `stride` apart.
+    /// The squared distances between all rows (length `d`) of `a` and all rows of `b`, row-major into `out`, whose rows are `stride` apart.
     pub(crate) fn squared_distances(a: &[f64], b: &[f64], d: usize, stride: usize, out: &mut [f64]) {
         if d == 0 {
             out.fill(0.0);

@@ -36,8 +36,7 @@ pub fn check_predictor(predictor: &dyn Predictor) -> Result<(), String> {
     bad_runs_are_refused(predictor)
 }
 
-/// n runs of saturating curves seen for τ steps of 20: they differ in level, speed and noise, and the configuration tells a
-/// part of it.
+/// n runs of saturating curves seen for τ steps of 20: they differ in level, speed and noise, and the configuration tells a part of it.
 fn sample(n: usize, tau: usize) -> TrainingSet {
     let part = |i: usize, k: usize| ((i * 7919 + k * 104_729) % 1009) as f64 / 1009.0;
     let score = |i: usize, t: usize| {

@@ -14,8 +14,7 @@ pub enum Shape {
     Quantiles(Arc<[(f64, f64)]>),
 }
 
-/// The final value that an extrapolation of the curve alone forecasts, without noise: the basis of the criterion of Domhan et
-/// al.
+/// The final value that an extrapolation of the curve alone forecasts, without noise: the basis of the criterion of Domhan et al.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurveEnd {
     /// The standard deviation of f(T), the curve's end without its noise.
@@ -68,8 +67,7 @@ impl Forecast {
         }
     }
 
-    /// The probability that the final score is at most `score`: Φ((score − ŷ)/σ) for a Gaussian. With no spread, 0 or 1
-    /// (1 at equality).
+    /// The probability that the final score is at most `score`: Φ((score − ŷ)/σ) for a Gaussian. With no spread, 0 or 1 (1 at equality).
     pub fn probability_at_most(&self, score: f64) -> f64 {
         if self.scale <= 0.0 {
             return if score >= self.mean { 1.0 } else { 0.0 };

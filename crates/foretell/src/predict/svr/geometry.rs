@@ -71,8 +71,7 @@ impl<T: Term> Geometry<T> {
         self.add_from(points, which, weights, 0);
     }
 
-    /// [`Geometry::add`] where `weights` has more numbers a feature than there are weightings, those from `first` on being
-    /// meant.
+    /// [`Geometry::add`] where `weights` has more numbers per feature than there are weightings, those from `first` on being meant.
     pub(crate) fn add_from(
         &mut self,
         points: &Points<T>,

@@ -61,8 +61,7 @@ pub(crate) struct Pivot {
     place: Vec<Place>,
     /// The free points, in the order of the rows of `inverse`.
     free: Vec<usize>,
-    /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight columns and of four rows, and
-    /// anything after.
+    /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight columns and of four rows, and anything after.
     inverse: Vec<f64>,
     /// 1 where a free point is [`Place::Plus`], compact.
     plus: Vec<f64>,

@@ -108,8 +108,7 @@ impl Scaled {
         &self.z[..d * self.stride]
     }
 
-    /// For each of the first `d` columns: the weights of the training side of each of `count` folds, then 1 for all runs.
-    /// O(d · n · folds).
+    /// For each of the first `d` columns: the weights of the training side of each of `count` folds, then 1 for all runs. O(d · n · folds).
     pub(crate) fn fold_weights(&self, d: usize, folds: &[usize], count: usize) -> Vec<f64> {
         let mut weights = vec![1.0; d * (count + 1)];
         if self.scale {

@@ -21,8 +21,7 @@ use crate::linalg::matrix::Matrix;
 
 /// Scores `draws` by cross-validation on `x`, shape (n, features), and `y`, and gives the best.
 ///
-/// With `scale`, columns of `x` and the target are standardized on the training rows of each fold; without, they are
-/// taken as they are.
+/// With `scale`, columns of `x` and the target are standardized on the training rows of each fold; without, they are taken as they are.
 pub fn search(
     x: &Matrix,
     y: &[f64],

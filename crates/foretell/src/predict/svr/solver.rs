@@ -292,8 +292,7 @@ impl Dual {
     }
 }
 
-/// Moves `variables` within [0, cap] until they sum to `total`: what lacks fills the room of all alike, what is too much
-/// shrinks all alike.
+/// Moves `variables` within [0, cap] until they sum to `total`: what lacks fills the room of all alike, what is too much shrinks all alike.
 fn shift_onto(variables: &mut [f64], cap: &[f64], total: f64) {
     let sum: f64 = variables.iter().sum();
     if sum >= total {

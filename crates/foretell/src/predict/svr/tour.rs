@@ -97,8 +97,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// The folds of a random linear search: columns may be fewer than rows or more, rows may be twins, and some columns
-    /// are sums of others.
+    /// The folds of a random linear search: columns may be fewer than rows or more, rows may be twins, and some columns are sums of others.
     fn folds(random: &mut ChaCha8Rng) -> Vec<Fold> {
         let (n, d) = (random.random_range(9..60), random.random_range(1..20));
         let mut x = Matrix::from_fn(n, d + 2, |_, _| 2.0 * random.random::<f64>() - 1.0);
