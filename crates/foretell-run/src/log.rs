@@ -50,8 +50,7 @@ pub struct Opened<R> {
     pub dropped: Option<Dropped>,
 }
 
-/// An append-only log of records, one JSON line each:
-/// `{"v":2,"crc":"9ae0daaf","seq":17,"run":1,"time":1763908529123,"record":…}`.
+/// An append-only log of records, one JSON line each: `{"v":2,"crc":"9ae0daaf","seq":17,"run":1,"time":1763908529123,"record":…}`.
 ///
 /// | event of the process or machine         | contents of the log afterwards                                 |
 /// |------------------------------------------|----------------------------------------------------------------|

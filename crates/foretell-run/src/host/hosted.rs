@@ -189,8 +189,7 @@ impl<S: Store> Hosted<S> {
         Self { session, leases: None, orders: None, news: None, refused: None }
     }
 
-    /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run
-    /// still.
+    /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run still.
     ///
     /// # Errors
     /// [`HostError::Store`] if a record could not be stored.

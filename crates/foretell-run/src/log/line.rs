@@ -167,8 +167,7 @@ pub(super) fn parts(line: &[u8]) -> Result<(Option<Stamp>, &[u8]), LineProblem> 
     unframed(line.strip_suffix(b"\n").ok_or(LineProblem::Cut)?)
 }
 
-/// Reads a line into `line`, at most [`LONGEST`] bytes of it; answers its length, and whether more of it was passed over up to its
-/// newline.
+/// Reads a line into `line`, at most [`LONGEST`] bytes of it; answers its length, and whether more of it was passed over up to its newline.
 pub(super) fn read_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, bool)> {
     line.clear();
     let mut length = Read::take(&mut *file, LONGEST as u64).read_until(b'\n', line)? as u64;

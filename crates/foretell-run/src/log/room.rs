@@ -11,8 +11,7 @@ use std::time::Duration;
 /// The time after which it is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// Waits while the disk is full, and retries the write until space is free. Meanwhile, trials continue and their reports are
-/// kept.
+/// Waits while the disk is full, and retries the write until space is free. Meanwhile, trials continue and their reports are kept.
 ///
 /// The default does not wait: a full disk is an error like any other.
 #[derive(Clone, Default)]

@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct ProcessIdentity {
     /// Its id.
     pub pid: u32,
-    /// When it started, in clock ticks since the machine did (Linux, `/proc/PID/stat`, field 22); `None` where the
-    /// system does not tell.
+    /// When it started, in clock ticks since the machine did (Linux, `/proc/PID/stat`, field 22); `None` where the system does not record it.
     pub start: Option<u64>,
 }
 
@@ -87,8 +86,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// All processes and what the system says of them, ended ones that wait to be reaped included; none where there is no
-/// `/proc`.
+/// All processes and the system's records of them, ended ones that wait to be reaped included; none where there is no `/proc`.
 fn all_processes() -> impl Iterator<Item = (u32, Stat)> {
     let entries = (!is_portable()).then(|| fs::read_dir(Path::new("/proc")));
     let entries = entries.into_iter().flatten().flatten().flatten();

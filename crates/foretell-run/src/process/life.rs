@@ -511,8 +511,7 @@ impl Process {
         is_read && (self.stop || !self.output.log.is_waiting())
     }
 
-    /// Looks whether it has ended, and sends the signal that is due. The `census` is taken at most once, and only if the
-    /// process has ended.
+    /// Looks whether it has ended, and sends the signal that is due. The `census` is taken at most once, and only if the process has ended.
     ///
     /// The process is not reaped before its group is empty: until then its id, which is the group's, belongs to nobody
     /// else, so that no signal can hit a stranger. Orphans of a trial that ended by itself are stopped, too.

@@ -100,8 +100,7 @@ pub(crate) fn shown(line: &[u8]) -> String {
 
 /// The file that keeps a trial's output: what it printed before a pause, a restart or a crash stays in front.
 ///
-/// A full disk does not end a trial: what cannot be written waits here, and where that is too much, the log says how much is
-/// missing.
+/// A full disk does not end a trial: unwritten output waits here, and where that is too much, the log shows how much is missing.
 #[derive(Debug)]
 pub(crate) struct OutputLog<W = File> {
     file: W,

@@ -18,8 +18,7 @@ static ALL: AtomicBool = AtomicBool::new(false);
 /// Children of this process that are no trial's.
 static HELPERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// From now on what leaves a trial is ended with it; `all` says whether every child of this process is a trial's, but for its
-/// helpers.
+/// From now on strays are ended with their trial; `all`: whether every child of this process, except its helpers, is a trial's.
 pub(crate) fn adopt(all: bool) {
     ADOPTS.store(true, Ordering::SeqCst);
     ALL.fetch_or(all, Ordering::SeqCst);

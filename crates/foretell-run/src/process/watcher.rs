@@ -241,8 +241,7 @@ impl Loop {
         self.next_look = now + LOOK;
     }
 
-    /// Finds what has left its trial without a name. It belongs to one of those that ran when it began, and ends with the last of
-    /// them.
+    /// Finds nameless strays. Each belongs to one of the trials that ran when it started, and ends with the last of them.
     fn find_strays(&mut self) {
         let leaders = self.processes.iter().map(Process::leader).collect();
         for stray in nameless(&leaders) {
