@@ -22,8 +22,7 @@ const TRIALS: u64 = u32::MAX as u64;
 /// Steps that are parts of an epoch are counted in these parts.
 const PARTS: f64 = 1e6;
 
-/// Decides whether to stop running trainings, based on completed ones. It is for tools with their own trials: Optuna, Ray, a
-/// training loop.
+/// Decides whether to stop running trainings, based on completed ones. It is for tools with their own trials: Optuna, Ray, a training loop.
 ///
 /// It is a [`Study`] with full training whose trials come from outside. So it decides by the study's code and has the study's
 /// defaults, those of [`StudySpec::new`]. A whole training takes as many steps as the longest one that has finished; one that ended

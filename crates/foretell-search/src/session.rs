@@ -65,8 +65,7 @@ pub enum Ending {
 /// 3. [`tell`](Self::tell) how the training ended, also where it was stopped. Then its worker is idle again.
 /// 4. [`best`](Self::best) is the best trial so far.
 ///
-/// Each record is stored before the study changes. If the store refuses one, the study is as stored, and the same
-/// call can be tried again.
+/// Each record is stored before the study changes. If the store refuses one, the study is as stored, and the same call can be tried again.
 ///
 /// The session owns the rules between a study and its trainings:
 ///
@@ -316,8 +315,7 @@ impl<S: Store> Session<S> {
         &mut self.store
     }
 
-    /// The number of busy workers: trainings that were handed out and have not ended, and trials that await a model before
-    /// they can start.
+    /// The number of busy workers: trainings that were handed out and have not ended, and trials that await a model before they can start.
     pub fn busy(&self) -> usize {
         self.running.len() + self.held.keys().filter(|trial| !self.running.contains(trial)).count()
     }

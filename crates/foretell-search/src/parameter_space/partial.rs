@@ -51,8 +51,7 @@ impl ParameterSpace {
         Ok(())
     }
 
-    /// A point of this space with the values of `given`, or else those of `proposed`; a parameter that applies here and not there is
-    /// drawn.
+    /// A point of this space with the values of `given`, or else those of `proposed`; a parameter that applies here and not there is sampled.
     pub(crate) fn completed(
         &self,
         given: &Configuration,

@@ -16,8 +16,7 @@ const DECADES: f64 = 50.0;
 /// The selected runs, in order.
 pub type Taken = Arc<Mutex<Vec<usize>>>;
 
-/// A sampler that moves proposals to the nearest recorded configuration that is not used yet, and learns from that
-/// configuration.
+/// A sampler that moves proposals to the nearest recorded configuration that is not used yet, and learns from that configuration.
 ///
 /// The distance is Euclidean in the unit cube of the space; two options, and a value and none, are 1 apart. O(runs · parameters) a
 /// proposal.

@@ -16,8 +16,7 @@ const KEPT: usize = 400;
 /// A level, how many of its runs are of a warm start, and the runs it learned from, in order.
 type Key = (u64, usize, Vec<usize>);
 
-/// All forecasters that one predictor was asked for in one order of the runs. Settings which learn from the same runs share
-/// them.
+/// All forecasters that one predictor was asked for in one order of the runs. Settings which learn from the same runs share them.
 pub(super) struct Bank {
     predictor: Arc<dyn Predictor>,
     known: Mutex<Known>,

@@ -22,8 +22,7 @@ use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 pub const MOST_TRIALS: u64 = 1_000_000;
 
 impl StudyRequest {
-    /// Returns the requested study. `there` is the study to continue, if any: its settings replace those that the request
-    /// leaves open.
+    /// Returns the requested study. `there` is the study to continue, if any: its settings replace those that the request leaves open.
     ///
     /// # Errors
     /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.

@@ -51,8 +51,7 @@ pub(crate) const SAMPLERS: &[(&str, &str)] = &[
     ("tpe-gp", "tpe and gp in turn (parameters only)."),
 ];
 
-/// Proposes configurations. Proposals depend only on the seed and on the results received, so a study is restored by replaying
-/// its log.
+/// Proposes configurations. Proposals depend only on the seed and on the results received, so a study is restored by replaying its log.
 pub trait Sampler: Send + Sync {
     /// The configuration of trial `trial`; `None` if the space is spent. Asked once a trial, in the order of their numbers; not
     /// asked for a trial that a log has already.

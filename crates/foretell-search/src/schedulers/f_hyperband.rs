@@ -112,8 +112,7 @@ impl LevelResults {
         scores.insert(place, score);
     }
 
-    /// The (1 − `share`) quantile of the results at `level`: a share of `share` is above it. `None` while too
-    /// few are known.
+    /// The (1 − `share`) quantile of the results at `level`: a share of `share` is above it. `None` while too few are known.
     pub(crate) fn quantile(&self, level: u64, share: f64) -> Option<f64> {
         let scores = self.sorted.get(&level).filter(|scores| scores.len() >= self.enough)?;
         Some(foretell::statistics::quantile_of_sorted(scores, (1.0 - share).clamp(0.0, 1.0)))

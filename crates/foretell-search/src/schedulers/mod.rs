@@ -44,8 +44,7 @@ pub struct End {
     pub stopped: bool,
 }
 
-/// Assigns resources to trials. A scheduler knows nothing about curves, clocks and workers, and returns the same jobs for the
-/// same results.
+/// Assigns resources to trials. A scheduler knows nothing about curves, clocks and workers, and returns the same jobs for the same results.
 pub trait Scheduler: Send + Sync {
     /// The next action of an idle worker.
     fn next(&mut self) -> Next;

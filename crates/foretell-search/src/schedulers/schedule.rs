@@ -165,8 +165,7 @@ impl Schedule {
         })
     }
 
-    /// Whether trials can be compared by `rank` where `policy` stops them: forecasts of the end need rungs, and no other forecasts at
-    /// them.
+    /// Whether trials can be compared by `rank` where `policy` stops them: forecasts of the end need rungs, and no other forecasts at them.
     pub(crate) fn compares_by(&self, rank: Rank, policy: &Policy) -> bool {
         match policy {
             _ if rank == Rank::Value => true,

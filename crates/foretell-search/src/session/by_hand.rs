@@ -7,8 +7,7 @@ use crate::study::{Order, StudyError, TrialState, Turn};
 use foretell::{Action, Configuration};
 
 impl<S: Store> Session<S> {
-    /// Carries out a manual order about `trial`. The answer contains the next action of its training; `None` if it does not
-    /// run.
+    /// Carries out a manual order about `trial`. The answer contains the next action of its training; `None` if it does not run.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; order the same again.

@@ -32,8 +32,7 @@ pub fn see_metrics(metrics: &mut LastMetrics, record: Record) {
     }
 }
 
-/// One row per trial of `study`: [`TRIAL_COLUMNS`], `param.NAME` for each parameter, and `metric.NAME` for the last value of
-/// each metric.
+/// One row per trial of `study`: [`TRIAL_COLUMNS`], `param.NAME` for each parameter, and `metric.NAME` for the last value of each metric.
 pub fn trial_rows(study: &Study, times: &Times, metrics: &LastMetrics) -> Vec<Map<String, Value>> {
     let row = |(number, trial): (usize, &Trial)| {
         let mut row = own_columns(study.spec(), number, trial, times.of_trial(number as u64));

@@ -147,8 +147,7 @@ impl Study {
         Ok(())
     }
 
-    /// Trial `index` continues with its job, after `from` epochs. If it was paused and starts from the beginning, there are no
-    /// checkpoints.
+    /// Trial `index` continues with its job, after `from` epochs. If it was paused and starts from the beginning, there are no checkpoints.
     fn go_on(&mut self, index: usize, from: u64) {
         let lost = from == 0 && self.trials[index].is_as_paused();
         self.change(index, |trial| trial.go_on(from));

@@ -15,8 +15,7 @@ pub enum Order {
 }
 
 impl Study {
-    /// Carries out what a person orders about `trial`: one decision is recorded, unless it is kept already. Returns whether the
-    /// trial runs.
+    /// Carries out a person's order about `trial`: one decision is recorded, unless it is kept already. Returns whether the trial runs.
     ///
     /// # Errors
     /// That of `append`; nothing has changed.
