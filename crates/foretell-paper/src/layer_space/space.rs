@@ -184,8 +184,7 @@ impl LayerSpace {
         }
     }
 
-    /// The layers that may follow `state`, by the rules in [`LayerSpace`], in a fixed order with the softmax last;
-    /// none at the end.
+    /// The layers that may follow `state`, by the rules in [`LayerSpace`], in a fixed order with the softmax last; none at the end.
     pub(crate) fn actions(&self, state: &State) -> Vec<Action> {
         let bucket = self.bucket(state.size);
         let mut actions = Vec::new();

@@ -41,8 +41,7 @@ type Table = BTreeMap<StateKey, BTreeMap<Action, f64>>;
 ///
 /// ε counts networks when they are proposed, so that its schedule does not depend on how many train at a time.
 ///
-/// Cost of a result: `replay_number` × layers × actions, a few thousand table look-ups each; memory grows by one
-/// trajectory a result.
+/// Cost of a result: `replay_number` × layers × actions, a few thousand table look-ups each; memory grows by one trajectory per result.
 ///
 /// Source: Baker, Gupta, Naik & Raskar, ICLR 2017, algorithms 1 to 3, and its released `q_learner.py`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -127,8 +126,7 @@ impl QLearner {
         Ok(())
     }
 
-    /// Gives up a proposed network that cannot be trained (out of memory, say): it is neither a model nor proposed
-    /// again.
+    /// Gives up a proposed network that cannot be trained (for example out of memory): it is neither a model nor proposed again.
     ///
     /// # Errors
     /// [`QLearningError::NotOpen`] if it is not waiting for a result.
