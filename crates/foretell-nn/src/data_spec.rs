@@ -80,8 +80,7 @@ pub enum DataSpec {
 pub struct DataOptions {
     /// Number of training images, class-balanced; `None` is all remaining ones (`shapes`: 1000).
     pub train_size: Option<usize>,
-    /// Number of validation images, class-balanced; `None` is a tenth, a fifth of MNIST's `t10k` files,
-    /// 500 with `shapes`.
+    /// Number of validation images, class-balanced; `None` is a tenth, a fifth of MNIST's `t10k` files, 500 with `shapes`.
     pub validation_size: Option<usize>,
     /// Seed of the choice of images.
     pub seed: u64,

@@ -35,8 +35,7 @@ pub fn space(name: &str) -> Result<&'static dyn Space, Error> {
     })
 }
 
-/// Trains the network of `spec`, and calls `report` after each epoch until it returns
-/// [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+/// Trains the network of `spec`, and calls `report` after each epoch until it returns [`ControlFlow::Break`](std::ops::ControlFlow::Break).
 ///
 /// The space of the spec has the recipe: starting weights, optimizer, schedule of the learning rate. MetaQNN's has a retry
 /// rule: where no starting rate is given, there are up to five attempts with falling rates and fresh weights, each of at most
