@@ -24,8 +24,8 @@ struct Workers {
 /// Those of this process. Locked by threads that hold the interpreter alone, so that no fork finds it locked.
 static WORKERS: Mutex<Option<Arc<Workers>>> = Mutex::new(None);
 
-/// Runs `work` on threads of its own and returns what it gives. A signal's exception, such as `KeyboardInterrupt`, is returned at
-/// once; the work is then finished in the background and forgotten.
+/// Runs `work` on threads of its own and returns its result. A signal's exception, such as `KeyboardInterrupt`, is returned at once; the
+/// work then completes in the background and is forgotten.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -27,7 +27,7 @@ type AnyHost = Hosted<AnyStore>;
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Study {
     host: Arc<Mutex<AnyHost>>,
-    /// Which process opened it.
+    /// The process that opened it.
     usage: Use,
 }
 
@@ -108,12 +108,12 @@ impl Study {
         Ok((next.stop, decision))
     }
 
-    /// How a training ended; `failure` says what went wrong.
+    /// Records the end of a trial; `failure` is the problem, if it failed.
     fn tell(&self, py: Python<'_>, trial: u64, failure: Option<String>) -> PyResult<()> {
         self.call(py, move |host| host.tell(trial, failure, None).map(|_| ()))?.map_err(refused)
     }
 
-    /// Has a configuration tried next: a dict of values, or a text; the sampler chooses what it leaves open.
+    /// Has a configuration tried next: a dict of values, or a string; the sampler chooses the values that it leaves open.
     fn enqueue(&self, py: Python<'_>, configuration: &Bound<'_, PyAny>) -> PyResult<()> {
         let queued: Queued = serde_json::from_value(json_of("enqueue", configuration)?).map_err(invalid)?;
         let space = self.host()?.session().study().spec().space.clone();
@@ -121,7 +121,7 @@ impl Study {
         self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
     }
 
-    /// From here on other settings hold; what they leave open is as before. Another score is refused if a scheduler has compared trials.
+    /// From here on, other settings hold; settings left open stay as before. Another score is refused if a scheduler has compared trials.
     fn change(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let there = self.host()?.session().study().spec().clone();
         let mut request = request_of(settings)?;

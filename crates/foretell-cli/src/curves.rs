@@ -334,7 +334,7 @@ pub(crate) fn last_step(history: &History) -> f64 {
     history.grid().last().copied().unwrap_or(0.0)
 }
 
-/// Why runs read from `path` cannot be laid on a grid, and which flag mends it.
+/// The reason why runs read from `path` cannot be laid on a grid, and the flag that fixes it.
 pub(crate) fn not_laid(path: &Path, error: HistoryError) -> Failure {
     let file = path.display();
     Failure::input(match error {

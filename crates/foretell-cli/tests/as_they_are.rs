@@ -9,7 +9,7 @@ use std::path::Path;
 /// Trials of a search.
 const TRIALS: usize = 8;
 
-/// A script, and what is to be found in it.
+/// A script, and the facts to find in it.
 struct Style {
     command: &'static [&'static str],
     /// The parameters that are proposed, each with its range.
@@ -47,7 +47,7 @@ fn whole(value: &Value) -> i64 {
     value.as_i64().unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
-/// From `init` to a finished search: what was proposed, passed, trained and saved is the truth, within an epoch per trial.
+/// From `init` to a completed search: the values proposed, passed, trained and saved are true, within an epoch per trial.
 fn is_understood(style: &Style) {
     let (folder, study) = described(style);
     let path = folder.path();

@@ -139,7 +139,7 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
         let there = count(&repaired["repair"]["kept"]) + computed;
         assert_eq!(there, (whole.len() - lost) as u64, "{what}: {repaired}");
         if lost == 0 {
-            // what was computed has no time of its own
+            // computed records have no time of their own
             let records = |lines: &[String]| -> Vec<Value> {
                 lines
                     .iter()
@@ -785,7 +785,7 @@ fn trainings_with_early_stopping_of_their_own_or_searched_epochs_are_told_what_t
     assert!(said.contains("parameter epochs goes up to 9, but --epochs 6 ends every trial there"), "{said}");
 }
 
-/// What a `study` command on the study of `folder` prints.
+/// The output of a `study` command on the study of `folder`.
 fn study(folder: &Path, action: &str, more: &[&str]) -> String {
     let (output, _) = output(&mut foretell(folder, &[&["study", action, "study"], more].concat()), 0);
     text(&output.stdout)

@@ -53,7 +53,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The study that `foretell search` begins with these arguments; what it runs is left out.
+/// The study that `foretell search` starts with these arguments, without its workload.
 fn begun(folder: &Path, arguments: &[&str]) -> StudySpec {
     let always = ["search", "--out", "study", "--workers", "1", "--max-epochs", "1"];
     let output = foretell(folder, &[&always[..], arguments].concat()).output().expect("it runs");

@@ -127,7 +127,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
     let (good, bad) = (good.to_string_lossy(), bad.to_string_lossy());
     let gone = folder.path().join("gone.csv");
     let gone = gone.to_string_lossy();
-    // arguments, and what the message must name
+    // arguments, and the words that the message must contain
     let there = folder.path().to_string_lossy();
     let nowhere = format!("{there}/nowhere/a.svg");
     let (one, zero) = (folder.path().join("one.csv"), folder.path().join("zero.csv"));

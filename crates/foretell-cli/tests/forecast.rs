@@ -188,7 +188,7 @@ fn what_is_at_the_target_is_shown_as_recorded_and_what_cannot_come_there_says_wh
         assert!(rows[i]["problem"].as_str().is_some_and(|text| text.starts_with(problem)), "{}", rows[i]);
     }
     assert!(rows[5]["problem"].is_null() && rows[5]["forecast"].is_number());
-    // where the best value counts, a diverged run keeps what it had reached
+    // if the best value counts, a diverged run keeps its best so far
     let best = forecast(&finished, &running, &["--score", "best"])?;
     assert_eq!(best["rows"][1]["forecast"].as_f64(), Some(2.1));
     assert_eq!(best["rows"][1]["problem"], "diverged at step 3");
@@ -245,13 +245,13 @@ fn the_fan_chart_has_a_panel_for_each_running_curve() -> Tested {
     let figure = folder.path().join("fan.svg");
     forecast(&finished, &running, &["--plot", &figure.to_string_lossy()])?;
     assert_eq!(fs::read_to_string(&figure)?.matches("class=\"run\"").count(), 3);
-    // what has no forecast is not drawn, and that is said
+    // runs without a forecast are not drawn, and the figure names their number
     write_running(&running)?;
     forecast(&finished, &running, &["--plot", &figure.to_string_lossy()])?;
     let svg = fs::read_to_string(&figure)?;
     assert_eq!(svg.matches("class=\"run\"").count(), 3);
     assert!(svg.contains("without a forecast, and not drawn: 3"));
-    // no file can have so long a name; what was forecast is printed first
+    // no file can have so long a name; the forecasts are printed first
     let figure = folder.path().join("a".repeat(300) + ".svg");
     let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
     let output = ran(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What `foretell ARGUMENTS --help` prints.
+/// The output of `foretell ARGUMENTS --help`.
 fn help(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
         .args(arguments)

@@ -179,7 +179,7 @@ impl Cell {
         }
     }
 
-    /// What `forecast --history FINISHED RUNNING` does with the two files: a forecast for each run that is on its way.
+    /// The forecasts of `forecast --history FINISHED RUNNING` for the two files: one per running run.
     fn by_files(
         &self,
         (finished, running): (&Path, &Path),

@@ -63,7 +63,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
     foretell(folder, arguments).env_remove("COLUMNS").output().expect("the command starts")
 }
 
-/// What the command printed, with its exit code.
+/// The output of the command, with its exit code.
 fn printed(output: &Output) -> String {
     let code = output.status.code().expect("the command ends by itself");
     let printed = format!("{}{}exit code {code}\n", text(&output.stderr), text(&output.stdout));

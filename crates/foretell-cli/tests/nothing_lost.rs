@@ -103,7 +103,7 @@ fn epochs_that_nobody_trained_do_not_count() {
     let before = trained(folder);
     let result = json(&search(folder, "0", &["--trials", "1", "--max-epochs", "50"]).output().unwrap());
     let spent = result["epochs"]["spent"].as_u64().unwrap();
-    // what was printed just before a kill may not have been read
+    // lines printed just before a kill may not have been read
     assert_eq!(trained(folder), before + 6);
     assert!(spent > 6 && spent <= trained(folder), "{spent} epochs of {}", trained(folder));
 }
@@ -158,7 +158,7 @@ fn a_lost_start_gets_the_configuration_of_its_folder_or_none_and_never_another()
     assert_eq!(shown["trials"]["total"], 4, "{shown}");
 }
 
-/// What is lost may have changed which trials were promoted: records that no longer follow are left out, and named.
+/// Lost records may have changed the promoted trials: records that no longer follow are left out, and named.
 #[test]
 fn a_log_of_rungs_can_be_read_after_its_repair_whichever_part_of_it_was_lost() {
     let folder = tempfile::tempdir().unwrap();

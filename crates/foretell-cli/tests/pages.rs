@@ -9,7 +9,7 @@ use common::{foretell, text};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// What cannot be run here, by how it begins, and why.
+/// Commands that cannot be run here, by their first words, with the reason.
 const NOT_RUN: [(&str, &str); 15] = [
     ("foretell study show foretell-out/resnet-tiny-3-8b47a21e", "it needs the search of the page"),
     ("foretell serve", "it serves until it is ended"),
@@ -121,7 +121,7 @@ impl Scene {
             let recorded = format!("data/{name}.jsonl.gz");
             std::fs::copy(root.join(&recorded), folder.path().join(recorded)).unwrap();
         }
-        // `python` is what pages write, and what not every system has
+        // pages write `python`, which not every system provides
         let programs = folder.path().join("bin");
         std::fs::create_dir(&programs).unwrap();
         let python = std::process::Command::new("sh").args(["-c", "command -v python3"]).output().unwrap();

@@ -32,7 +32,7 @@ fn points(curve: &Value) -> Vec<Point> {
     curve.as_array().unwrap().iter().map(point).collect()
 }
 
-/// Whether `got` is `wanted`; epochs may count from 0, and what diverged may end early.
+/// Whether `got` equals `wanted`; epochs may count from 0, and a diverged curve may end early.
 fn same(got: &[Point], wanted: &[Point]) -> bool {
     let mut wanted = wanted.to_vec();
     while wanted.len() > got.len() && wanted.last().is_some_and(|point| point.1.is_none()) {
@@ -61,7 +61,7 @@ fn runs(path: &Path) -> Vec<(Vec<Point>, String, String)> {
     std::fs::read_to_string(path).unwrap_or_default().lines().map(run).collect()
 }
 
-/// What the log of the study in `folder/o` has recorded.
+/// The points recorded in the log of the study in `folder/o`.
 fn recorded(folder: &Path) -> Vec<Point> {
     let log = std::fs::read_to_string(folder.join("o/events.jsonl")).unwrap_or_default();
     let records = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone());
@@ -183,7 +183,7 @@ fn is_found(pattern: &str, text: &str) -> bool {
     pattern.is_match(text.as_bytes())
 }
 
-/// What is wrong with a case; `None` where all is right.
+/// The problem of a case; `None` if there is none.
 fn fault(case: &Value) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -217,7 +217,7 @@ fn fault(case: &Value) -> Option<String> {
     (!right).then(|| format!("{} {}: {got:?}\n{}", outcome.metric, outcome.direction, outcome.said))
 }
 
-/// What is wrong with a case that is a command line of its own.
+/// The problem of a case that is a command line of its own.
 fn wrong_words(case: &Value, folder: &Path) -> Option<String> {
     let output = std::process::Command::new("bash")
         .args(["-c", case["command"].as_str().unwrap()])
@@ -230,7 +230,7 @@ fn wrong_words(case: &Value, folder: &Path) -> Option<String> {
     (has("wanted") != Some(true) || has("unwanted") == Some(true)).then_some(said)
 }
 
-/// What is wrong with each of `cases`, worked through by a few threads.
+/// The problems of `cases`, worked through by a few threads.
 fn wrongs(cases: &[Value], check: impl Fn(&Value) -> Option<String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -254,7 +254,7 @@ fn every_case_is_read_as_it_should_be_or_refused_with_the_reason() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 
-/// What is wrong with what is read of a format.
+/// The problem with the reading of a format.
 fn misread(case: &Value) -> Option<String> {
     let (log, wanted) = (case["log"].as_str().unwrap(), points(&case["curve"]));
     let read = |whole: &foretell_logs::printed::Whole| {
@@ -302,7 +302,7 @@ fn every_format_is_read_alike_by_a_search_of_one_trial() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 
-/// The reference page, from the formats and what is read of them.
+/// The reference page, from the formats and the values read of them.
 fn page() -> String {
     let mut page = String::from(include_str!("printed/what-foretell-reads.head.md"));
     let mut titles = std::collections::BTreeSet::new();

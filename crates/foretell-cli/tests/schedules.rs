@@ -131,7 +131,7 @@ fn f_hyperband_stops_inside_the_rungs_and_asha_needs_no_waiting() {
 #[test]
 fn a_trial_that_is_promoted_while_its_stopped_process_still_ends_waits_for_it() {
     let folder = tempfile::tempdir().unwrap();
-    // what it prints after the signal is not the promoted trial's
+    // lines printed after the signal are not the promoted trial's
     let late = r#"{"foretell":{"step":9,"val_acc":0.999}}"#;
     let slow_to_end = format!("trap 'sleep 0.4; echo '\\''{late}'\\''; exit 0' TERM\n{TRAINER}");
     let bold = ["--kappa", "0.5"];

@@ -537,7 +537,7 @@ fn a_stored_study_is_listed_shown_exported_and_examined() {
     let trial = study(&["show", "study", &stopped["trial"].to_string()]);
     let last = trial["decisions"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["action"], &last["probability"]), (&"stop".into(), &stopped["probability"]));
-    // what it reported while it was being stopped is kept, too
+    // values reported while it was being stopped are kept, too
     assert!(trial["values"].as_array().unwrap().len() as u64 >= stopped["step"].as_u64().unwrap());
     let table =
         foretell(folder.path(), &["study", "show", "study", &stopped["trial"].to_string()]).output().unwrap();

@@ -13,11 +13,11 @@ use std::process::Command;
 /// Epochs of a whole training.
 const WHOLE: u64 = 8;
 
-/// What came of a search over a script.
+/// The results of a search over a script.
 struct Searched {
     result: Value,
     said: String,
-    /// The values that each trial has counted itself, and what is known of it.
+    /// The values that each trial has counted itself, and the trial as Foretell shows it.
     trials: Vec<(Vec<f64>, Value)>,
 }
 

@@ -191,7 +191,7 @@ fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool 
     read > 0
 }
 
-/// Says which texts make categories of a column of numbers: two or more, and at least half of what is there.
+/// Notes the texts that make categories of a column whose values are numbers in at least two cases and at least half of all.
 fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
     let numbers = cells.0.iter().filter(|value| value.number().is_some()).count();
     let texts: Vec<(&RawRun, &str)> =

@@ -125,7 +125,7 @@ pub enum Error {
         column: String,
         /// The content of the cell.
         cell: String,
-        /// The expected content, and what to do.
+        /// The expected content, and a remedy.
         wanted: &'static str,
     },
     /// A cell that names the run is empty.
@@ -255,7 +255,7 @@ pub enum Error {
     Old {
         /// The file or folder.
         file: PathBuf,
-        /// The problem, and what to do.
+        /// The problem, and a remedy.
         problem: String,
     },
     /// A line is not a JSON object of the expected shape.

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 /// read row by row, so memory is that of the numbers kept. Complexity: O(cells).
 ///
 /// # Errors
-/// [`Error`], with file, line, column, the problem, and what to do.
+/// [`Error`], with file, line, column, the problem, and a remedy.
 ///
 /// ```
 /// use foretell_logs::{ReadOptions, read};

@@ -139,7 +139,7 @@ pub(crate) async fn surface(
     Ok(Json(blocking(found).await?).into_response())
 }
 
-/// What is noted about a study.
+/// The notes on a study.
 pub(crate) async fn note(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
     let log = served.log(&study)?;
     let read = move || Ok(notes(log.parent().unwrap_or(&log)).unwrap_or_default());

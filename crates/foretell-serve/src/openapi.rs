@@ -99,7 +99,7 @@ impl Route {
         self
     }
 
-    /// The same, which refuses what contradicts the study as it is there.
+    /// The same, which refuses requests that contradict the existing study.
     pub(crate) fn conflicts(self, conflict: &'static str) -> Self {
         Self { conflict, ..self }
     }
@@ -202,7 +202,7 @@ fn named((name, mut schema): (String, Value)) -> (String, Value) {
     (name.replace('/', "-"), schema)
 }
 
-/// Leaves out what is only of use in Rust, and names components as [`named`] does.
+/// Leaves out fields that are only of use in Rust, and names components as [`named`] does.
 fn clean(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(clean),

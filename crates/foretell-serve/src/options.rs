@@ -52,7 +52,7 @@ pub struct Limits {
     pub head: Duration,
     /// How long a request's body may take.
     pub body: Duration,
-    /// How long a reader may take nothing of what it is sent.
+    /// How long a reader may leave sent data unread.
     pub unread: Duration,
     /// The longest body, in bytes.
     pub body_bytes: usize,

@@ -25,7 +25,7 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, format!("{name}: {text}")).of_field(name)
     }
 
-    /// What is asked for contradicts what is recorded.
+    /// The request contradicts the record.
     pub(crate) fn conflict(text: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, text)
     }
@@ -52,7 +52,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, text)
     }
 
-    /// The server cannot do what it should; the same request may be sent again.
+    /// The server failed; the same request may be sent again.
     pub(crate) fn midway(error: &dyn std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}. Send the request again"))
     }

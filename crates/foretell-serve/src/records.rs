@@ -27,7 +27,7 @@ const CHUNK: usize = 256 * 1024;
 /// A JSON document with all records of `log`, some at a time: `head`, up to the beginning of the list, the list, and the end.
 ///
 /// # Errors
-/// What the log's reader says of its beginning. A log that is damaged further on cuts the document short.
+/// Errors of the log's reader at its start. A log that is damaged later cuts the document short.
 pub(crate) fn all(
     log: &Path,
     head: String,

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::{done, local, serve};
 
-/// Runs the first code block of `language` with `program`, if there is such a program; returns what it printed.
+/// Runs the first code block of `language` with `program`, if there is such a program; returns its output.
 fn run(language: &str, program: &str, address: &str) -> Option<String> {
     if !needed::has_program(program, &["--version"]) {
         return None;

@@ -1,4 +1,4 @@
-//! `foretell study`: shows stored studies, also while they run, and mends or removes them.
+//! `foretell study`: shows stored studies, also while they run, and repairs or removes them.
 
 mod best;
 mod compare;

@@ -79,7 +79,7 @@ pub(crate) struct Collector {
     is_below_past: bool,
     /// Whether the best model was loaded again: values that follow are not of the training.
     is_below_best: bool,
-    /// Which one of many the prefix of the line names: a rank, a process.
+    /// The one among many that the prefix of the line names: a rank, a process.
     group: String,
     /// The numbers so far that show points, or commas, before their decimals.
     pub(crate) notations: [u32; 2],
@@ -508,7 +508,7 @@ impl Collector {
         (self.last, self.last_place) = (line.fields, line.place);
     }
 
-    /// Which of the series is the one that was `chosen` for an earlier trial: its number, and the others like it.
+    /// How well series number `series` matches the one that was `chosen` for an earlier trial.
     pub(crate) fn chosen(&self, chosen: &Chosen, series: usize) -> u8 {
         chosen.fit(&self.series[series].key)
     }

@@ -32,7 +32,7 @@ pub(crate) struct Field {
     pub(crate) stage: Stage,
     /// Whether it is no current value: the best so far, a target.
     pub(crate) is_past: bool,
-    /// Which one of many: `fold2`.
+    /// The one meant among many: `fold2`.
     pub(crate) group: String,
     pub(crate) reading: Reading,
     /// How many numbers before it in the line have the same label.

@@ -498,7 +498,7 @@ impl ReportReader {
         passed
     }
 
-    /// Says so if the whole output would have another series read than its beginning.
+    /// Notes it if the whole output would have another series read than its start.
     fn check_choice(&mut self, left_out: bool) {
         let (Some(choice), None, MetricSource::Json { field: Some(name) }) =
             (&self.choice, &self.earlier, &self.source)

@@ -14,7 +14,7 @@ pub(crate) struct Key {
     pub(crate) is_past: bool,
     /// Whether its lines count batches.
     pub(crate) is_batched: bool,
-    /// Which one of many: `fold2`, `class0`, the row of a table.
+    /// The one meant among many: `fold2`, `class0`, the row of a table.
     pub(crate) group: String,
     /// How many numbers before it in the line have the same label.
     pub(crate) nth: u8,

@@ -380,7 +380,7 @@ fn config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> 
     Some((at, word))
 }
 
-/// Where `command` gives each of the `options`, to which those that nothing else tells of are added. Given values are defaults.
+/// The places where `command` gives each of the `options`. Options known from the command alone are added. Given values are defaults.
 fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> Vec<Option<Place>> {
     let mut places: Vec<Option<Place>> = vec![None; options.len()];
     let script = command.iter().position(|word| Path::new(word).extension().is_some()).unwrap_or(0);
