@@ -183,7 +183,7 @@ struct Candidates<'a> {
     folds: &'a Folds,
 }
 
-/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` gives the changes of their pairwise sums without each run.
+/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` gives the changes of their sums without each run.
 fn fit_in(
     scaled: &Scaled,
     d: usize,
