@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct ProcessIdentity {
     /// Its id.
     pub pid: u32,
-    /// When it started, in clock ticks since the machine did (Linux, `/proc/PID/stat`, field 22); `None` where the system does not record it.
+    /// When it started, in clock ticks since the machine did (Linux, `/proc/PID/stat`, field 22); `None` where it is unknown.
     pub start: Option<u64>,
 }
 
