@@ -51,7 +51,7 @@ impl ParameterSpace {
         Ok(())
     }
 
-    /// A point of this space with the values of `given`, or else those of `proposed`; a parameter that applies here and not there is sampled.
+    /// A point of this space with the values of `given`, or else those of `proposed`; one that applies here and not there is sampled.
     pub(crate) fn completed(
         &self,
         given: &Configuration,

@@ -36,7 +36,7 @@ pub enum Policy {
     Asha(u64),
     /// By rungs while fewer trials than the burn-in have finished, then by forecasts: see [`RungsFirstRule`].
     RungsFirst(Caution),
-    /// Perfect foresight: stop a trial that ends at or below the score it has to beat. The most that any forecast could save; in replays only.
+    /// Perfect foresight: stop a trial that ends at or below the score it has to beat. The most that forecasts could save; in replays only.
     Oracle,
     /// A rule of a [`Catalogue`](crate::Catalogue).
     #[serde(untagged)]
