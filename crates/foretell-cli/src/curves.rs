@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The heading of these flags in the help.
 const HEADING: &str = "Recorded curves";
 
-/// The predictor that commands use unless told otherwise.
+/// The default predictor of commands.
 pub(crate) const DEFAULT_PREDICTOR: &str = "auto";
 
 /// The predictor `name` for recorded runs, which are looked at in many splits or orders: the extrapolation of a curve is the same
@@ -189,7 +189,7 @@ impl CurveFlags {
         }
     }
 
-    /// Says if the direction asked for is not that of the metric's name.
+    /// Notes a direction that differs from that of the metric's name.
     fn say_direction(&self, recorded: &Recorded) {
         let named = direction_of(&recorded.metric.name);
         if let (Some(asked), Some(named)) = (self.direction().filter(|_| self.direction() != named), named) {

@@ -191,7 +191,7 @@ fn invalid(refusal: &Refusal) -> clap::Error {
     clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{}\n", worded(refusal)))
 }
 
-/// A refusal as the command line says it: by the flag.
+/// A refusal in the words of the command line: by the flag.
 fn worded(refusal: &Refusal) -> String {
     let reason = with_flags(&refusal.reason);
     let flag = match refusal.field.as_str() {

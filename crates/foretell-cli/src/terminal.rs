@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 /// The file for messages that cannot be written to standard error; none outside of a search.
 static UNSAID: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// The bars of a search on a terminal, above which everything is said while they are there.
+/// The bars of a search on a terminal; while they exist, messages are printed above them.
 static BARS: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
 /// Prints everything above `bars` from now on; `None` ends that.
@@ -26,7 +26,7 @@ pub(crate) fn keep_unsaid_in(folder: &Path) {
 /// The file, in a study's folder, that keeps messages that could not be written.
 pub(crate) const NOTICES: &str = "notices.log";
 
-/// Says something about the work to standard error; on a terminal, in lines that fit it.
+/// Prints a note on the work to standard error; on a terminal, in lines that fit it.
 pub(crate) fn note(text: &str) {
     let text = harmless(text);
     let text = fitted(&text, &console::Term::stderr());

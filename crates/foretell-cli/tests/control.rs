@@ -550,7 +550,7 @@ fn output_that_nobody_reads_ends_no_command_in_a_panic() {
     }
 }
 
-/// A small disk; `None`, said by name, where this user may not mount one.
+/// A small disk; `None`, with a message by name, if this user may not mount one.
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
@@ -692,7 +692,7 @@ fn epochs_that_count_from_0_are_shown_as_so_many_as_were_trained() {
     assert!(text(&shown.stdout).contains("after 6 of 6 epochs"), "{}", text(&shown.stdout));
 }
 
-/// `search` where it finds no control groups; `None`, said by name, where this user cannot hide them.
+/// `search` without control groups; `None`, with a message by name, if this user cannot hide them.
 fn without_control_groups(folder: &Path, search: &Command) -> Option<Command> {
     let probe = Command::new("unshare").args(["-m", "true"]).stderr(Stdio::null()).status();
     if !probe.is_ok_and(|status| status.success()) {

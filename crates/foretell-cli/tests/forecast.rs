@@ -69,7 +69,7 @@ fn a_running_loss_is_forecast_in_its_own_unit_and_direction() -> Tested {
 fn the_interval_of_an_accuracy_ends_at_1_and_that_of_a_reward_does_not() -> Tested {
     let folder = tempfile::tempdir()?;
     let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
-    // they end between 0.55 and 0.99, and the first point tells nothing of where
+    // they end between 0.55 and 0.99, and the first point does not show where
     let history = |metric: &str| {
         let end = |run: u32| 0.55 + 0.04 * f64::from(run * 7 % 12);
         let rows =

@@ -72,7 +72,7 @@ fn commands(page: &str) -> Vec<Told> {
     told
 }
 
-/// The `foretell` command that `line` runs; none for other programs, and for a line that says of itself that it is not whole.
+/// The `foretell` command that `line` runs; none for other programs, and for a line that is marked as incomplete.
 fn of_program(line: &str) -> Option<String> {
     let line = line.rsplit("&& ").next()?;
     let line = line.split(" > ").next()?;

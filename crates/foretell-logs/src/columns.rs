@@ -117,7 +117,7 @@ fn fate_unless_excluded(name: &str, cells: &Cells<'_>, raw: &Raw, options: &Read
     }
 }
 
-/// The values that tell the configurations of the runs apart: the features, also those that the user excludes, and the id if it is
+/// The values that distinguish the configurations of the runs: the features, also those that the user excludes, and the id if it is
 /// one of them.
 ///
 /// Leaving a column out of the features does not make runs the same.
@@ -161,7 +161,7 @@ fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
     }
 }
 
-/// Says which of the columns that an option names are not there: a slip of the pen, or of another file's.
+/// Notes the columns that an option names and the file lacks: a slip of the pen, or columns of another file.
 fn note_unknown<'a>(
     named: impl IntoIterator<Item = &'a String>,
     option: &str,
@@ -176,7 +176,7 @@ fn note_unknown<'a>(
     }
 }
 
-/// Whether the column is in layer notation; says how many of its texts can be read.
+/// Whether the column is in layer notation; notes how many of its texts can be read.
 fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool {
     let texts = cells.0.iter().filter_map(|value| value.text());
     let (mut read, mut all) = (0, 0);

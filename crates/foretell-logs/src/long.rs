@@ -212,7 +212,7 @@ impl Rows {
         Ok(raw)
     }
 
-    /// Takes the columns that are series out of the configurations, and says so.
+    /// Takes the columns that are series out of the configurations, with a note.
     fn note_columns(&mut self, raw: &mut Raw, table: &Table, options: &ReadOptions) -> Result<(), Error> {
         let mut left_out = Vec::new();
         for (column, &at) in self.columns.others.iter().enumerate() {
@@ -311,7 +311,7 @@ fn id_of(table: &Table, column: usize) -> Result<String, Error> {
     Ok(id.strip_suffix(".0").filter(|whole| whole.parse::<u64>().is_ok()).unwrap_or(id).to_owned())
 }
 
-/// Sorts the points of a run by step and merges rows of the same step; returns how many said the same twice.
+/// Sorts the points of a run by step and merges rows of the same step; returns how many repeated a value.
 ///
 /// An empty cell gives way to a value. Two different values are an error.
 fn in_order(mut points: Vec<Point>, id: &str, file: &Path) -> Result<(Vec<Point>, usize), Error> {

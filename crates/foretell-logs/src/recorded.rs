@@ -42,7 +42,7 @@ pub struct Recorded {
 impl Recorded {
     /// The runs that repeat none before them: the first of each number in [`Recorded::repeats`].
     ///
-    /// The result has no repeats left, and says in its notes how many were removed.
+    /// The result contains no repeats, and its notes record how many were removed.
     #[must_use]
     pub fn without_repeats(self) -> Self {
         let keep: Vec<bool> = self.repeats.iter().enumerate().map(|(at, &first)| at == first).collect();

@@ -197,7 +197,7 @@ impl Table {
         if !text.contains(',') {
             return Ok(text.parse().ok());
         }
-        // a table that cannot be read again tells no more
+        // a table that cannot be read again shows no more
         let comma = *self.comma.get_or_init(|| self.again().ok().and_then(|table| table.comma_of_cells()));
         if comma.is_none() && Comma::in_cell(text).is_none() && number_of(text, Comma::Decimal).is_some() {
             let (file, column) = (self.file.clone(), self.headers[column].clone());
@@ -206,7 +206,7 @@ impl Table {
         Ok(comma.or_else(|| Comma::in_cell(text)).and_then(|comma| number_of(text, comma)))
     }
 
-    /// The meaning of commas inside the numbers of the rows to come, if any cell tells.
+    /// The meaning of commas inside the numbers of the rows to come, if any cell shows it.
     fn comma_of_cells(mut self) -> Option<Comma> {
         while self.advance().ok()? {
             let cells = self.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());

@@ -188,7 +188,7 @@ fn measure(
     let test = with_setting(&recorded, arguments.test_where.as_ref(), "--test-where")?;
     let splits = splits_between(&history, &recorded.repeats, &|at| train[at], &|at| test[at], &options);
     let splits = splits.map_err(in_file)?;
-    // all splits forecast the step that the whole file tells
+    // all splits forecast the step that the whole file determines
     let laid =
         HistoryOptions { target: Some(last_step(&history)), ..arguments.reading.history_options(&recorded) };
     let folds = folds(&recorded, &laid, &splits).map_err(in_file)?;

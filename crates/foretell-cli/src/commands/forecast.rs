@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// Says which of the running runs need no forecast, and which have their points between those of the finished ones.
+/// Notes the running runs that need no forecast, and those whose points lie between those of the completed ones.
 fn say_running(running: &Recorded, history: &History) {
     let target = last_step(history);
     let (all, name) = (running.runs.len(), &running.name);
@@ -184,7 +184,7 @@ fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     recorded.map_or(history.value(score), |score| history.direction().value(score))
 }
 
-/// Says which runs lie far from all that was learned from.
+/// Notes the runs that lie far from all runs learned from.
 fn say_extrapolated(rows: &[Row], running: &Recorded) {
     let far: Vec<&Row> = rows.iter().filter(|row| !row.extrapolated.is_empty()).collect();
     if let Some(first) = far.first() {

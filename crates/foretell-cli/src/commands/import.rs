@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     print(&summary(&read, out))
 }
 
-/// The file that says from which logs the curves in `out` are.
+/// The file that records the logs that the curves in `out` come from.
 fn sources(out: &Path) -> PathBuf {
     let mut name = out.as_os_str().to_owned();
     name.push(".sources");
@@ -384,7 +384,7 @@ fn direction(flags: &CurveFlags, name: &str) -> Result<Direction, Failure> {
     })
 }
 
-/// Says how a log was read; refuses one that can be read in two ways.
+/// Notes how a log was read; refuses one that can be read in two ways.
 fn say_of(file: &Path, whole: &Whole) -> Outcome {
     let refused = whole
         .problems
@@ -428,7 +428,7 @@ fn curve(whole: &Whole, direction: Direction) -> Curve {
     curve
 }
 
-/// The file's name, with its folder's where it is taken or says nothing.
+/// The file's name, with its folder's if the name is taken or tells nothing.
 fn unique(file: &Path, taken: &mut BTreeSet<String>) -> String {
     let name =
         |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

@@ -116,7 +116,7 @@ fn report_line(report: &EpochReport, material: Material, configuration: &Configu
         "trained_epochs": if report.learning_rate.is_some() { report.epoch } else { 0 },
     }});
     if material == Material::Text {
-        // after divergence there is no loss, and the field says null
+        // after divergence there is no loss, and the field is null
         line["foretell"]["val_ppl"] =
             json!(report.validation_loss.map(f64::exp).filter(|ppl| ppl.is_finite()));
     }

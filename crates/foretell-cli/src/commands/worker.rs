@@ -95,7 +95,7 @@ fn settings(arguments: &Arguments) -> Result<WorkerSettings, Failure> {
     })
 }
 
-/// A name that no other worker has, and that says where this one is.
+/// A unique name of this worker, which shows its machine.
 fn name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "host" } else { host.trim() };

@@ -87,7 +87,7 @@ impl Tended {
         Ok(Self { thread: Some(thread), over, failure })
     }
 
-    /// Ends the workers; the text says why the engine ended the search, if it did.
+    /// Ends the workers; the text is the reason why the engine ended the search, if it did.
     pub(crate) fn end(mut self) -> Option<String> {
         self.over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
@@ -131,7 +131,7 @@ impl Tending {
     }
 }
 
-/// Says `line` if it is new.
+/// Prints `line` if it is new.
 fn say(said: &mut String, line: String) {
     if *said != line {
         note(&line);

@@ -234,7 +234,7 @@ fn described(jobs: &[Job]) -> String {
     format!("slurm: {running} jobs running{on}, {waiting} waiting{}", reason.unwrap_or_default())
 }
 
-/// Why a job waits, in words and as Slurm says it.
+/// The reason why a job waits, in words and in Slurm's own code.
 fn in_words(reason: &str) -> String {
     let words = match reason {
         "Resources" => "for free nodes",

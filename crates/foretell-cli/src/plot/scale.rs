@@ -35,7 +35,7 @@ impl Range {
         if value.is_finite() { Self { low: self.low.min(value), high: self.high.max(value) } } else { self }
     }
 
-    /// The range with a share of its length added below and above.
+    /// The range with a fraction of its length added below and above.
     pub(crate) fn padded(self, below: f64, above: f64) -> Self {
         let length = self.high - self.low;
         Self { low: self.low - below * length, high: self.high + above * length }
@@ -51,7 +51,7 @@ impl Range {
     }
 }
 
-/// The value below which a share `p` of the sorted values lies (the nearest one).
+/// The value above a fraction `p` of the sorted values (the nearest one).
 fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     sorted.get((p * last as f64).round() as usize).copied()

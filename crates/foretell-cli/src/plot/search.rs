@@ -81,7 +81,7 @@ const OWN: f64 = 660.0;
 const FANS: usize = 20;
 /// More trials are drawn as bands that hold so much of them.
 const SINGLY: usize = 200;
-/// The bands: the share of the trials that each holds, and its opacity.
+/// The bands: the fraction of the trials that each holds, and its opacity.
 const BANDS: [(f64, f32); 2] = [(0.9, 0.18), (0.5, 0.32)];
 
 impl Search {

@@ -10,7 +10,7 @@ use super::scale::Range;
 pub(crate) struct Watched {
     /// Its name.
     pub metric: String,
-    /// Whether larger values are better, as far as its name tells.
+    /// Whether larger values are better, as far as its name shows.
     pub maximize: bool,
     /// (resource, value) of each trial, by resource; empty where a trial did not report it.
     pub curves: Vec<Vec<(f64, f64)>>,

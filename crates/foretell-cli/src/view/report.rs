@@ -124,7 +124,7 @@ pub(crate) const OTHERS: usize = 4;
 /// The width, in columns, to which a trial's last words are cut.
 const WHY: usize = 100;
 
-/// A table of the last `most` rows, with a title that says how many there are.
+/// A table of the last `most` rows, with their total number in the title.
 fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> Option<String> {
     let shown = &rows[rows.len().saturating_sub(most)..];
     let title = match rows.len() {
@@ -140,7 +140,7 @@ fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> 
     Some(format!("{title}\n{}", table(headings, shown)))
 }
 
-/// The trials that failed, each with the last that it said, and how they are tried again.
+/// The trials that failed, each with its last output, and the way to try them again.
 fn failed(study: &Study, directory: &str, most: usize) -> Option<String> {
     let row = |(number, trial): (usize, &Trial)| match &trial.state {
         TrialState::Failed { reason } => {
@@ -428,10 +428,10 @@ fn time_line(study: &Study, time: &Timing) -> String {
 
 /// With fewer trials, a rank correlation shows nothing.
 const FEWEST_RANKS: usize = 5;
-/// A rank correlation below this is said to say little.
+/// A rank correlation below this is called weak.
 const WEAK: f64 = 0.3;
 
-/// Says so where the ranks of trials half-way say little about those at their end: then forecasts are less sure, and stop less.
+/// A note if the ranks of trials half-way predict those at their end poorly: then forecasts are less sure, and stop less.
 fn early_ranks(study: &Study) -> Option<String> {
     let spec = study.spec();
     let learns = spec.policy.is_by_forecasts() && !spec.policy.is_by_curve_alone();

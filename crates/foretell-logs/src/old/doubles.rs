@@ -58,7 +58,7 @@ pub(crate) fn without_doubles(runs: Vec<RunLog>, left_out: &mut Vec<LeftOut>) ->
     kept.into_iter().map(|(run, _)| run).collect()
 }
 
-/// Keeps the log that says more.
+/// Keeps the log that records more.
 fn merge(first: &mut RunLog, mut second: RunLog, left_out: &mut Vec<LeftOut>) {
     if says(&second) > says(first) {
         std::mem::swap(first, &mut second);

@@ -60,7 +60,7 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Erro
         run.configuration = beside::configuration(file);
     }
     if folder.join("error.txt").exists() || folder.join("error.pkl").exists() {
-        // `done` says nothing: a trial that its scheduler stopped is done, too
+        // `done` shows nothing: a trial that its scheduler stopped is done, too
         run.ended = Ended::Failed;
     }
     Ok(run)

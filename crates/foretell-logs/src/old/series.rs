@@ -147,7 +147,7 @@ pub(crate) struct RunLog {
     pub(crate) series: BTreeMap<String, Series>,
     /// The damage in its files: values before it count.
     pub(crate) damage: Option<String>,
-    /// The last step that was planned, where the log says it.
+    /// The last step that was planned, if the log records it.
     pub(crate) planned: Option<f64>,
 }
 

@@ -208,7 +208,7 @@ impl Events<'_> {
                 }
                 4 => {
                     let status = all(bytes)?.iter().find_map(|&(n, f)| f.integer().filter(|_| n == 1));
-                    // success says nothing: PyTorch writes it together with the settings
+                    // success shows nothing: PyTorch writes it together with the settings
                     if status == Some(2) {
                         self.run.ended = Ended::Failed;
                     }

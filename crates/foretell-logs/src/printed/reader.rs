@@ -176,7 +176,7 @@ impl ReportReader {
         self.enveloped || self.settler.is_some() || !self.held.is_empty()
     }
 
-    /// The series that is read, for the trials that follow; `None` while it is not chosen, and where a pattern says it.
+    /// The series that is read, for the trials that follow; `None` while it is not chosen, and if a pattern defines it.
     pub fn chosen(&self) -> Option<&Chosen> {
         self.chosen.as_ref().filter(|_| matches!(self.source, MetricSource::Json { .. }))
     }
@@ -335,7 +335,7 @@ impl ReportReader {
         if self.collector.series[choice.primary].key.is_batched
             || records.iter().all(|record| record.is_transient)
         {
-            // the line of the epoch may be still to come, on the other stream, say: the whole output tells
+            // the line of the epoch may be still to come, for example on the other stream: the whole output shows it
             return false;
         }
         let is_alone = choice.others.is_empty();

@@ -6,8 +6,8 @@ use thiserror::Error;
 /// One report of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The resource spent so far, epochs unless the study says otherwise. Where the trial does not say: one more than
-    /// in its report before, 1 in its first.
+    /// The resource spent so far, epochs by default. If the trial does not report it: one more than in its previous
+    /// report, 1 in its first.
     pub step: u64,
     /// The metric in the user's own direction; `None` when it is not finite, that is, training diverged.
     pub value: Option<f64>,
@@ -36,7 +36,7 @@ pub enum ReportProblem {
         /// The fields there are, separated by commas.
         found: String,
     },
-    /// Nobody said which field is the metric.
+    /// The metric's field was not set.
     #[error("the report's metric could be any of {found}. Choose one of them as the metric")]
     Ambiguous {
         /// The fields there are, separated by commas.
@@ -59,7 +59,7 @@ pub enum ReportProblem {
     /// The line is longer than is read.
     #[error("the line is longer than 1 MiB and is ignored. Print the metric on its own line")]
     Long,
-    /// The numbers can be read in two ways, and nothing in the output tells which is meant.
+    /// The numbers can be read in two ways, and nothing in the output shows the right one.
     #[error("`{found}` is ambiguous: it may be {point} or {comma}. Print more decimals, or a decimal point")]
     Notation {
         /// The text found.

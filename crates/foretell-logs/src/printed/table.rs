@@ -228,7 +228,7 @@ fn take(line: &mut Line, name: &str, reading: Reading, of: Option<f64>, has_hash
     };
     let place = &mut line.place;
     match named {
-        // of spaCy's two, the number of updates tells the rows apart
+        // of spaCy's two, the number of updates distinguishes the rows
         Some(Counter::Epoch) if has_hash => {}
         Some(Counter::Epoch) => (place.epoch, place.epochs) = (place.epoch.or(Some(value)), of),
         Some(Counter::Step) => place.step = place.step.or(Some(value)),

@@ -15,7 +15,7 @@ pub(crate) fn of_line(line: &str, label: &str) -> String {
 /// How much of a line is proposed as a template.
 const LONGEST: usize = 80;
 
-/// A template of `line` that tells it from lines with the same label.
+/// A template of `line` that distinguishes it from lines with the same label.
 pub(crate) fn of_other(line: &str, label: &str) -> String {
     let whole = of_whole_line(line, label).filter(|template| template.len() <= LONGEST);
     whole.unwrap_or_else(|| of_line(line, label))

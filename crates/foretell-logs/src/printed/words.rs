@@ -48,7 +48,7 @@ const PAST_LINE: &str = "restored restoring restore reloaded saving saved loadin
 /// Words that number one of many of the same kind.
 const GROUPS: &str = "fold folds class cls rank gpu worker seed group task client replica member run repeat repetition split domain process \
     node device trial head label category 折";
-/// Words that a line begins with to tell that numbers follow.
+/// Words at the start of a line that announce numbers.
 const REPORTS: &str = "info debug warning result results metric metrics score scores stats performance summary report epoch log logs progress output status model overall";
 /// Words between a name and its number.
 const FILLERS: &str = "is was are of at to equals has value reached now equal be";
@@ -109,7 +109,7 @@ pub(crate) fn is_past_line(text: &str) -> bool {
     names(text, PAST_LINE)
 }
 
-/// Whether a line tells that the best model was loaded again.
+/// Whether a line reports that the best model was loaded again.
 pub(crate) fn is_reloaded(text: &str) -> bool {
     names(text, "restored restoring restore reloaded reloading loaded loading load reload")
         && names(text, "best")

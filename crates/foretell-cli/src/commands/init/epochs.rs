@@ -45,7 +45,7 @@ impl Epochs {
         }
     }
 
-    /// The number, if anything says it.
+    /// The number, if it is known.
     pub(super) fn number(self) -> Option<u64> {
         match self {
             Self::Watched { reported, .. } => Some(reported),
@@ -57,7 +57,7 @@ impl Epochs {
         }
     }
 
-    /// The number to write, and a comment that says how far it can be trusted.
+    /// The number to write, and a comment on how far it can be trusted.
     pub(super) fn written(self) -> (u64, String) {
         let comment = match self {
             Self::Watched { options: None, .. } => "as reported by the test run, which completed".to_owned(),

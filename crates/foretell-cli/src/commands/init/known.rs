@@ -9,7 +9,7 @@ enum Rule {
     /// On a logarithmic scale from `down` times less to `up` times more, `most` at most; around `usual` where the script's value is not known, and
     /// within `zero` where it is 0 or none.
     Log { down: f64, up: f64, most: f64, usual: f64, zero: (f64, f64) },
-    /// A share between these, widened to hold the script's value.
+    /// A fraction between these, widened to hold the script's value.
     Share(f64, f64),
     /// A factor by which something decays: close to 1 where the script's is.
     Decay,

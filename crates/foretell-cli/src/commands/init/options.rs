@@ -57,7 +57,7 @@ pub(super) struct Described {
     pub(super) epochs: Option<u64>,
     /// The configuration file that it is given.
     pub(super) config: Option<String>,
-    /// The option that says how many epochs.
+    /// The option for the number of epochs.
     epochs_option: Option<(Opt, Option<Place>)>,
 }
 

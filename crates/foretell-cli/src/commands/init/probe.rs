@@ -31,7 +31,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Whether the output tells that the training stops early by itself.
+    /// Whether the output shows that the training stops early by itself.
     pub(super) fn stopped_early(&self) -> bool {
         self.lines.iter().any(|line| {
             let line = line.to_lowercase();

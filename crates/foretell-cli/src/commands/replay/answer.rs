@@ -238,7 +238,7 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
     lines.join("\n")
 }
 
-/// A share and its standard error.
+/// A fraction and its standard error.
 pub(super) fn percent(share: f64, error: f64) -> String {
     format!("{:.0} ± {:.0} %", 100.0 * share, 100.0 * error)
 }

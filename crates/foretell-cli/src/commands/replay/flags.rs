@@ -211,7 +211,7 @@ impl Arguments {
         if stops { named } else { Vec::new() }
     }
 
-    /// When models are learned again; `None` if no flag says so.
+    /// When models are learned again; `None` if no flag sets it.
     pub(super) fn refit(&self) -> Option<Refit> {
         self.asked.last("refit")
     }

@@ -92,7 +92,7 @@ impl PolicyName {
         }
     }
 
-    /// How a study stops by it unless told otherwise, where it has a choice of its own.
+    /// The default stop criterion of a study with this policy, if the policy defines its own.
     pub(super) fn usual(self) -> Option<Stopping> {
         self.policy(1, 1).usual()
     }

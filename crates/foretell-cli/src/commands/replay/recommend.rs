@@ -5,7 +5,7 @@ use super::replayed::Replayed;
 use foretell_search::{OrderingOutcome, Outcome, Saving};
 use std::ops::Range;
 
-/// A setting is safe if it kept the best run in at least this share of the orders.
+/// A setting is safe if it kept the best run in at least this fraction of the orders.
 const KEPT: f64 = 0.95;
 
 /// Results of a setting in some of the orders.

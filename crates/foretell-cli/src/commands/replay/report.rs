@@ -52,7 +52,7 @@ pub(super) struct Row {
     /// `regret_mean` on the scale of the forecasts, in standard deviations of the final scores.
     pub(super) regret_sd_mean: f64,
     pub(super) regret_max: f64,
-    /// The epochs saved as a share of those that `oracle` saves with the same flags.
+    /// The epochs saved as a fraction of those that `oracle` saves with the same flags.
     pub(super) saving_of_oracle: Option<f64>,
     /// The score of runs: `last` or `best`.
     pub(super) score: RunScore,
@@ -75,9 +75,9 @@ pub(super) struct Row {
     /// The best final score of a Hyperband run, in the metric's unit: mean and standard error over runs and orderings.
     pub(super) best_of_run_mean: Option<f64>,
     pub(super) best_of_run_stderr: Option<f64>,
-    /// The share of Hyperband runs in which no configuration was trained to the end.
+    /// The fraction of Hyperband runs in which no configuration completed.
     pub(super) runs_without_result: Option<f64>,
-    /// Whether these are the settings that `foretell search` uses unless told otherwise.
+    /// Whether these are the default settings of `foretell search`.
     pub(super) default: bool,
     /// With the settings of `foretell search --caution`: which.
     pub(super) caution: Option<&'static str>,
@@ -137,11 +137,11 @@ impl Totals {
 pub(super) struct FrontRow {
     /// The number of runs it has.
     pub(super) size_mean: f64,
-    /// The share of them that was trained to the end.
+    /// The fraction of them that completed.
     pub(super) kept: f64,
-    /// The share of its hypervolume that was kept.
+    /// The fraction of its hypervolume that was kept.
     pub(super) hypervolume_kept: f64,
-    /// The same two shares for runs chosen at random at the same cost.
+    /// The same two fractions for runs chosen at random at the same cost.
     pub(super) kept_at_random: f64,
     pub(super) hypervolume_kept_at_random: f64,
 }

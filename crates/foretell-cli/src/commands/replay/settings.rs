@@ -28,7 +28,7 @@ impl Variant {
         self.caution.filter(|_| self.spec.warm_start > 0)
     }
 
-    /// Whether these are the settings that `foretell search` uses unless told otherwise.
+    /// Whether these are the default settings of `foretell search`.
     pub(super) fn is_default(&self) -> bool {
         self.caution == Some(Caution::default())
     }

@@ -9,7 +9,7 @@ use foretell::{Direction, StopCriterion};
 use foretell_search::{Refit, SamplerSpec, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
-/// The folder that studies are kept in, unless told otherwise.
+/// The default folder of studies.
 pub(crate) const STUDIES: &str = "foretell-out";
 
 impl Arguments {

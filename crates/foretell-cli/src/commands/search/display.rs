@@ -16,7 +16,7 @@ const MOST_WRAPPED: u64 = 4;
 /// The view of a running study.
 pub(crate) struct Display {
     live: Option<Bars>,
-    /// Says now and then how far it is, where there is no terminal.
+    /// Prints the progress now and then, without a terminal.
     heartbeat: Option<Heartbeat>,
     /// How long it has taken, the run that is shown counted.
     times: Times,
@@ -97,7 +97,7 @@ impl Display {
             self.watched.entry(trial).or_default().extend(watched);
         }
         let Some(state) = study.trials().get(trial as usize) else { return };
-        // a report and the decision on it come together: the trial's end is told by the record that ends it
+        // a report and the decision on it come together: the record that ends the trial shows its end
         let ended = record.ends().is_some() && !state.is_open();
         let watched = self.watched(trial);
         match &mut self.live {

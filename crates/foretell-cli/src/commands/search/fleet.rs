@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where workers that somebody starts reach the search, unless --serve says otherwise.
+/// The default address for workers that somebody starts; --serve changes it.
 const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 8675);
 /// How long jobs that are ended have to hand back their trials.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A thread that says where the search stands. It ends when this is dropped.
+/// A thread that prints the progress of the search. It ends when this is dropped.
 pub(super) struct Heartbeat {
     said: Arc<Mutex<Said>>,
     end: Option<Sender<()>>,
@@ -34,7 +34,7 @@ impl Said {
 }
 
 impl Heartbeat {
-    /// Says something each `interval`.
+    /// Prints a beat each `interval`.
     pub(super) fn start(interval: Duration) -> Self {
         let (end, ended) = channel::<()>();
         let said = Arc::<Mutex<Said>>::default();
@@ -55,7 +55,7 @@ impl Heartbeat {
         self.lock().text = text;
     }
 
-    /// Trial `trial` has reported nothing for `silence`: each beat says so, until it is [heard](Self::heard) again.
+    /// Trial `trial` has reported nothing for `silence`: each beat mentions it, until it is [heard](Self::heard) again.
     pub(super) fn quiet(&self, trial: u64, silence: Duration) {
         let now = Instant::now();
         self.lock().quiet.insert(trial, now.checked_sub(silence).unwrap_or(now));

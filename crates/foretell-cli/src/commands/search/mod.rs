@@ -99,7 +99,7 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
         .with_watched(&arguments.watch);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
-    // why an engine ended the search says more than that it was ended
+    // the engine's reason for ending the search tells more than the fact
     fleet.map_or(Ok(()), Fleet::end)?;
     ran?;
     tell(&search, arguments)?;

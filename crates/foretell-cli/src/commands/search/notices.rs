@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Notices about objectives and limits end after this many trials.
 const SAID_UNTIL: u64 = 50;
 
-/// Says each thing once, and passes records on to the display.
+/// Prints each notice once, and passes records on to the display.
 pub(super) struct Notices<'a> {
     workload: &'a Workload,
     /// The smallest and the largest value of the runs of --learn-from.
@@ -36,7 +36,7 @@ pub(super) struct Notices<'a> {
 }
 
 impl<'a> Notices<'a> {
-    /// Nothing was said yet.
+    /// No notice was printed yet.
     pub(super) fn new(
         workload: &'a Workload,
         learned_range: Option<(f64, f64)>,
@@ -168,7 +168,7 @@ impl<'a> Notices<'a> {
         }
     }
 
-    /// Says that trainings are shorter than --epochs.
+    /// Prints that trainings are shorter than --epochs.
     fn say_short(&mut self, study: &Study, trial: u64) {
         let length = study.trial(trial).map_or(0, Trial::trained);
         self.lengths =
@@ -205,7 +205,7 @@ impl<'a> Notices<'a> {
         Ok(())
     }
 
-    /// Shares teach nothing about per cent, nor per cent about shares.
+    /// Fractions teach nothing about percentages, nor percentages about fractions.
     fn check_unit(&mut self, study: &Study, reading: &Reading) -> Result<(), String> {
         let metric = &study.spec().metric;
         let value = reading.value.filter(|_| is_share(metric));

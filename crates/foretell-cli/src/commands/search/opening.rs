@@ -91,7 +91,7 @@ pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
     ))
 }
 
-/// When trials will be stopped, in one short line; --explain says more.
+/// The rule that will stop trials, in one short line; --explain prints more.
 fn stopping_line(study: &Study, watching: bool) -> String {
     let spec = study.spec();
     let (mode, fate, act) = match watching {

@@ -177,7 +177,7 @@ fn seeds_needed(a: &Side, b: &Side, noise: Noise, difference: f64) -> Option<u64
         _ => deviation(&pairs).powi(2),
     };
     let seeds = (normal_quantile(0.975) / difference).powi(2) * variance;
-    // few seeds need more than the quantile of many says
+    // few seeds need more than the quantile of many suggests
     (seeds.is_finite() && seeds < 1e6).then_some(seeds.ceil() as u64 + 2)
 }
 
