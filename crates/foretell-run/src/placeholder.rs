@@ -189,6 +189,16 @@ mod tests {
         value.as_object().expect("an object").clone()
     }
 
+    /// The words of a command, and those that are run.
+    type Case<'a> = (&'a [&'a str], &'a [&'a str]);
+
+    fn assert_filled_in(cases: &[Case<'_>], parameters: &Map<String, Value>) {
+        for (command, expected) in cases {
+            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(&fill_in(&command, parameters).expect("known parameters"), expected, "{command:?}");
+        }
+    }
+
     #[test]
     fn fills_in_values_as_a_command_line_wants_them() {
         let cases = [
@@ -212,7 +222,7 @@ mod tests {
     fn what_does_not_apply_takes_its_argument_with_it() {
         let value = json!({"m": null, "lr": -0.5, "opt": "adam"});
         let parameters = value.as_object().expect("an object");
-        let cases: [(&[&str], &[&str]); 8] = [
+        let cases: [Case; 8] = [
             (&["t", "--m", "{m}", "--lr", "{lr}"], &["t", "--lr", "-0.5"]),
             (&["t", "--m={m}", "m={m}", "-v"], &["t", "-v"]),
             (&["{m}"], &[]),
@@ -222,17 +232,14 @@ mod tests {
             (&["sh", "-c", "train --m={m} {opt}"], &["sh", "-c", "train --m= adam"]),
             (&["t", "--both={lr},{m}", "{{m}}"], &["t", "--both=-0.5,", "{m}"]),
         ];
-        for (command, expected) in cases {
-            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
-            assert_eq!(fill_in(&command, parameters).expect("known parameters"), expected, "{command:?}");
-        }
+        assert_filled_in(&cases, parameters);
     }
 
     #[test]
     fn flags_are_present_or_absent_and_lists_are_several_arguments() {
         let value = json!({"on": true, "off": false, "w": "[64, 32]", "v": "3 4", "a": [1, 2.5], "e": "[]"});
         let parameters = value.as_object().expect("an object");
-        let cases: [(&[&str], &[&str]); 7] = [
+        let cases: [Case; 7] = [
             (&["t", "--on={on}", "--off={off}", "-v"], &["t", "--on", "-v"]),
             (&["t", "--use-amp", "{on}", "--fast", "{off}", "-v"], &["t", "--use-amp", "-v"]),
             (&["t", "{on}", "{off}"], &["t", "--on"]),
@@ -241,10 +248,7 @@ mod tests {
             (&["sh", "-c", "t --w {*w}; t {w}"], &["sh", "-c", "t --w 64 32; t [64, 32]"]),
             (&["t", "--w={w}", "{*e}"], &["t", "--w=[64, 32]"]),
         ];
-        for (command, expected) in cases {
-            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
-            assert_eq!(fill_in(&command, parameters).expect("known parameters"), expected, "{command:?}");
-        }
+        assert_filled_in(&cases, parameters);
     }
 
     #[test]

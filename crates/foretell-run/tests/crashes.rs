@@ -132,13 +132,19 @@ fn starts_a_stubborn_trial_and_waits() {
     std::thread::sleep(PATIENCE * 10);
 }
 
-#[test]
-fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (mut child, mut output) = victim("starts_a_stubborn_trial_and_waits", folder.path());
+/// The leader of a stubborn trial, whose parent was killed.
+fn orphaned(folder: &Path) -> ProcessIdentity {
+    let (mut child, mut output) = victim("starts_a_stubborn_trial_and_waits", folder);
     let leader = ProcessIdentity::with_pid(line_after(&mut output, "leader ").parse().expect("a process id"));
     child.kill().expect("our child");
     child.wait().expect("our child");
+    leader
+}
+
+#[test]
+fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let leader = orphaned(folder.path());
     assert!(leader.is_alive(), "it ignores SIGTERM and prints nothing: nothing ended it");
     let directory = folder.path().join("trial-1");
     let outcome = end_abandoned(&directory, Duration::from_millis(500)).expect("nothing is in the way");
@@ -150,10 +156,7 @@ fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
 #[test]
 fn a_group_that_outlived_its_leader_is_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (mut child, mut output) = victim("starts_a_stubborn_trial_and_waits", folder.path());
-    let leader = ProcessIdentity::with_pid(line_after(&mut output, "leader ").parse().expect("a process id"));
-    child.kill().expect("our child");
-    child.wait().expect("our child");
+    let leader = orphaned(folder.path());
     Command::new("kill").args(["-9", &leader.pid.to_string()]).status().expect("kill runs");
     assert!(is_gone_in_time(leader));
     let outcome = end_abandoned(&folder.path().join("trial-1"), Duration::from_millis(500))

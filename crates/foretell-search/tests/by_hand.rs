@@ -1,6 +1,9 @@
 //! The orders of a person about running trials.
 
-use foretell::{Configuration, Direction};
+mod common;
+
+use common::accuracy;
+use foretell::Direction;
 use foretell_search::{
     Ending, Kappa, Memory, Order, ParameterSpace, Parts, Reason, Record, Reference, Schedule, Session, Space,
     Start, Study, StudySpec, Summary, TrialState, plan,
@@ -12,12 +15,6 @@ fn spec() -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
     StudySpec { max_resource: EPOCHS, trials: 30, burn_in: 6, seed: 3, ..usual }
-}
-
-fn accuracy(configuration: &Configuration, step: u64) -> f64 {
-    let lr = configuration["lr"].number().expect("a number");
-    let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
-    top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
 }
 
 /// Trains `start` to its end, or until it is stopped; `order` is given after its first report.

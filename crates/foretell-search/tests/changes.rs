@@ -1,6 +1,9 @@
 //! Settings that change while a study is under way.
 
-use foretell::{Configuration, Direction, RunScore};
+mod common;
+
+use common::accuracy;
+use foretell::{Direction, RunScore};
 use foretell_search::{
     Ending, Losses, Memory, Mended, ParameterSpace, Parts, Policy, Record, SamplerSpec, Session,
     SessionError, Settings, Space, Study, StudySpec, Summary,
@@ -20,12 +23,6 @@ fn spec(policy: &Policy, trials: u64) -> StudySpec {
         seed: 3,
         ..usual
     }
-}
-
-fn accuracy(configuration: &Configuration, step: u64) -> f64 {
-    let lr = configuration["lr"].number().unwrap();
-    let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
-    top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
 }
 
 /// Runs the study in `store` to its end by `spec`.

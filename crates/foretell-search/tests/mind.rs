@@ -1,5 +1,8 @@
 //! A study whose space, sampler or length changes while it is under way, and enqueued configurations.
 
+mod common;
+
+use common::accuracy;
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
     Ending, Kappa, Memory, ParameterSpace, Parts, Policy, Record, Reference, SamplerSpec, Schedule, Session,
@@ -21,12 +24,6 @@ fn spec(space: Space, trials: u64) -> StudySpec {
 
 fn wide() -> Space {
     parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam"])
-}
-
-fn accuracy(configuration: &Configuration, step: u64) -> f64 {
-    let lr = configuration.get("lr").and_then(Value::number).unwrap_or(0.01);
-    let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
-    top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
 }
 
 /// Trains what is asked for until nothing is left, or for `most` trials.

@@ -1,5 +1,8 @@
 //! Sessions: the four verbs, stores that fail, models fitted elsewhere, and parts that the caller brings.
 
+mod common;
+
+use common::accuracy;
 use foretell::{
     Configuration, Direction, FitError, Forecast, Model, Predictor, Query, RunScore, TrainingSet, Value,
 };
@@ -37,10 +40,20 @@ fn asha() -> StudySpec {
     StudySpec { schedule: Schedule::Asha { eta: 3, rungs: None }, burn_in: 4, criterion: at_once(), ..spec() }
 }
 
-fn accuracy(configuration: &Configuration, step: u64) -> f64 {
-    let lr = configuration["lr"].number().unwrap();
-    let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
-    top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
+/// A study that was trained to its end with one worker; `see` looks at it after each report that stops nothing.
+fn trained(spec: StudySpec, see: impl Fn(&Session)) -> Session {
+    let mut session = Session::new(spec).unwrap();
+    while let Some(start) = session.ask().unwrap() {
+        for step in start.from + 1..=start.until {
+            let value = accuracy(&start.configuration, step);
+            if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
+                break;
+            }
+            see(&session);
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    session
 }
 
 /// A store that refuses one append, the one of that number, once.
@@ -248,16 +261,7 @@ fn decided(records: &[Record]) -> Vec<Record> {
 fn with_one_worker_models_fitted_elsewhere_change_no_record_but_of_epochs_trained_meanwhile() {
     let mut stopped = 0;
     for spec in [spec(), in_rungs(), asha()] {
-        let mut session = Session::new(spec.clone()).unwrap();
-        while let Some(start) = session.ask().unwrap() {
-            for step in start.from + 1..=start.until {
-                let value = accuracy(&start.configuration, step);
-                if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
-                    break;
-                }
-            }
-            session.tell(start.trial, Ending::Finished).unwrap();
-        }
+        let session = trained(spec.clone(), |_| ());
         stopped += session.study().progress().trials.stopped;
         for delay in [0, 2] {
             let (records, _) = deferred(&spec, 1, delay);
@@ -496,19 +500,11 @@ fn sessions_can_be_shared_and_moved_between_threads() {
 fn totals_kept_in_step_are_those_of_the_summary() {
     for (run_score, shadow) in [(RunScore::Last, false), (RunScore::Best, true)] {
         for spec in [spec(), in_rungs(), asha()] {
-            let mut session = Session::new(StudySpec { run_score, shadow, ..spec }).unwrap();
-            while let Some(start) = session.ask().unwrap() {
-                for step in start.from + 1..=start.until {
-                    let value = accuracy(&start.configuration, step);
-                    if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
-                        break;
-                    }
-                    let (study, summary) = (session.study(), Summary::new(session.study()));
-                    assert_eq!((study.progress().trials, study.best()), (summary.trials, summary.best));
-                    assert_eq!(study.progress().spent, summary.epochs.spent);
-                }
-                session.tell(start.trial, Ending::Finished).unwrap();
-            }
+            trained(StudySpec { run_score, shadow, ..spec }, |session| {
+                let (study, summary) = (session.study(), Summary::new(session.study()));
+                assert_eq!((study.progress().trials, study.best()), (summary.trials, summary.best));
+                assert_eq!(study.progress().spent, summary.epochs.spent);
+            });
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::plot::{
 use foretell::Scale;
 use foretell::evaluate::{Evaluation, Outcome};
 use foretell::statistics::mean;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The central interval that a scatter shows.
@@ -111,13 +112,8 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// The different names, in the order in which they appear.
 pub(crate) fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut all = Vec::new();
-    for name in names {
-        if !all.contains(&name) {
-            all.push(name);
-        }
-    }
-    all
+    let mut seen = BTreeSet::new();
+    names.into_iter().filter(|name| seen.insert(*name)).collect()
 }
 
 #[cfg(test)]

@@ -256,12 +256,6 @@ impl Extrapolation {
         above.sum::<f64>() / self.samples.len() as f64
     }
 
-    /// P(f(T) > `score`), without the noise: the share of samples.
-    pub fn probability_mean_above(&self, score: f64) -> f64 {
-        let above = self.samples.iter().filter(|[end, _]| *end > score).count();
-        above as f64 / self.samples.len() as f64
-    }
-
     /// The share of samples with f(T) below `score`: where `score` is the truth, its rank.
     pub fn rank_of(&self, score: f64) -> f64 {
         let below = self.samples.iter().filter(|[end, _]| *end < score).count();

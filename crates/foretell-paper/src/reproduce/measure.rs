@@ -2,7 +2,6 @@
 
 use super::failed::Failed;
 use super::kept::Kept;
-use super::named::predictor_of_recorded;
 use super::published::Published;
 use super::released::Prepared;
 use crate::catalogue;
@@ -10,7 +9,7 @@ use foretell::evaluate::{
     Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
 };
 use foretell::statistics::{mean, r_squared, standard_error};
-use foretell::{FeatureGroup, FeatureSet, History, PredictorOptions, Scale};
+use foretell::{FeatureGroup, FeatureSet, History, PredictorOptions, Purpose, Scale};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -275,13 +274,10 @@ fn evaluated(
     if !usable(prepared, cell.features) {
         return Err("nothing to fit on".to_owned());
     }
-    let fitted = PredictorOptions {
-        features: cell.features,
-        seed: options.seed,
-        draws,
-        ..PredictorOptions::default()
-    };
-    let predictor = predictor_of_recorded(cell.predictor, &fitted).map_err(|error| error.to_string())?;
+    let fitted =
+        PredictorOptions { features: cell.features, seed: options.seed, draws, purpose: Purpose::Recorded };
+    let predictor = catalogue().predictors().predictor(cell.predictor, &fitted).map(Arc::from);
+    let predictor = predictor.map_err(|error| error.to_string())?;
     let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
     let splits = splits_of(prepared, cell.depth, options)?;
     let measured =

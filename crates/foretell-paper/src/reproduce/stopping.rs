@@ -3,7 +3,6 @@
 use super::failed::Failed;
 use super::kept::Kept;
 use super::measure::{NOT_APPLICABLE, Part};
-use super::named::predictor_of_recorded;
 use super::released::Prepared;
 use super::replayed::{BURN_IN, Course, Numbers, PREDICTORS, Replayed, Wanted, blank, times};
 use super::searches;
@@ -149,8 +148,11 @@ fn is_used(part: Part, prepared: &Prepared) -> bool {
 type ByName = BTreeMap<(bool, &'static str), Arc<dyn Predictor>>;
 
 fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failed> {
-    let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
-    let named = |name| Ok(((false, name), predictor_of_recorded(name, &options).map_err(Failed::input)?));
+    let options = PredictorOptions { seed, draws, purpose: Purpose::Recorded, ..PredictorOptions::default() };
+    let named = |name| {
+        let predictor = catalogue().predictors().predictor(name, &options).map_err(Failed::input)?;
+        Ok(((false, name), Arc::from(predictor)))
+    };
     let mut made: ByName =
         PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(named).collect::<Result<_, Failed>>()?;
     let options = PredictorOptions { purpose: Purpose::Termination, ..options };

@@ -59,21 +59,15 @@ pub(crate) struct TrialView {
 
 impl TrialView {
     fn new(spec: &StudySpec, number: usize, trial: &Trial) -> Self {
-        let (score, error) = match &trial.state {
-            TrialState::Paused { value } | TrialState::Completed { value } => (Some(*value), None),
-            TrialState::Stopped { .. } => (trial.result(), None),
-            TrialState::Failed { reason } => (None, Some(reason.clone())),
-            TrialState::Running | TrialState::Interrupted => (None, None),
-        };
         Self {
             number,
             config: plain(&trial.configuration),
             state: trial.state.name(),
-            score,
+            score: trial.result(),
             steps: trial.curve.steps().to_vec(),
             values: trial.curve.scores().iter().map(|&score| spec.direction.value(score)).collect(),
             decision: trial.decision.as_ref().map(DecisionView::from),
-            error,
+            error: trial.state.why().filter(|_| matches!(trial.state, TrialState::Failed { .. })),
         }
     }
 }

@@ -54,14 +54,8 @@ fn own_columns(
     let decision = trial.decision.as_ref();
     let forecast = decision.and_then(|decision| decision.forecast);
     let last = trial.curve.last().map(|(_, score)| spec.direction.value(score));
-    let (reason, error) = match &trial.state {
-        TrialState::Stopped { reason, .. } => (Some(reason.to_string()), None),
-        TrialState::Failed { reason } => (None, Some(reason.clone())),
-        TrialState::Running
-        | TrialState::Interrupted
-        | TrialState::Paused { .. }
-        | TrialState::Completed { .. } => (None, None),
-    };
+    let has_failed = matches!(trial.state, TrialState::Failed { .. });
+    let (error, reason) = if has_failed { (trial.state.why(), None) } else { (None, trial.state.why()) };
     let values: [Value; TRIAL_COLUMNS.len()] = [
         number.into(),
         trial.state.name().into(),

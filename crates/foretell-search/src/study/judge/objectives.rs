@@ -22,13 +22,9 @@ impl Study {
         }
     }
 
-    fn measured(&self, trial: &Trial, of: &Formula) -> Option<f64> {
+    /// The value of `trial` in `of`, in its own unit; `None` where that is not known yet.
+    pub(super) fn measured(&self, trial: &Trial, of: &Formula) -> Option<f64> {
         of.value(|name| self.quantity(trial, name))
-    }
-
-    /// The value of `trial` in `objective`, in its own unit; `None` where it is not known yet.
-    pub(super) fn objective_value(&self, trial: &Trial, objective: &Objective) -> Option<f64> {
-        self.measured(trial, &objective.of)
     }
 
     /// The values of `trial` in each further objective, in its own unit; `None` if still unknown.

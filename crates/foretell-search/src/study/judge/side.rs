@@ -63,7 +63,7 @@ impl Study {
     fn end_of(&mut self, index: usize, objective: &Objective) -> Result<End, NoForecast> {
         let direction = objective.direction;
         let trial = &self.trials[index];
-        let known = self.objective_value(trial, objective);
+        let known = self.measured(trial, &objective.of);
         let name = objective.of.name().filter(|name| trial.side.contains_key(*name));
         match (known, name) {
             (Some(value), _) => Ok(End::Known(direction.score(value))),

@@ -196,13 +196,6 @@ impl Forest {
         sum / self.trees.len().max(1) as f64
     }
 
-    /// The forecast of each tree for `row`, in order: their spread says how sure the forest is.
-    #[allow(dead_code, reason = "for spreads that depend on the run; tests use it")]
-    pub(crate) fn predict_each(&self, row: &[f64], forecasts: &mut Vec<f64>) {
-        forecasts.clear();
-        self.trees.forecasts(row, |forecast| forecasts.push(forecast));
-    }
-
     /// For each training row the mean forecast of the trees grown without it; of a row in every tree (few trees, or no
     /// bootstrap) the mean target of the others.
     pub(crate) fn out_of_bag(&self) -> &[f64] {
@@ -256,7 +249,7 @@ mod tests {
         let (x, y) = sample(60);
         let forest = MixedTrees { trees: 21, ..MixedTrees::default() }.fit(&x, &y);
         let mut each = Vec::new();
-        forest.predict_each(x.row(4), &mut each);
+        forest.trees.forecasts(x.row(4), |forecast| each.push(forecast));
         assert_eq!(each.len(), 21);
         assert!((crate::statistics::mean(&each) - forest.predict(x.row(4))).abs() < 1e-12);
         let one_by_one: Vec<f64> = (0..21).map(|tree| forest.trees.forecast(tree, x.row(4))).collect();
@@ -280,7 +273,7 @@ mod tests {
         let (x, y) = sample(40);
         let forecasts = |forest: &Forest| {
             let mut each = Vec::new();
-            forest.predict_each(&[0.1, 0.2, -0.3, 0.4, 0.0], &mut each);
+            forest.trees.forecasts(&[0.1, 0.2, -0.3, 0.4, 0.0], |forecast| each.push(forecast));
             each
         };
         let mixed = MixedTrees { trees: 40, share: 0.4, bootstrap: true, seed: 3 }.fit(&x, &y);

@@ -125,11 +125,11 @@ impl Work {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::linalg::matrix::Matrix;
 
-    fn wave(n: usize) -> (Design, Vec<f64>) {
+    pub(crate) fn wave(n: usize) -> (Design, Vec<f64>) {
         let rows = Matrix::from_fn(n, 5, |i, j| ((i * (j + 1)) as f64 * 0.7).sin() * 1.4);
         let y = (0..n).map(|i| rows.row(i)[0] + 0.5 * (2.0 * rows.row(i)[3]).sin()).collect();
         (Design::new(&rows, &[0..2, 2..3, 3..5]), y)

@@ -124,13 +124,8 @@ mod tests {
     use super::*;
     use crate::linalg::matrix::Matrix;
     use crate::predict::gp::design::CONFIGURATION;
+    use crate::predict::gp::posterior::tests::wave;
     use crate::predict::gp::posterior::{PARAMETERS, prior_means, priors};
-
-    fn wave(n: usize) -> (Design, Vec<f64>) {
-        let rows = Matrix::from_fn(n, 5, |i, j| ((i * (j + 1)) as f64 * 0.7).sin() * 1.4);
-        let y = (0..n).map(|i| rows.row(i)[0] + 0.5 * (2.0 * rows.row(i)[3]).sin()).collect();
-        (Design::new(&rows, &[0..2, 2..3, 3..5]), y)
-    }
 
     fn tuned(design: &Design, y: &[f64]) -> Tuned {
         Tuned::new(design, y, None, &prior_means()).unwrap()
