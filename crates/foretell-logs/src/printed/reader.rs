@@ -186,18 +186,6 @@ impl ReportReader {
         std::mem::take(&mut self.notes)
     }
 
-    /// The approximate number of bytes held of the output read.
-    pub fn held_bytes(&self) -> usize {
-        let of_record = |record: &Record| {
-            size_of::<Record>() + record.others.iter().map(|(name, _)| name.len() + 64).sum::<usize>()
-        };
-        let records: usize = self.held.iter().map(of_record).sum();
-        let of_series = |series: &super::series::Series| {
-            size_of_val(series) + series.example.len() + 3 * series.key.label.len()
-        };
-        records + self.collector.series.iter().map(of_series).sum::<usize>()
-    }
-
     /// Whether a value of the metric has come since this was asked last, be it certain or not.
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
