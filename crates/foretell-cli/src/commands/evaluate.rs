@@ -353,45 +353,29 @@ fn apart(row: &Row) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
+/// A heading and its cell.
+type Column = (&'static str, fn(&Row) -> String);
+
+const COLUMNS: [Column; 16] = [
+    ("curves", |row| row.curves.clone()),
+    ("predictor", |row| row.predictor.clone()),
+    ("observed", |row| format!("{:.0} %", row.observed * 100.0)),
+    ("tau", |row| row.tau.to_string()),
+    ("R²", |row| format!("{:.4} ± {:.4}", row.r2_mean, row.r2_stderr)),
+    ("R² to the floor", |row| format!("{:.4}", row.r2_floored_mean)),
+    ("Spearman", |row| format!("{:.3}", row.spearman_mean)),
+    ("MAE", |row| metric_difference(row.mae_mean, row.largest, 4)),
+    ("in 50 %", |row| format!("{:.3}", row.coverage["0.5"])),
+    ("in 80 %", |row| format!("{:.3}", row.coverage["0.8"])),
+    ("in 90 %", |row| format!("{:.3}", row.coverage["0.9"])),
+    ("in 95 %", |row| format!("{:.3}", row.coverage["0.95"])),
+    ("top decile ≤ 95 %", |row| format!("{:.3}", row.upper_coverage_top_decile["0.95"])),
+    ("fit", |row| format!("{:.1} ms", row.fit_seconds * 1e3)),
+    ("forecasts", |row| row.forecasts.to_string()),
+    ("of note", apart),
+];
+
 fn as_table(rows: &[Row]) -> String {
-    let cells = |row: &Row| {
-        let covered = |level: &str| format!("{:.3}", row.coverage[level]);
-        vec![
-            row.curves.clone(),
-            row.predictor.clone(),
-            format!("{:.0} %", row.observed * 100.0),
-            row.tau.to_string(),
-            format!("{:.4} ± {:.4}", row.r2_mean, row.r2_stderr),
-            format!("{:.4}", row.r2_floored_mean),
-            format!("{:.3}", row.spearman_mean),
-            metric_difference(row.mae_mean, row.largest, 4),
-            covered("0.5"),
-            covered("0.8"),
-            covered("0.9"),
-            covered("0.95"),
-            format!("{:.3}", row.upper_coverage_top_decile["0.95"]),
-            format!("{:.1} ms", row.fit_seconds * 1e3),
-            row.forecasts.to_string(),
-            apart(row),
-        ]
-    };
-    let headings = [
-        "curves",
-        "predictor",
-        "observed",
-        "tau",
-        "R²",
-        "R² to the floor",
-        "Spearman",
-        "MAE",
-        "in 50 %",
-        "in 80 %",
-        "in 90 %",
-        "in 95 %",
-        "top decile ≤ 95 %",
-        "fit",
-        "forecasts",
-        "of note",
-    ];
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+    let cells = |row| COLUMNS.iter().map(|(_, cell)| cell(row)).collect();
+    table(&COLUMNS.map(|(name, _)| name), &rows.iter().map(cells).collect::<Vec<_>>())
 }

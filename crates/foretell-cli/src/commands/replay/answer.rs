@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use super::recommend::{Recommendation, recommended};
 use super::replayed::Replayed;
-use super::report::{FrontRow, Row};
+use super::report::{FrontRow, Row, Totals};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
 
@@ -286,31 +286,40 @@ fn front_cells(front: &FrontRow) -> [String; 4] {
     shares.map(|share| format!("{:.1} %", 100.0 * share))
 }
 
+/// A heading and its cell, given the best value.
+type Column = (&'static str, fn(&Row, f64) -> String);
+
+/// The columns that every table has.
+const COLUMNS: [Column; 14] = [
+    ("policy", |row, _| row.policy.to_owned()),
+    ("predictor", |row, _| row.predictor.clone().unwrap_or("–".to_owned())),
+    ("Δ", |row, _| rule(row)),
+    ("burn-in", |row, _| match row.policy {
+        "none" | "i-epoch" => "–".to_owned(),
+        _ => row.burn_in.to_string(),
+    }),
+    ("speed-up", |row, _| {
+        format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr)
+    }),
+    ("epochs", |row, _| format!("{:.0}", row.epochs_spent)),
+    ("best kept", |row, _| percent(row.best_kept, row.totals.best_kept_stderr)),
+    ("of best 3", |row, _| percent(row.totals.best_three_kept, row.totals.best_three_kept_stderr)),
+    ("regret", |row, best| metric_difference(row.regret_mean, best, 5)),
+    ("in sd", |row, _| format!("{:.3} ± {:.3}", row.regret_sd_mean, row.totals.regret_sd_stderr)),
+    ("where lost", |row, _| {
+        let Totals { regret_sd_where_lost: mean, regret_sd_where_lost_stderr: error, .. } = &row.totals;
+        mean.zip(*error).map_or("–".to_owned(), deviations)
+    }),
+    ("stopped", |row, _| format!("{:.0} of {}", row.stopped_mean, row.runs)),
+    ("wrongly", |row, _| format!("{:.1}", row.wrong_stops_mean)),
+    ("of oracle's saving", |row, _| {
+        row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share))
+    }),
+];
+
 /// A row of the table, with the columns that only some tables need.
 fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
-    let mut cells = vec![
-        row.policy.to_owned(),
-        row.predictor.clone().unwrap_or("–".to_owned()),
-        rule(row),
-        if row.policy == "none" || row.policy == "i-epoch" {
-            "–".to_owned()
-        } else {
-            row.burn_in.to_string()
-        },
-        format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr),
-        format!("{:.0}", row.epochs_spent),
-        percent(row.best_kept, row.totals.best_kept_stderr),
-        percent(row.totals.best_three_kept, row.totals.best_three_kept_stderr),
-        metric_difference(row.regret_mean, best, 5),
-        format!("{:.3} ± {:.3}", row.regret_sd_mean, row.totals.regret_sd_stderr),
-        row.totals
-            .regret_sd_where_lost
-            .zip(row.totals.regret_sd_where_lost_stderr)
-            .map_or("–".to_owned(), deviations),
-        format!("{:.0} of {}", row.stopped_mean, row.runs),
-        format!("{:.1}", row.wrong_stops_mean),
-        row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
-    ];
+    let mut cells: Vec<String> = COLUMNS.iter().map(|(_, cell)| cell(row, best)).collect();
     cells.extend(row.front.iter().flat_map(front_cells));
     if hyperband {
         cells.extend(of_hyperband(row));
@@ -324,22 +333,7 @@ fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
 fn as_table(rows: &[Row], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
     let samplers = rows.iter().any(|row| row.sampler != "random");
-    let mut headings = vec![
-        "policy",
-        "predictor",
-        "Δ",
-        "burn-in",
-        "speed-up",
-        "epochs",
-        "best kept",
-        "of best 3",
-        "regret",
-        "in sd",
-        "where lost",
-        "stopped",
-        "wrongly",
-        "of oracle's saving",
-    ];
+    let mut headings: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     if rows.iter().any(|row| row.front.is_some()) {
         headings.extend(["front kept", "at random", "hypervolume", "at random"]);
     }
