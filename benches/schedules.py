@@ -1,13 +1,8 @@
 #!/usr/bin/env python3
 """The paper's check with another schedule of the learning rate, on networks of our own.
 
-    python3 benches/schedules.py record MNIST [foretell]    # trains: some minutes of one core, writes data/schedules.jsonl.gz
-    python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: some minutes
-
-With 300 images, few networks have started to learn after a quarter of their epochs. With 2000, most have. Three seeds:
-
-    python3 benches/schedules.py record MNIST --images 2000 --seeds 3 --curves many.jsonl.gz     # three quarters of an hour of one core
-    python3 benches/schedules.py table --curves many.jsonl.gz many-1.jsonl.gz many-2.jsonl.gz
+    python3 benches/schedules.py record MNIST [foretell]    # trains: three quarters of an hour of one core, writes data/schedules*.jsonl.gz
+    python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: five minutes
 
 `record` trains random configurations of the cuda-convnet network on MNIST, 90 of them by steps and 50 by an exponential decay of the learning rate, in
 ranges in which the network learns. After an interruption, the same command continues. `table` fits on 50 networks trained by steps, and forecasts the
@@ -22,7 +17,7 @@ from pathlib import Path
 
 from our_networks import RANGES, TRAIN, answer, searched
 
-TABLE = "data/schedules.jsonl.gz"
+TABLES = ["data/schedules.jsonl.gz", "data/schedules-1.jsonl.gz", "data/schedules-2.jsonl.gz"]
 # seeds
 SCHEDULES = {"step": 0, "exponential": 1}
 
@@ -38,7 +33,7 @@ def record(arguments):
 
 def trained(arguments, schedule, seed):
     """The curves of the networks of a schedule, as lines of JSON."""
-    study = str(Path(arguments.studies) / "-".join([schedule] + [str(number) for number in (arguments.images, seed) if number not in (0, 300)]))
+    study = str(Path(arguments.studies) / f"{schedule}-{arguments.images}-{seed}")
     command = [arguments.foretell, "search", "--trials", str(getattr(arguments, schedule)), "--seed", str(SCHEDULES[schedule] + 2 * seed)]
     command += ["--epochs", "20", "--no-stopping", "--sampler", "random", "--metric", "val_acc", "--workers", "1"]
     command += ["--out", study, "--format", "json", *searched(RANGES)]
@@ -52,11 +47,10 @@ def trained(arguments, schedule, seed):
 
 
 def table(arguments):
-    predictors = "last-value,svr-rbf+gaussian,lce-domhan2015,bnn"
     rows = {}
     for schedule in SCHEDULES:
         for curves in arguments.curves:
-            command = [arguments.foretell, "evaluate", curves, "--predictor", predictors, "--observed", arguments.observed]
+            command = [arguments.foretell, "evaluate", curves, "--predictor", arguments.predictor, "--observed", arguments.observed]
             command += ["--train", str(arguments.train), "--repeats", str(arguments.repeats), "--format", "json"]
             for row in json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"]:
                 rows.setdefault((row["observed"], row["predictor"], schedule), []).append(row)
@@ -82,12 +76,13 @@ def main():
     learned.add_argument("mnist", help="the folder of MNIST's files")
     learned.add_argument("--step", type=int, default=90, help="networks trained by steps")
     learned.add_argument("--exponential", type=int, default=50, help="networks trained by an exponential decay")
-    learned.add_argument("--images", type=int, default=300, help="images to learn from")
-    learned.add_argument("--seeds", type=int, default=1)
-    learned.add_argument("--curves", default=TABLE, help="the file to write; that of seed 1 gets the suffix -1")
+    learned.add_argument("--images", type=int, default=2000, help="images to learn from")
+    learned.add_argument("--seeds", type=int, default=len(TABLES))
+    learned.add_argument("--curves", default=TABLES[0], help="the file to write; that of seed 1 gets the suffix -1")
     learned.add_argument("--studies", default="foretell-out/schedules", help="the folder of the studies")
     measured = actions.add_parser("table")
-    measured.add_argument("--curves", nargs="+", default=[TABLE], help="the files that record wrote")
+    measured.add_argument("--curves", nargs="+", default=TABLES, help="the files that record wrote")
+    measured.add_argument("--predictor", default="last-value,svr-rbf+gaussian,lce-domhan2015,bnn")
     measured.add_argument("--train", type=int, default=50, help="networks to fit on")
     measured.add_argument("--repeats", type=int, default=5)
     measured.add_argument("--observed", default="0.25,0.5,0.75", help="the parts of the curve that are seen")
