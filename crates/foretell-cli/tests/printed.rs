@@ -183,7 +183,7 @@ fn is_found(pattern: &str, text: &str) -> bool {
     pattern.is_match(text.as_bytes())
 }
 
-/// The problem of a case; `None` if there is none.
+/// The problem of a case; `None` for a case without problems.
 fn fault(case: &Value) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

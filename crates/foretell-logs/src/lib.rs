@@ -35,7 +35,7 @@ pub use json_lines::{write_json_lines, write_recorded};
 pub use locate::printed_logs_below;
 pub use note::{Note, Topic};
 pub use old::{
-    Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_beside, survey,
+    Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_nearby, survey,
 };
 pub use options::{EmptyEnds, ReadOptions};
 pub use parquet::{Values, write_parquet};

@@ -133,7 +133,7 @@ pub(crate) fn set_name(curves: &Path) -> String {
 
 /// The configurations that belong to long curves: `configs.csv` for `curves.csv`, `a_configs.csv` for `a_curves.csv`;
 /// plain or `.gz`, and with any of the usual spellings.
-pub(crate) fn configurations_beside(curves: &Path) -> Option<PathBuf> {
+pub(crate) fn configurations_nearby(curves: &Path) -> Option<PathBuf> {
     let name = file_name(curves);
     let stem = stem(&name);
     let folder = curves.parent()?;

@@ -1,7 +1,7 @@
 //! Long tables: one row a (run, epoch), with the configuration in the same file or joined from a second one.
 
 use crate::error::Error;
-use crate::locate::configurations_beside;
+use crate::locate::configurations_nearby;
 use crate::names::{id_rank, is_index, is_label, is_metric, is_one_run, is_outcome, metric_rank, step_rank};
 use crate::note::{Note, Topic};
 use crate::options::ReadOptions;
@@ -22,8 +22,8 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
         rows.add(&table)?;
     }
     let mut raw = rows.finish(&table, options)?;
-    let beside = || raw.id_column.as_ref().and_then(|_| configurations_beside(table.file()));
-    if let Some(file) = options.configurations.clone().or_else(beside) {
+    let nearby = || raw.id_column.as_ref().and_then(|_| configurations_nearby(table.file()));
+    if let Some(file) = options.configurations.clone().or_else(nearby) {
         join(&mut raw, table.file(), &file, options)?;
     }
     Ok(raw)

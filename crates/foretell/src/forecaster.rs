@@ -51,7 +51,7 @@ pub enum ForecastError {
     NotFinite,
 }
 
-/// The model for one τ, or why there is none.
+/// The model for one τ, or the reason for its absence.
 type Fitted = Result<Arc<dyn Model>, FitError>;
 
 /// Forecasts and judges running curves, based on completed runs and a predictor.

@@ -335,7 +335,7 @@ fn logs(arguments: &Arguments, files: &[PathBuf]) -> Result<(Vec<Run>, Metric), 
         match curve(&whole, direction) {
             curve if !curve.is_empty() => runs.push(Run {
                 id: unique(file, &mut taken),
-                configuration: foretell_logs::configuration_beside(file),
+                configuration: foretell_logs::configuration_nearby(file),
                 curve,
             }),
             _ => silent.push((file, whole.seen.text())),

@@ -53,7 +53,7 @@ pub(crate) fn is_old(path: &Path, options: &ReadOptions) -> Result<bool, Error> 
     }
     let found = recognize::below(path, None)?;
     if path.is_dir() {
-        // a folder of curve files may hold a table of one run besides
+        // a folder of curve files may also hold a table of one run
         let named = path.join("curves.csv").exists() || path.join("curves.csv.gz").exists();
         return Ok(!found.sources.is_empty() && !named);
     }
@@ -390,7 +390,7 @@ fn events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
         && let Some(file) = source.files.first()
     {
         let folder = file.parent().unwrap_or(file);
-        run.configuration = super::configuration_beside(folder);
+        run.configuration = super::configuration_nearby(folder);
     }
     Ok(run)
 }

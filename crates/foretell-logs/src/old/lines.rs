@@ -2,7 +2,7 @@
 
 use super::point::Point;
 use super::series::{Ended, RunLog, Wanted, is_epoch};
-use super::{Format, beside, json};
+use super::{Format, json, nearby};
 use crate::error::Error;
 use foretell::{Configuration, Direction, Value};
 use serde_json::{Map, Value as Json};
@@ -57,7 +57,7 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Erro
     })?;
     let folder = file.parent().unwrap_or(Path::new("."));
     if run.configuration.is_empty() {
-        run.configuration = beside::configuration(file);
+        run.configuration = nearby::configuration(file);
     }
     if folder.join("error.txt").exists() || folder.join("error.pkl").exists() {
         // `done` shows nothing: a trial that its scheduler stopped is done, too
@@ -105,7 +105,7 @@ pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<Run
             run.configure(name, Value::Number(value));
         }
     }
-    run.configuration.extend(beside::configuration(file));
+    run.configuration.extend(nearby::configuration(file));
     Ok(run)
 }
 

@@ -2,7 +2,7 @@
 
 use super::point::Point;
 use super::series::{Ended, RunLog, Wanted};
-use super::{Format, beside, json, yaml};
+use super::{Format, json, nearby, yaml};
 use crate::error::Error;
 use foretell::Value;
 use std::io::{BufRead, BufReader};
@@ -16,7 +16,7 @@ pub(crate) fn is_run(text: &str) -> bool {
 
 /// The run in `folder`; `None` if it was deleted.
 pub(crate) fn read(folder: &Path, wanted: &Wanted) -> Result<Option<RunLog>, Error> {
-    let meta = yaml::settings(&beside::text(&folder.join("meta.yaml")));
+    let meta = yaml::settings(&nearby::text(&folder.join("meta.yaml")));
     let text = |name: &str| meta.get(name).map(Value::to_string);
     if text("lifecycle_stage").as_deref() == Some("deleted") {
         return Ok(None);
@@ -28,7 +28,7 @@ pub(crate) fn read(folder: &Path, wanted: &Wanted) -> Result<Option<RunLog>, Err
     let mut files = Vec::new();
     files_below(&folder.join("params"), "", &mut files)?;
     for (name, path) in files.drain(..) {
-        run.configure(&name, json::setting(beside::text(&path).trim_end()));
+        run.configure(&name, json::setting(nearby::text(&path).trim_end()));
     }
     files_below(&folder.join("metrics"), "", &mut files)?;
     for (name, path) in files {

@@ -6,15 +6,15 @@
 //! | `tensorboard`, `wandb`, `mlflow`, `sqlite`, `lines`, `tables`, `study` | one reader per tool or kind of file |
 //! | `series`, `packed`, `align`, `survey` | a run as it was logged; its values in little memory; its curve on one resource; a summary |
 //! | `doubles` | runs that two tools logged |
-//! | `protobuf`, `json`, `yaml`, `beside` | code that the readers share |
+//! | `protobuf`, `json`, `yaml`, `nearby` | code that the readers share |
 
 mod align;
-mod beside;
 mod doubles;
 mod gather;
 mod json;
 mod lines;
 mod mlflow;
+mod nearby;
 mod packed;
 mod point;
 mod protobuf;
@@ -32,8 +32,8 @@ mod update;
 mod wandb;
 mod yaml;
 
-pub use beside::configuration as configuration_beside;
 pub use gather::{Progress, survey};
+pub use nearby::configuration as configuration_nearby;
 pub use series::Ended;
 pub use survey::{LeftOut, MetricFound, RunFound, Survey};
 pub use update::Manifest;

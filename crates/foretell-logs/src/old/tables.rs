@@ -3,7 +3,7 @@
 
 use super::point::Point;
 use super::series::{RunLog, Wanted};
-use super::{Format, beside, yaml};
+use super::{Format, nearby, yaml};
 use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_index, is_metric, is_one_run, step_rank};
 use crate::source::{Limits, Source};
@@ -64,7 +64,7 @@ pub(crate) fn read_download(file: &Path, id: &str, wanted: &Wanted) -> Result<Ru
     let own = own.strip_prefix("run-").unwrap_or(own);
     let id = if folder.is_empty() { own.to_owned() } else { format!("{folder}/{own}") };
     let mut run = RunLog::new(id, Format::TensorBoardTable);
-    run.configuration = beside::configuration(file);
+    run.configuration = nearby::configuration(file);
     while table.advance()? {
         let (time, step) = (number(&table, 0), table.step(1)?);
         if let Some(value) = table.measurement(2)? {
@@ -80,10 +80,10 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
     let mut run = RunLog::new(id, format);
     if format == Format::Lightning {
         let path = file.with_file_name("hparams.yaml");
-        run.configuration = yaml::settings(&beside::text(&path));
+        run.configuration = yaml::settings(&nearby::text(&path));
     }
     if run.configuration.is_empty() {
-        run.configuration = beside::configuration(file);
+        run.configuration = nearby::configuration(file);
     }
     let names: Vec<String> = table.headers().to_vec();
     let find = |wanted: &[&str]| {

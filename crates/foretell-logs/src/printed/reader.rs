@@ -449,9 +449,9 @@ impl ReportReader {
         for settled in settled {
             match settled {
                 Settled::Report(report) => read.push(Ok(report)),
-                Settled::Back { at, after, anew } => {
-                    self.is_over = anew;
-                    self.note(back(at, after, anew));
+                Settled::Back { at, after, restarts } => {
+                    self.is_over = restarts;
+                    self.note(back(at, after, restarts));
                 }
                 Settled::Again { at } => self.note(format!(
                     "step {at} was reported again with another value, and only the first is kept. Set a template of the correct line, for example --metric 'val acc: {{value}}'"
@@ -604,7 +604,7 @@ impl ReportReader {
                     Settled::Report(report) => {
                         drop(runs.last_mut().expect("there is one").insert(report.step, report))
                     }
-                    Settled::Back { anew: true, .. } => runs.push(BTreeMap::new()),
+                    Settled::Back { restarts: true, .. } => runs.push(BTreeMap::new()),
                     Settled::Back { at, after, .. } => {
                         runs.last_mut().expect("there is one").retain(|&step, _| step < at);
                         self.notes.push(back(at, after, false));
@@ -636,8 +636,8 @@ impl ReportReader {
 }
 
 /// The note if steps go back.
-fn back(at: u64, after: u64, anew: bool) -> String {
-    if anew {
+fn back(at: u64, after: u64, restarts: bool) -> String {
+    if restarts {
         return format!(
             "the steps go back to {at} after {after}: another training starts (a fold, a stage or a repeat), and only the first one is recorded"
         );

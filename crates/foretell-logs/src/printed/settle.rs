@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Settled {
     Report(Report),
-    /// The steps go back to `at`, after they had reached `after`; `anew` if to the beginning.
+    /// The steps return to `at`, after they had reached `after`. A return to the first step `restarts` the run.
     Back {
         at: u64,
         after: u64,
-        anew: bool,
+        restarts: bool,
     },
     /// An epoch whose value was reported has another one.
     Again {
@@ -227,9 +227,9 @@ impl Settler {
                 }
             }
             Some(pending) if pending.at > at => {
-                let (after, anew) = (pending.at, self.first.is_none_or(|first| at <= first));
+                let (after, restarts) = (pending.at, self.first.is_none_or(|first| at <= first));
                 settled.extend(self.finish().map(Settled::Report));
-                settled.push(Settled::Back { at, after, anew });
+                settled.push(Settled::Back { at, after, restarts });
                 self.first = None;
             }
             _ => {

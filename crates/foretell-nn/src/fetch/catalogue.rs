@@ -29,7 +29,7 @@ pub struct RemoteFile {
 pub struct Archive {
     /// The folders before all names, which are left out.
     pub root: String,
-    /// The beginnings of the names that are unpacked, after `root`; all if there is none.
+    /// Prefixes, after `root`, of the names of files to unpack. An empty list unpacks all files.
     pub members: Vec<String>,
 }
 

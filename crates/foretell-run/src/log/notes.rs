@@ -1,4 +1,4 @@
-//! People's notes about a study: a file in its folder, which may be edited by hand. Words that begin with `#` are its tags.
+//! Notes of people about a study. A text editor can change the file in the folder of the study. Words that begin with `#` are tags.
 
 use std::fs;
 use std::io;

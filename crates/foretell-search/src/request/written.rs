@@ -100,7 +100,7 @@ impl StudySpec {
     }
 }
 
-/// The written form of each of `all`; `None` where there is none.
+/// The written form of each element of `all`; `None` if `all` is empty.
 fn written<T, W>(all: &[T], write: impl Fn(&T) -> W) -> Option<Vec<W>> {
     (!all.is_empty()).then(|| all.iter().map(write).collect())
 }

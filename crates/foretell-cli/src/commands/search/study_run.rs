@@ -216,8 +216,8 @@ fn open_session(
     })
 }
 
-/// A guardian of the study in `directory`. Where this program is not the command itself (in Python, say), or none can be
-/// started, there is none: then the study's next start ends the processes that are left.
+/// A guardian of the study in `directory`; `None` if this program is not the command itself (for example in Python), or if the
+/// guardian cannot be started. The next start of the study then ends the remaining processes.
 fn guardian(directory: &Path) -> Option<Guardian> {
     let program = std::env::current_exe().ok()?;
     let directory = std::path::absolute(directory).ok()?;

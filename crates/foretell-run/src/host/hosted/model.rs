@@ -38,7 +38,7 @@ enum Message {
 
 struct Worker {
     name: &'static str,
-    /// The amount added to its values, by which they are told apart.
+    /// The amount added to its values, which distinguishes them from those of other workers.
     mark: f64,
     finds: Found,
     key: Option<String>,

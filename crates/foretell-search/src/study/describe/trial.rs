@@ -304,12 +304,12 @@ impl Trial {
         self.cost() + self.earlier_jobs.saturating_sub(self.again)
     }
 
-    /// The epochs it would have cost, trained up to `until`: one that ended by itself, or trains no more, what it has cost, as one
-    /// that pauses has up to its rung.
+    /// The cost in epochs of the trial if it were trained up to `until`. A trial that ended without a stop rule, and one that is paused at
+    /// `until` or later, costs only the epochs that it has trained.
     pub fn cost_to(&self, until: u64) -> u64 {
         match self.state {
             _ if self.gave_up() => self.cost(),
-            // a training that diverged would have achieved nothing: ending it saves nothing; what a person ends, no rule has saved
+            // no rule saves the rest of a training that diverged, which is worthless, or of a trial that a person ended
             TrialState::Stopped { reason: Reason::Diverged | Reason::ByHand, .. } => self.cost(),
             TrialState::Paused { .. } if until <= self.until => self.cost(),
             TrialState::Stopped { .. } | TrialState::Paused { .. } => {

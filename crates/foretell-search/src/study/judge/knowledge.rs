@@ -175,7 +175,7 @@ pub(in crate::study) struct Knowledge {
     /// The same for a rule that compares means; empty under any other.
     peers: BTreeMap<u64, Peers>,
     keeps_peers: bool,
-    /// By level: how many runs it learned from, and the forecaster or why there is none.
+    /// By level: the number of runs that the forecaster learned from, and the forecaster, or the reason for its absence.
     levels: BTreeMap<u64, (usize, Result<Arc<Level>, NoForecast>)>,
     pub(super) checks: Checks,
     pub(super) recording: Option<Arc<dyn Recording>>,
@@ -225,7 +225,7 @@ impl Knowledge {
         (self.data.learned(level).map(<[usize]>::len) == Some(*learned)).then_some(known)
     }
 
-    /// Keeps the forecaster of `level` that learned from `runs` runs, or why there is none.
+    /// Keeps the forecaster of `level` that learned from `runs` runs, or the reason for its absence.
     pub(super) fn keep(&mut self, level: u64, runs: usize, known: Result<Arc<Level>, NoForecast>) {
         self.levels.insert(level, (runs, known));
     }

@@ -8,7 +8,7 @@ use foretell::{Direction, Forecaster};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The forecaster of an objective, and from how many trials it was learned; or why there is none.
+/// The number of trials that the forecaster of an objective learned from, and the forecaster, or the reason for its absence.
 pub(super) type SideLevel = (usize, Result<Arc<Forecaster>, NoForecast>);
 
 /// A study's knowledge of its trials' further objectives.

@@ -27,7 +27,7 @@ pub(crate) fn text(path: &Path) -> String {
 ///
 /// ```
 /// use foretell::Value;
-/// let found = foretell_logs::configuration_beside("/nowhere/opt=sgd/run7_lr=0.1_num_layers=4.log".as_ref());
+/// let found = foretell_logs::configuration_nearby("/nowhere/opt=sgd/run7_lr=0.1_num_layers=4.log".as_ref());
 /// assert_eq!(found["lr"], Value::Number(0.1));
 /// assert_eq!(found["opt"], Value::Text("sgd".to_owned()));
 /// ```
