@@ -63,7 +63,7 @@ fn row(arg: &Arg, long: &str, is_key: bool) -> String {
     let choices = arg.get_possible_values().into_iter().filter(|_| takes);
     let choices: Vec<String> = choices.map(|choice| format!("`{}`", choice.get_name())).collect();
     let choices = if choices.is_empty() { String::new() } else { format!(": {}", choices.join(", ")) };
-    let plain = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
+    let plain = |text: &str| escaped(&text.replace('|', "\\|"));
     let default = if takes { plain(&default.replace(['\n', '`'], " ")) } else { String::new() };
     let name = match (is_key, takes) {
         (true, true) => format!("{long} ={}", value.replace(['[', '=', ']'], "")),
@@ -71,6 +71,13 @@ fn row(arg: &Arg, long: &str, is_key: bool) -> String {
         (false, _) => format!("--{long}{value}"),
     };
     format!("| `{}` | {}{choices} | {default} |\n", name.replace('|', "\\|"), plain(meaning))
+}
+
+/// `text` with `<` as HTML needs it; the insides of code spans stay as they are.
+fn escaped(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(i, part)| if i % 2 == 0 { part.replace('<', "&lt;") } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// `arguments` by their headings in the help, in order; those without one are under `flag`.
