@@ -1,6 +1,7 @@
 //! Laws: everything written is read back, and no bytes make the reader panic.
 
 use foretell::{Configuration, Curve, Direction, Metric, Run, Value};
+use foretell_logs::printed::{MetricSource, ReportReader, final_value, guess};
 use foretell_logs::{ReadOptions, read, write_json_lines};
 use proptest::prelude::*;
 
@@ -59,6 +60,45 @@ fn almost_a_file() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
+/// Pieces of output that readers of lines stumble over, one per line; the fuzzer draws from them, too.
+const ALPHABET: &str = include_str!("../../../fuzz/alphabet.txt");
+
+/// The output of a script that nobody here knows: wrapped numbers, letters of other scripts, halves of tables and dictionaries.
+fn strange_output() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(ALPHABET.lines().collect::<Vec<_>>()).prop_map(str::to_owned);
+    let part = prop_oneof![
+        6 => piece,
+        2 => "[0-9]{1,4}",
+        2 => "[=:,. \n\r\t|]",
+        1 => "[ -~\u{2500}-\u{25ff}äé轮第]{1,6}",
+    ];
+    prop::collection::vec(part, 0..60).prop_map(|parts| parts.concat())
+}
+
+/// What users write behind `--metric`: names, templates, patterns with groups that may find no text.
+fn strange_metric() -> impl Strategy<Value = String> {
+    let fixed = [
+        "val_acc",
+        "loss",
+        "精度",
+        "epoch {step} val_acc {value}",
+        "精度{value}",
+        r"val_acc=([\d.]+)",
+        r"acc=(\S*)",
+        r"acc(.*)",
+        r"(\d*)",
+        r"(?:)()",
+        r"epoch (?P<step>\d*).*acc=(\S*)",
+        r"(?P<step>\S*)=(.*?)",
+        "度(.*)",
+        r"[^\x00](.?)",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(fixed.to_vec()).prop_map(str::to_owned),
+        1 => r"(acc|精度|\w|\.|[=: ])[*?+]?\((\\S|\\d|\.|)[*?+]?\)",
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -81,6 +121,38 @@ proptest! {
             Ok(recorded) => prop_assert!(!recorded.runs.is_empty() && recorded.repeats.len() == recorded.runs.len()),
             Err(error) => prop_assert!(error.to_string().contains(": ")),
         }
+    }
+
+    #[test]
+    fn no_output_makes_the_reader_of_printed_lines_panic(metric in strange_metric(), output in strange_output()) {
+        guess(&output);
+        final_value(&output.lines().collect::<Vec<_>>());
+        let Ok(source) = MetricSource::parse(&metric) else { return Ok(()) };
+        let whole = ReportReader::new(source.clone(), 0).read_all(&output);
+        prop_assert!(whole.reports.iter().all(|report| report.value.is_none_or(f64::is_finite)));
+        let mut live = ReportReader::new(source, 0);
+        let mut read: Vec<_> = output.split('\n').flat_map(|line| live.read(line.as_bytes())).collect();
+        read.extend(live.flush());
+        prop_assert!(read.iter().flatten().all(|report| report.value.is_none_or(f64::is_finite)));
+    }
+
+    #[test]
+    fn a_wrapped_number_is_read_whatever_stands_before_it(
+        (name, arrow) in ("[精度准确率é]{1,4}|val_acc|[a-z]{3,6}精", prop::sample::select(vec!["", "=", ": ", "→", "：", " "])),
+        (open, close) in prop::sample::select(vec![
+            ("np.float64(", ")"), ("tensor(", ", device='cuda:0')"), ("tensor([", "])"), ("Array(", ", dtype=float32)"),
+            ("<tf.Tensor: shape=(), dtype=float32, numpy=", ">"), ("float(", ")"),
+        ]),
+        values in prop::collection::vec(1u32..9999, 3..6),
+    ) {
+        // a wrapper is a word of its own: behind a letter of the same script it is part of the name
+        prop_assume!(!arrow.is_empty() || !name.ends_with(|c: char| c.is_ascii()));
+        let values: Vec<f64> = values.into_iter().map(|value| f64::from(value) / 10_000.0).collect();
+        let line = |(epoch, value): (usize, &f64)| format!("epoch {epoch} {name}{arrow}{open}{value}{close}\n");
+        let output: String = values.iter().enumerate().map(line).collect();
+        let source = MetricSource::parse(&name).expect("a name");
+        let read: Vec<_> = ReportReader::new(source, 0).read_all(&output).reports.into_iter().filter_map(|report| report.value).collect();
+        prop_assert_eq!(read, values);
     }
 
     #[test]

@@ -16,10 +16,6 @@ use std::sync::Arc;
 const MOST_LINES: usize = 300;
 /// The most series that are counted.
 const MOST_SERIES: usize = 1_024;
-/// After so many lines the counters of skipped ones are read all the same.
-const MOST_SKIPS: usize = 256;
-/// The most forms of lines whose last line is kept.
-const MOST_FORMS: usize = 8;
 /// The longest line without a number that names a stage for the lines below it.
 const TITLE: usize = 60;
 
@@ -92,16 +88,8 @@ pub(crate) struct Collector {
     pub(crate) last: Vec<Field>,
     /// The place that the last line named.
     pub(crate) last_place: Place,
-    /// The text that a line needs to matter for the metric; `None` if any line may.
-    filter: Option<Regex>,
-    /// The text that a line needs to name the metric itself.
-    hint: Option<Regex>,
-    /// The last line of each form that names no metric: only the last of them can matter, once a line with the metric comes.
-    skipped: Vec<(u64, String)>,
-    /// How many lines were skipped since.
-    skips: usize,
-    /// Whether somebody looks for other values, too.
-    pub(crate) is_watched: bool,
+    /// The text that the heading of a table with the metric has; `None` if any may.
+    heading_of_metric: Option<Regex>,
 }
 
 /// The words of counters, in any letters.
@@ -115,13 +103,8 @@ impl Collector {
         };
         let either =
             |hint: &String| Regex::new(&format!("(?i-u)(?:{}|{COUNTERS})", regex_syntax::escape(hint))).ok();
-        let alone = |hint: &String| Regex::new(&format!("(?i-u){}", regex_syntax::escape(hint))).ok();
         Self {
-            filter: hint.as_ref().and_then(either),
-            hint: hint.as_ref().and_then(alone),
-            skipped: Vec::new(),
-            skips: 0,
-            is_watched: true,
+            heading_of_metric: hint.as_ref().and_then(either),
             wanted,
             series: Vec::new(),
             index: HashMap::new(),
@@ -153,10 +136,6 @@ impl Collector {
             return;
         }
         let (before, text) = text.split_at(prefix(text));
-        if !self.may_matter(text) || self.skip(text) {
-            return;
-        }
-        self.take_skipped();
         self.group = groups(before);
         let is_blank = text.trim().is_empty();
         if is_blank || is_rule(text.trim()) {
@@ -179,57 +158,6 @@ impl Collector {
             line.fields.is_empty() && text.trim_end().ends_with(':') && (is_past(text) || is_past_line(text));
         let shape = line.shape();
         self.finish_line(line, shape, text, is_transient);
-    }
-
-    /// Whether a line may contain the metric, or change the meaning of the lines below it. Only then is it read.
-    fn may_matter(&self, text: &str) -> bool {
-        let Some(filter) = self.filter.as_ref().filter(|_| !self.is_watched) else { return true };
-        let is_inside = self.table.is_some() || self.block.is_some() || self.is_below_past;
-        let is_short = is_title(text);
-        let begins = text.trim_start().starts_with(['[', '#', '|', '{', '(', '"', '\'']);
-        let knows_notation = self.notations != [0, 0] || !text.bytes().any(|byte| byte.is_ascii_digit());
-        is_inside
-            || is_short
-            || begins
-            || text.ends_with(':')
-            || !knows_notation
-            || filter.is_match(text.as_bytes())
-    }
-
-    /// Skips a line that may have counters alone, until they matter. Returns whether it did.
-    fn skip(&mut self, text: &str) -> bool {
-        let Some(hint) = self.hint.as_ref().filter(|_| !self.is_watched) else { return false };
-        let is_inside =
-            self.table.is_some() || self.block.is_some() || self.is_below_past || self.is_below_best;
-        let is_open = is_title(text) || text.ends_with([':', '{', ',']);
-        if is_inside || is_open || self.notations == [0, 0] || hint.is_match(text.as_bytes()) {
-            return false;
-        }
-        let digits = |byte: &u8| byte.is_ascii_digit();
-        let form = text
-            .bytes()
-            .filter(|byte| !digits(byte))
-            .fold(0_u64, |form, byte| form.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
-        self.skips += 1;
-        let known = self.skipped.iter().position(|(other, _)| *other == form);
-        let mut kept = known.map_or_else(|| (form, String::new()), |at| self.skipped.remove(at));
-        kept.1.clear();
-        kept.1.push_str(text);
-        self.skipped.push(kept);
-        if self.skips >= MOST_SKIPS || self.skipped.len() >= MOST_FORMS {
-            self.take_skipped();
-        }
-        true
-    }
-
-    /// Reads the counters of the lines that were skipped.
-    fn take_skipped(&mut self) {
-        self.skips = 0;
-        for (_, text) in std::mem::take(&mut self.skipped) {
-            let line = parse(&text);
-            self.last_place = line.place;
-            self.place(line.place, !line.fields.is_empty());
-        }
     }
 
     /// Marks the last records as drawn over.
@@ -261,7 +189,8 @@ impl Collector {
             }
         }
         let may_name = |filter: &Regex| filter.is_match(text.as_bytes()) || is_short_row(text);
-        let may_head = !text.trim_start().starts_with('{') && self.filter.as_ref().is_none_or(may_name);
+        let may_head =
+            !text.trim_start().starts_with('{') && self.heading_of_metric.as_ref().is_none_or(may_name);
         if let Some(table) = may_head.then(|| Table::headed(text)).flatten() {
             self.table = Some(table);
             return true;
@@ -406,39 +335,37 @@ impl Collector {
         }
         let is_batched =
             own.batch.is_some() || (own.step.is_some() && own.batches.is_some() && place.epoch.is_some());
-        let mut found = Vec::new();
         for field in &mut line.fields {
             if !self.group.is_empty() {
                 field.group = format!("{} {}", self.group, field.group).trim().to_owned();
             }
-            if field.stage == Stage::Unsaid
-                && let Some(stage) = self.heading.stage
-            {
-                field.stage = stage;
-            }
-            let key = Key::new(field, is_batched, shape);
-            if let Some(series) = self.series_of(key, text) {
-                found.push((series, field.reading));
+            if field.stage == Stage::Unsaid {
+                field.stage = self.heading.stage.unwrap_or_default();
             }
         }
-        if !found.is_empty() {
-            let others = values(&line);
-            let is_own = own.epoch.is_some();
-            for (series, reading) in found {
-                self.series[series].take(&place, reading, is_transient);
-                let others = Arc::clone(&others);
-                self.ready.push(Record {
-                    series,
-                    place,
-                    is_own,
-                    reading,
-                    line: self.lines,
-                    is_transient,
-                    others,
-                });
-            }
+        let others = values(&line);
+        for field in &line.fields {
+            let key = Key::new(field, is_batched, shape);
+            self.record(key, field.reading, (own, place), &others, text, is_transient);
         }
         self.last = line.fields;
+    }
+
+    /// Keeps the number of a series that is looked for, which the line names its `own` place for; returns whether it is one.
+    fn record(
+        &mut self,
+        key: Key,
+        reading: Reading,
+        (own, place): (Place, Place),
+        others: &Arc<[(String, Reading)]>,
+        text: &str,
+        is_transient: bool,
+    ) -> bool {
+        let Some(series) = self.series_of(key, text) else { return false };
+        self.series[series].take(&place, reading, is_transient);
+        let (is_own, line, others) = (own.epoch.is_some(), self.lines, Arc::clone(others));
+        self.ready.push(Record { series, place, is_own, reading, line, is_transient, others });
+        true
     }
 
     /// The number of the series of this `key`, if it is one that is looked for.
@@ -463,9 +390,9 @@ impl Collector {
         if let Some(step) = pattern.heading(text) {
             self.heading.place = Place { epoch: Some(step), ..Place::default() };
         }
-        let found = pattern.find(text.as_bytes());
         let line = parse(&text[prefix(text)..]);
-        for (nth, found) in found.into_iter().enumerate() {
+        let (others, mut is_found) = (values(&line), false);
+        for found in pattern.find(text.as_bytes()) {
             let found = match found {
                 Ok(found) => found,
                 Err(problem) => {
@@ -473,33 +400,16 @@ impl Collector {
                     continue;
                 }
             };
-            let mut own = if pattern.has_heading() { Place::default() } else { line.place };
-            if let Some(step) = found.step {
-                own = Place { epoch: Some(step as f64), ..Place::default() };
-            }
-            let place = self.place(own, true);
-            let field = Field {
-                label: "*".to_owned(),
-                stage: Stage::Unsaid,
-                is_past: false,
-                group: String::new(),
-                reading: found.reading,
-                nth: 0,
+            let own = match found.step {
+                Some(step) => Place { epoch: Some(step as f64), ..Place::default() },
+                None if pattern.has_heading() => Place::default(),
+                None => line.place,
             };
-            let Some(series) = self.series_of(Key::new(&field, false, 0), text) else { continue };
-            let others = values(&line);
-            self.series[series].take(&place, found.reading, is_transient && nth == 0);
-            self.ready.push(Record {
-                series,
-                place,
-                is_own: own.epoch.is_some(),
-                reading: found.reading,
-                line: self.lines,
-                is_transient,
-                others,
-            });
+            let place = self.place(own, true);
+            let key = Key::for_pattern();
+            is_found |= self.record(key, found.reading, (own, place), &others, text, is_transient);
         }
-        if self.ready.is_empty() && !pattern.has_heading() {
+        if !is_found && !pattern.has_heading() {
             self.place(line.place, !line.fields.is_empty());
         }
         for (all, own) in self.notations.iter_mut().zip(line.notations) {
@@ -576,11 +486,6 @@ fn is_entry(text: &str) -> bool {
 /// Whether a line may have the stages of a table of names: `Training |  Validation`.
 fn is_short_row(text: &str) -> bool {
     text.len() <= TITLE && text.contains('|') && stage(text).is_some()
-}
-
-/// Whether a short line may be the title of the lines below it.
-fn is_title(text: &str) -> bool {
-    text.len() <= TITLE && is_titled(text) || is_short_row(text)
 }
 
 /// Whether a line looks like a title.

@@ -1,5 +1,8 @@
 //! The numbers in a line of text, and parts that only look like one: dates, clock times, versions, sizes.
 
+use regex::bytes::Regex;
+use std::sync::LazyLock;
+
 /// A printed number by the two ways to write one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
@@ -69,248 +72,180 @@ pub(crate) struct Token {
     pub(crate) kind: Kind,
 }
 
-/// The number that begins at `at`, wherever that is.
-pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<Reading> {
-    let sign = usize::from(bytes.get(at).is_some_and(|byte| b"+-".contains(byte)));
-    let begins = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    if begins(at + sign) || (bytes.get(at + sign) == Some(&b'.') && begins(at + sign + 1)) {
-        return Some(number(bytes, at).1);
-    }
-    match word_number(bytes.get(at..)?, 0)?.kind {
-        Kind::Number { reading, .. } => Some(reading),
-        Kind::Other => None,
-    }
+/// A pattern that is part of the program.
+pub(super) fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern of the program")
 }
 
-/// Words behind a name that are followed by a number without a sign between: `epoch_5`.
-const COUNTERS: [&str; 8] = ["epoch", "ep", "e", "step", "iter", "iteration", "round", "fold"];
+/// The digits of a number and their signs: `-1,234.5`, `12.106,5`, `1.2e-3`.
+static NUMBER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?-u)^[-+]?([0-9]*)((?:,[0-9]+)*)(\.[0-9]+)?(?:(,[0-9]+)(?:[^.0-9]|$))?"));
+static EXPONENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[eE][-+]?[0-9]+"));
+/// Numbers as old C libraries write them: `-1.#IND`, `1.#INF`.
+static MICROSOFT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[-+]?[0-9]+\.#(INF)?[A-Za-z0-9]*"));
+/// Words that stand for a number.
+static WORD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?-u)^(?:([-+]?)(?:(?i:(nan)|inf(?:inity)?))|null|None)(?:\W|$)"));
+/// The text behind a number that belongs to it: `k`, `%`, `/10`, ` of 10`.
+static SUFFIX: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?-u)^([kKM])?(?:(%)| *(?:/|of ) *([0-9,]*[0-9][0-9,]*)(?:[^.,\w]|\.[^0-9]|\.?$))?")
+});
+/// The numbers behind an `@` are part of a name: `Acc@1`, `mAP@0.5:0.95`, `@[ IoU=0.50:0.95 | maxDets=100 ]`.
+static AT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^@(?: *\[[^\]]*\]|[-0-9.:]*[0-9])?"));
+/// A clock time, a date, a version.
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?-u)^(?:[0-9]{1,3}:[0-9]{2}(?:[^.0-9]|$)|[0-9]+-[0-9]+-[0-9]|[0-9]+/[0-9]+/[0-9]|[0-9]+\.[0-9]+\.[0-9])",
+    )
+});
+/// Where that ends.
+static TIME_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[-0-9:.,/TZ+]*[0-9Z][\w/]*"));
+/// A number with letters behind it, or the name of a file.
+static SIZE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?-u)^([0-9]+(?:\.[0-9]+)?)(?:[A-Za-z_]|\.[A-Za-z])[\w/]*"));
+/// Letters that are part of a number.
+static UNIT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?-u)^(?:(?:[kKM]|st|nd|rd|th|[eE][0-9]+)(?:\W|$)|[eE][-+])"));
+/// How much of a bar is drawn.
+static BAR: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.[0-9]+)?%\s*[-|#]"));
+/// A name that is followed by its number without a sign between: `epoch_5`, `ep5`, but not the `e` of `1e-3`.
+static COUNTER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i-u)(?:^|[^a-z0-9.])(?:epoch|ep|e|step|iter|iteration|round|fold)[^a-z]?$"));
+static COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.(?:\W|$)|[^\w.]|$)"));
+
+/// The number that begins at `at`, wherever that is.
+pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<Reading> {
+    let rest = bytes.get(at..)?;
+    if begins_number(rest) { Some(number(rest).1) } else { word(rest).map(|(_, reading)| reading) }
+}
 
 /// The numbers in `text`, and parts that only look like one, from left to right.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        if bytes[at] == b'@' {
-            at = after_at(bytes, at + 1);
-        } else if let Some(token) = token(bytes, at) {
-            at = token.end;
-            found.push(token);
-        } else {
-            at += 1;
-        }
+    let (mut found, mut start) = (Vec::new(), 0);
+    while start < bytes.len() {
+        let rest = &bytes[start..];
+        let token = match rest[0] {
+            b'0'..=b'9' | b'+' | b'-' | b'.' | b'n' | b'N' | b'i' | b'I' if may_begin(bytes, start) => {
+                token(rest)
+            }
+            _ => None,
+        };
+        start += match token {
+            Some((length, kind)) => {
+                found.push(Token { start, end: start + length, kind });
+                length
+            }
+            None if rest[0] == b'@' => AT.find(rest).map_or(1, |part| part.end()),
+            None => 1,
+        };
     }
     found
-}
-
-/// The numbers behind an `@` are part of a name: `Acc@1`, `mAP@0.5:0.95`, `@[ IoU=0.50:0.95 | maxDets=100 ]`.
-fn after_at(bytes: &[u8], at: usize) -> usize {
-    let blanks = bytes[at..].iter().take_while(|byte| **byte == b' ').count();
-    if bytes.get(at + blanks) == Some(&b'[') {
-        let close = bytes[at..].iter().position(|&byte| byte == b']');
-        return close.map_or(at, |close| at + close + 1);
-    }
-    let is_part = |byte: &&u8| byte.is_ascii_digit() || b".:-".contains(byte);
-    let length = bytes[at..].iter().take_while(is_part).count();
-    let trailing = bytes[at..at + length].iter().rev().take_while(|byte| !byte.is_ascii_digit()).count();
-    at + length - trailing
 }
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether a number can begin at `at`: not inside a word, a path or another number.
+fn begins_number(rest: &[u8]) -> bool {
+    let unsigned = if matches!(rest, [b'+' | b'-', ..]) { &rest[1..] } else { rest };
+    matches!(unsigned, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
+}
+
+/// Whether a number, or a word for one, can begin at `at`: not inside a word, a path or another number.
 fn may_begin(bytes: &[u8], at: usize) -> bool {
-    let Some(&before) = at.checked_sub(1).and_then(|before| bytes.get(before)) else { return true };
-    if is_word(before) || before == b'.' {
-        return is_counter(bytes, at);
-    }
-    let earlier = at.checked_sub(2).map(|earlier| bytes[earlier]);
-    let joins = b"-/+".contains(&before) && earlier.is_some_and(|byte| is_word(byte) || byte == b'.');
-    !joins || is_counter(bytes, at)
+    let (before, rest) = bytes.split_at(at);
+    let is_part = |byte: u8| is_word(byte) || byte == b'.';
+    let is_free = match *before {
+        [] => true,
+        [.., byte] if rest[0].is_ascii_alphabetic() => !is_part(byte) && !b"-+/@".contains(&byte),
+        [.., earlier, b'-' | b'/' | b'+'] => !is_part(earlier),
+        [.., byte] => !is_part(byte),
+    };
+    is_free || (rest[0].is_ascii_digit() && COUNT.is_match(rest) && COUNTER.is_match(before))
 }
 
-/// Whether the word that ends at `at` names a counter, and the rest of the word are digits: `epoch_5`, `ep5`, `epoch-5`.
-fn is_counter(bytes: &[u8], at: usize) -> bool {
-    let end = if bytes[at - 1].is_ascii_alphabetic() { at } else { at - 1 };
-    let letters = bytes[..end].iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let word = String::from_utf8_lossy(&bytes[end - letters..end]).to_ascii_lowercase();
-    let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let after = &bytes[at + digits..];
-    let is_decimal = after.starts_with(b".") && after.get(1).is_some_and(|&byte| is_word(byte));
-    let closes = !is_decimal && after.first().is_none_or(|&byte| !is_word(byte));
-    // 1e-3
-    let is_exponent =
-        bytes[..end - letters].last().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
-    digits > 0 && closes && !is_exponent && COUNTERS.contains(&word.as_str())
-}
-
-fn token(bytes: &[u8], at: usize) -> Option<Token> {
-    let byte = bytes[at];
-    if byte.is_ascii_alphabetic() {
-        return word_number(bytes, at);
+/// The token at the beginning of `rest`, and its length.
+fn token(rest: &[u8]) -> Option<(usize, Kind)> {
+    if !begins_number(rest) {
+        let (length, reading) = word(rest)?;
+        return Some((length, Kind::Number { reading, of: None, percent: false }));
     }
-    let sign = usize::from(b"+-".contains(&byte));
-    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let begins = digit(at + sign) || (bytes.get(at + sign) == Some(&b'.') && digit(at + sign + 1));
-    if !may_begin(bytes, at) {
-        return None;
+    let sign = usize::from(matches!(rest[0], b'+' | b'-'));
+    if let Some(length) = other(&rest[sign..]) {
+        return Some((sign + length, Kind::Other));
     }
-    if !begins {
-        return if sign == 1 { word_number(bytes, at) } else { None };
-    }
-    if let Some(end) = other(bytes, at + sign) {
-        return Some(Token { start: at, end, kind: Kind::Other });
-    }
-    let (end, reading) = number(bytes, at);
-    Some(finished(bytes, at, end, reading))
+    let (length, reading) = number(rest);
+    let suffix = SUFFIX.captures(&rest[length..])?;
+    let scale = suffix.get(1).map_or(1.0, |letter| if letter.as_bytes() == b"M" { 1e6 } else { 1e3 });
+    let reading = if scale > 1.0 { reading.scaled(scale) } else { reading };
+    let of = suffix.get(3).and_then(|of| parsed(of.as_bytes(), b','));
+    let last = if of.is_some() { 3 } else { 1 };
+    let end = suffix.get(2).or(suffix.get(last)).map_or(0, |part| part.end());
+    Some((length + end, Kind::Number { reading, of, percent: suffix.get(2).is_some() }))
 }
 
 /// `nan`, `inf`, `null` or `None` as a word of its own.
-fn word_number(bytes: &[u8], at: usize) -> Option<Token> {
-    let sign = usize::from(!bytes[at].is_ascii_alphabetic());
-    if sign == 0
-        && at.checked_sub(1).is_some_and(|before| is_word(bytes[before]) || b"-+./@".contains(&bytes[before]))
-    {
+fn word(rest: &[u8]) -> Option<(usize, Reading)> {
+    let found = WORD.captures(rest)?;
+    let length = rest.iter().skip(1).take_while(|byte| is_word(**byte)).count() + 1;
+    if matches!(rest[length..], [b'-' | b'/' | b'.', next, ..] if is_word(next)) {
         return None;
     }
-    let letters = bytes[at + sign..].iter().take_while(|byte| is_word(**byte)).count();
-    let end = at + sign + letters;
-    if bytes.get(end).is_some_and(|byte| b"-/.".contains(byte))
-        && bytes.get(end + 1).is_some_and(|&byte| is_word(byte))
-    {
-        return None;
+    let infinite = if rest[0] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
+    let is_infinite = found.get(1).is_some() && found.get(2).is_none();
+    Some((length, Reading::plain(if is_infinite { infinite } else { f64::NAN })))
+}
+
+/// The length of a date, a clock time, a version or a size at the beginning of `rest`.
+fn other(rest: &[u8]) -> Option<usize> {
+    if TIME.is_match(rest) {
+        return TIME_END.find(rest).map(|part| part.end());
     }
-    let word = &bytes[at + sign..end];
-    let is = |name: &str| word.eq_ignore_ascii_case(name.as_bytes());
-    let value = if is("nan") || (sign == 0 && (word == b"null" || word == b"None")) {
-        f64::NAN
-    } else if is("inf") || is("infinity") {
-        if bytes[at] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY }
-    } else {
-        return None;
+    if let Some(size) = SIZE.captures(rest) {
+        return (!UNIT.is_match(&rest[size[1].len()..])).then(|| size[0].len());
+    }
+    let bar = BAR.find(rest)?;
+    (rest[bar.end() - 1..].iter().filter(|byte| **byte == b'|').count() != 1)
+        .then(|| rest.iter().take_while(|byte| **byte != b'%').count() + 1)
+}
+
+/// The number at the beginning of `rest`, sign included, and its length.
+fn number(rest: &[u8]) -> (usize, Reading) {
+    if let Some(found) = MICROSOFT.captures(rest) {
+        let infinite = if rest[0] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
+        let value = if found.get(1).is_some() { infinite } else { f64::NAN };
+        return (found[0].len(), Reading::plain(value));
+    }
+    let Some(found) = NUMBER.captures(rest) else { return (1, Reading::default()) };
+    let part = |group: usize| found.get(group).map_or(&b""[..], |part| part.as_bytes());
+    let (whole, groups, decimals) = (part(1), part(2), part(3));
+    let is_group = whole.first().is_some_and(|digit| *digit != b'0') && whole.len() <= 3;
+    let thousands = is_group && groups.split(|byte| *byte == b',').skip(1).all(|group| group.len() == 3);
+    let many = groups.iter().filter(|byte| **byte == b',').count();
+    let by = |end: usize, point: bool, comma: bool| {
+        let read = |is_meant: bool, thousands| if is_meant { parsed(&rest[..end], thousands) } else { None };
+        (end, Reading { point: read(point, b','), comma: read(comma, b'.') })
     };
-    let kind = Kind::Number { reading: Reading::plain(value), of: None, percent: false };
-    Some(Token { start: at, end, kind })
-}
-
-/// The end of a date, a clock time, a version or a size that begins at `at`.
-fn other(bytes: &[u8], at: usize) -> Option<usize> {
-    let run = |at: usize| bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let first = run(at);
-    let next = *bytes.get(at + first)?;
-    let second = if first > 0 { run(at + first + 1) } else { 0 };
-    let after = at + first + 1 + second;
-    let third = bytes.get(after).copied();
-    let clock = next == b':' && first <= 3 && second == 2 && third != Some(b'.');
-    let parts = b"-/.".contains(&next) && second > 0 && third == Some(next) && run(after + 1) > 0;
-    let is_point = next == b'.' && second > 0;
-    if clock || parts {
-        let is_part = |byte: &&u8| byte.is_ascii_digit() || b":.,-/TZ+".contains(byte);
-        let length = bytes[at..].iter().take_while(is_part).count();
-        let trailing = bytes[at..at + length]
-            .iter()
-            .rev()
-            .take_while(|byte| !byte.is_ascii_digit() && **byte != b'Z')
-            .count();
-        return Some(word_end(bytes, at + length - trailing));
-    }
-    let end = if is_point { after } else { at + first };
-    let letters = bytes[end..].iter().take_while(|&&byte| is_word(byte)).count();
-    if letters > 0 {
-        let suffix = &bytes[end..end + letters];
-        let is_scaled = matches!(suffix, b"k" | b"K" | b"M");
-        let is_exponent = b"eE".contains(&suffix[0])
-            && (letters > 1 || bytes.get(end + 1).is_some_and(|byte| b"+-".contains(byte)));
-        let is_ordinal = matches!(suffix, b"st" | b"nd" | b"rd" | b"th");
-        if !(is_scaled || is_ordinal || is_exponent && suffix[1..].iter().all(u8::is_ascii_digit)) {
-            return Some(word_end(bytes, end));
-        }
-    }
-    let is_file = bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_alphabetic);
-    if is_file {
-        return Some(word_end(bytes, end + 1));
-    }
-    // how much of a bar is drawn
-    let rest = bytes[end..].strip_prefix(b"%").map(<[u8]>::trim_ascii_start)?;
-    rest.first()
-        .is_some_and(|byte| {
-            b"|#-".contains(byte) && bytes[end + 1..].iter().filter(|byte| **byte == b'|').count() != 1
-        })
-        .then_some(end + 1)
-}
-
-fn word_end(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take_while(|&&byte| is_word(byte) || byte == b'/').count()
-}
-
-/// The number that begins at `at`, sign included, and where it ends.
-fn number(bytes: &[u8], at: usize) -> (usize, Reading) {
-    let run =
-        |at: usize| bytes.get(at..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let sign = usize::from(b"+-".contains(&bytes[at]));
-    let begin = at + sign;
-    let whole = run(begin);
-    let mut end = begin + whole;
-    if bytes[end..].starts_with(b".#") {
-        let letters = bytes[end + 2..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-        let is_infinite = bytes[end + 2..].starts_with(b"INF");
-        let infinite = if bytes[at] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
-        return (end + 2 + letters, Reading::plain(if is_infinite { infinite } else { f64::NAN }));
-    }
-    let mut groups = Vec::new();
-    while bytes.get(end) == Some(&b',') && run(end + 1) > 0 {
-        groups.push(run(end + 1));
-        end += 1 + run(end + 1);
-    }
-    let thousands =
-        (1..=3).contains(&whole) && bytes[begin] != b'0' && groups.iter().all(|&group| group == 3);
-    let decimals = if bytes.get(end) == Some(&b'.') { run(end + 1) } else { 0 };
-    if !groups.is_empty() && !thousands && (groups.len() > 1 || decimals > 0) {
+    let end_of = |group: usize| found.get(group).map_or(0, |part| part.end());
+    if many > 0 && !thousands && (many > 1 || !decimals.is_empty()) {
         // a list without blanks
-        (end, groups) = (begin + whole, Vec::new());
+        return by(end_of(1), true, true);
     }
-    let grouped = end;
-    let decimals = if bytes.get(end) == Some(&b'.') { run(end + 1) } else { 0 };
-    end += if decimals > 0 { 1 + decimals } else { 0 };
-    let point_thousands =
-        groups.is_empty() && decimals == 3 && (1..=3).contains(&whole) && bytes[begin] != b'0';
-    let tail = run(end + 1);
-    if point_thousands
-        && bytes.get(end) == Some(&b',')
-        && tail > 0
-        && bytes.get(end + 1 + tail) != Some(&b'.')
-    {
-        let end = end + 1 + tail;
-        return (end, Reading { point: None, comma: parsed(&bytes[at..end], b'.') });
+    let point_thousands = many == 0 && is_group && decimals.len() == 4;
+    if point_thousands && found.get(4).is_some() {
+        return by(end_of(4), false, true);
     }
-    let has_exponent = exponent(bytes, end) > 0;
-    end += exponent(bytes, end);
-    let text = &bytes[at..end];
-    let reading = match groups.len() {
-        0 if decimals == 0 => Reading { point: parsed(text, b','), comma: parsed(text, b'.') },
-        0 => Reading {
-            point: parsed(text, b','),
-            comma: if point_thousands && !has_exponent { parsed(text, b'.') } else { None },
-        },
-        1 if grouped == end => {
-            Reading { point: if thousands { parsed(text, b',') } else { None }, comma: parsed(text, b'.') }
-        }
-        1 if !thousands || has_exponent => Reading { point: None, comma: parsed(text, b'.') },
-        _ => Reading { point: parsed(text, b','), comma: None },
-    };
-    (end, reading)
-}
-
-/// The length of the exponent at `at`.
-fn exponent(bytes: &[u8], at: usize) -> usize {
-    if !bytes.get(at).is_some_and(|byte| b"eE".contains(byte)) {
-        return 0;
+    let end = end_of(3).max(end_of(2));
+    let exponent = EXPONENT.find(&rest[end..]).map_or(0, |exponent| exponent.end());
+    let (is_plain, end) = (exponent == 0, end + exponent);
+    match (many, decimals.is_empty()) {
+        (0, true) => by(end, true, true),
+        (0, false) => by(end, true, point_thousands && is_plain),
+        (1, true) if is_plain => by(end, thousands, true),
+        (1, _) if !thousands || !is_plain => by(end, false, true),
+        _ => by(end, true, false),
     }
-    let sign = usize::from(bytes.get(at + 1).is_some_and(|byte| b"+-".contains(byte)));
-    let digits =
-        bytes.get(at + 1 + sign..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digits > 0 { 1 + sign + digits } else { 0 }
 }
 
 /// `text` as a number, once the separators of thousands are left out.
@@ -318,44 +253,6 @@ fn parsed(text: &[u8], thousands: u8) -> Option<f64> {
     let plain: String =
         text.iter().filter(|&&byte| byte != thousands).map(|&byte| char::from(byte)).collect();
     plain.replace(',', ".").parse().ok()
-}
-
-/// The token of a number, with its suffix: `k`, `%`, `/10`, ` of 10`.
-fn finished(bytes: &[u8], start: usize, mut end: usize, mut reading: Reading) -> Token {
-    let scale = match bytes.get(end) {
-        Some(b'k' | b'K') => 1e3,
-        Some(b'M') => 1e6,
-        _ => 1.0,
-    };
-    if scale > 1.0 {
-        (reading, end) = (reading.scaled(scale), end + 1);
-    }
-    let percent = bytes.get(end) == Some(&b'%');
-    end += usize::from(percent);
-    let blanks = |at: usize| bytes[at..].iter().take_while(|byte| **byte == b' ').count();
-    let digits = |at: usize| {
-        bytes
-            .get(at..)
-            .unwrap_or(&[])
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit() || **byte == b',')
-            .count()
-    };
-    let sign = end + blanks(end);
-    let total = if bytes.get(sign) == Some(&b'/') { Some(sign + 1) } else { None };
-    let total = total.or_else(|| bytes[sign..].starts_with(b"of ").then_some(sign + 3));
-    let mut of = None;
-    if let Some(total) =
-        total.map(|total| total + blanks(total)).filter(|&total| digits(total) > 0 && !percent)
-    {
-        let close = total + digits(total);
-        let goes_on = bytes.get(close).is_some_and(|&byte| {
-            is_word(byte) || byte == b'.' && bytes.get(close + 1).is_some_and(u8::is_ascii_digit)
-        });
-        of = parsed(&bytes[total..close], b',').filter(|_| !goes_on);
-        end = if of.is_some() { close } else { end };
-    }
-    Token { start, end, kind: Kind::Number { reading, of, percent } }
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ impl MetricPattern {
     /// The epoch that `line` names as a heading.
     pub(crate) fn heading(&self, line: &str) -> Option<f64> {
         let found = self.heading.as_ref()?.captures(line.as_bytes())?;
-        let number = found.get(1)?;
+        let number = found.get(1).filter(is_filled)?;
         Some(reading_at(line.as_bytes(), number.start())?.value(super::number::Notation::Point))
     }
 
@@ -149,7 +149,7 @@ impl MetricPattern {
     }
 
     fn read(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
-        let value = captures.get(self.value)?;
+        let value = captures.get(self.value).filter(is_filled)?;
         let before = String::from_utf8_lossy(&line[..value.start()]);
         let (label, _) = words::label(&before);
         let is_epoch = words::counter(label).is_some_and(|named| named.counter == words::Counter::Epoch)
@@ -158,7 +158,7 @@ impl MetricPattern {
             let found = format!("{label} {}", String::from_utf8_lossy(value.as_bytes()));
             return Some(Err(ReportProblem::Epoch { found }));
         }
-        let step = captures.name(STEP).map(|step| read_step(&step)).transpose();
+        let step = captures.name(STEP).filter(is_filled).map(|step| read_step(&step)).transpose();
         Some(step.and_then(|step| Ok(Found { step, reading: read_value(&value, line)? })))
     }
 }
@@ -210,6 +210,11 @@ fn contents(pattern: &str, group: usize) -> Option<Range<usize>> {
     }
     let parsed = ast::parse::Parser::new().parse(pattern).ok()?;
     ast::visit(&parsed, Search(group)).err()
+}
+
+/// Whether a group has found any text: `acc=(\S*)` finds none in `acc=`, which is a line without a value.
+fn is_filled(found: &Match<'_>) -> bool {
+    !found.as_bytes().trim_ascii().is_empty()
 }
 
 fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
@@ -272,6 +277,18 @@ mod tests {
         for (pattern, line, whole) in cases {
             assert_eq!(found(pattern, line), [Ok((None, whole))], "{pattern} on {line}");
         }
+    }
+
+    #[test]
+    fn a_group_that_finds_no_text_finds_no_value() {
+        for line in ["acc=", "acc= ", "acc= 0.5", "acc=, lr=0.1", "精度acc="] {
+            assert_eq!(found(r"acc=([^,\s]*)", line), [], "{line}");
+        }
+        assert_eq!(found(r"acc=(\S*)", "acc= acc=0.5"), [Ok((None, 0.5))]);
+        assert_eq!(found(r"epoch=(?P<step>\d*) acc=(\S*)", "epoch= acc=0.5"), [Ok((None, 0.5))]);
+        let stepped = MetricPattern::new(r"acc=(\S*)").and_then(|pattern| pattern.with_step(r"epoch (\d*)"));
+        let stepped = stepped.expect("a good pattern");
+        assert_eq!((stepped.heading("epoch "), stepped.heading("epoch 7")), (None, Some(7.0)));
     }
 
     #[test]

@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 
 /// How many names are kept to be suggested.
 const SEEN: usize = 30;
-/// The number of lines searched for another possible metric.
-const SEEN_LINES: u64 = 10_000;
 /// The most records that are held back until a series is chosen.
 const MOST_HELD: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
@@ -100,8 +98,6 @@ pub struct ReportReader {
     once: Once,
     notes: Vec<String>,
     has_news: bool,
-    /// How many lines were read.
-    lines: u64,
 }
 
 impl ReportReader {
@@ -129,7 +125,6 @@ impl ReportReader {
             once: Once::default(),
             notes: Vec::new(),
             has_news: false,
-            lines: 0,
         }
     }
 
@@ -202,33 +197,34 @@ impl ReportReader {
     }
 
     fn read_line(&mut self, line: &[u8], is_transient: bool) -> Vec<Read> {
-        if matches!(self.source, MetricSource::Json { .. }) {
-            if let Some(report) = self.enveloped(line) {
-                return self.pass(vec![report]);
-            }
-            if self.enveloped || (!self.reads_stderr() && self.seen.is_none()) {
-                return Vec::new();
-            }
-        }
-        let plain = plain(line);
-        if plain.redraws {
-            self.collector.redraw(&mut self.held);
-        }
-        self.lines += 1;
-        self.collector.is_watched =
-            self.once.is_waiting() || (self.seen.is_some() && self.lines <= SEEN_LINES);
-        self.collector.take(&plain.text, is_transient);
-        let settled = self.settle();
+        let settled = match self.advance(line, is_transient) {
+            Some(report) => vec![report],
+            None => self.settle(),
+        };
         let is_report = !settled.is_empty();
         let mut read = self.pass(settled);
         if !is_report && self.once.is_waiting() {
             read.extend(self.once.see(&self.collector.last).map(Ok));
         }
+        read
+    }
+
+    /// Reads a line of a stream or of a whole output: returns the report of the trial protocol in it, or collects its records.
+    fn advance(&mut self, line: &[u8], is_transient: bool) -> Option<Read> {
+        let report = self.enveloped(line);
+        if self.enveloped {
+            return report;
+        }
+        let plain = plain(line);
+        if plain.redraws {
+            self.collector.redraw(&mut self.held);
+        }
+        self.collector.take(&plain.text, is_transient);
         if let Some(seen) = &mut self.seen {
             let place = self.collector.last_place;
             seen.take(&self.collector.last, place.epoch.or(place.step));
         }
-        read
+        None
     }
 
     /// The report in a line of the trial protocol.
@@ -251,16 +247,14 @@ impl ReportReader {
         if matches!(self.source, MetricSource::Json { field: None }) {
             return read;
         }
-        self.has_news |= !ready.is_empty();
+        let is_new = !ready.is_empty();
+        self.has_news |= is_new;
         if self.settler.is_some() {
-            for record in ready {
-                read.extend(self.take(&record));
-            }
+            read.extend(ready.iter().flat_map(|record| self.take(record)));
             return read;
         }
-        let has_more = !ready.is_empty();
         self.held.extend(ready);
-        if has_more && self.is_clear() {
+        if is_new && self.is_clear() {
             read.extend(self.choose());
         }
         read
@@ -432,21 +426,28 @@ impl ReportReader {
         ))
     }
 
-    /// The reports that are certain by one more record of the chosen series.
-    fn take(&mut self, record: &Record) -> Vec<Read> {
-        let (Some(settler), Some(choice)) = (&mut self.settler, &self.choice) else { return Vec::new() };
-        let is_primary = record.series == choice.primary;
-        let is_like = || {
-            let key = |index: usize| &self.collector.series[index].key;
-            let chosen = self.chosen.as_ref();
-            chosen.is_some_and(|chosen| chosen.fit(key(record.series)) > 0)
+    /// The results of one more record, if it is of the chosen series, or of one that differs in the form of its lines alone.
+    fn settled(&mut self, record: &Record) -> Vec<Settled> {
+        let (Some(settler), Some(choice), Some(chosen)) = (&mut self.settler, &self.choice, &self.chosen)
+        else {
+            return Vec::new();
         };
-        if self.is_over || !(is_primary || is_like()) {
+        let is_primary = record.series == choice.primary;
+        let series = &self.collector.series;
+        let is_like = || {
+            let (key, own) = (&series[record.series].key, &series[choice.primary].key);
+            chosen.fit(key) > 0 && key.is_past == own.is_past
+        };
+        if is_primary || is_like() { settler.take(record, is_primary) } else { Vec::new() }
+    }
+
+    /// The reports that are certain by one more record.
+    fn take(&mut self, record: &Record) -> Vec<Read> {
+        if self.is_over {
             return Vec::new();
         }
-        let settled = settler.take(record, is_primary);
         let mut read = Vec::new();
-        for settled in settled {
+        for settled in self.settled(record) {
             match settled {
                 Settled::Report(report) => read.push(Ok(report)),
                 Settled::Back { at, after, restarts } => {
@@ -520,106 +521,36 @@ impl ReportReader {
         few.then(|| "an epoch is reported more than once, for example after a restart. The later value replaces the earlier, unless that was already used".to_owned())
     }
 
-    /// Reads `text`, a complete recorded output, including carriage returns.
+    /// Reads `text`, a complete recorded output, including carriage returns: of several trainings the last one, of a resumed one the
+    /// later values.
     pub fn read_all(mut self, text: &str) -> Whole {
         let mut whole = Whole::default();
         let mut runs: Vec<BTreeMap<u64, Report>> = vec![BTreeMap::new()];
         for line in text.split('\n') {
-            let line = line.trim_end_matches('\r');
-            let (drawn, last) = line.rsplit_once('\r').unwrap_or(("", line));
-            for part in drawn.split('\r').filter(|part| !part.is_empty()) {
-                self.gather(part.as_bytes(), true, &mut whole, &mut runs);
-            }
-            self.gather(last.as_bytes(), false, &mut whole, &mut runs);
-        }
-        self.end(&mut whole, &mut runs);
-        whole.notes = self.notes;
-        whole.seen = self.seen.unwrap_or_default();
-        whole.epochs = self.collector.epochs;
-        whole
-    }
-
-    /// Reads a line of a whole output: its records are held until all is read.
-    fn gather(
-        &mut self,
-        line: &[u8],
-        is_transient: bool,
-        whole: &mut Whole,
-        runs: &mut [BTreeMap<u64, Report>],
-    ) {
-        if let Some(read) = self.enveloped(line) {
-            self.put(read, whole, &mut runs[0]);
-            return;
-        }
-        if self.enveloped {
-            return;
-        }
-        let plain = plain(line);
-        if plain.redraws {
-            self.collector.redraw(&mut self.held);
-        }
-        self.lines += 1;
-        self.collector.is_watched = self.lines <= SEEN_LINES;
-        self.collector.take(&plain.text, is_transient);
-        whole.problems.append(&mut self.collector.problems);
-        self.held.append(&mut self.collector.ready);
-        if let Some(seen) = &mut self.seen {
-            let place = self.collector.last_place;
-            seen.take(&self.collector.last, place.epoch.or(place.step));
-        }
-    }
-
-    fn put(&mut self, read: Read, whole: &mut Whole, run: &mut BTreeMap<u64, Report>) {
-        match read {
-            Ok(report) => {
-                self.step = report.step;
-                run.insert(report.step, report);
-            }
-            Err(problem) => whole.problems.push(problem),
-        }
-    }
-
-    /// Chooses the series of a whole output and settles it: of several trainings the last one, of a resumed one the later values.
-    fn end(&mut self, whole: &mut Whole, runs: &mut Vec<BTreeMap<u64, Report>>) {
-        self.collector.finish();
-        self.held.append(&mut self.collector.ready);
-        let held = if self.enveloped { Vec::new() } else { std::mem::take(&mut self.held) };
-        self.held = held.clone();
-        if !held.is_empty() {
-            whole.problems.extend(self.select(false).err());
-        }
-        let mut left_out = false;
-        if let (Some(settler), Some(choice)) = (self.settler.as_mut(), &self.choice) {
-            let like = |series: usize| choice.primary == series || choice.secondary.contains(&series);
-            let settled = held
-                .iter()
-                .filter(|record| like(record.series))
-                .flat_map(|record| settler.take(record, record.series == choice.primary));
-            let mut settled: Vec<Settled> = settled.collect();
-            let (last, late) = settler.end();
-            left_out = late;
-            settled.extend(last.map(Settled::Report));
-            for settled in settled {
-                match settled {
-                    Settled::Report(report) => {
-                        drop(runs.last_mut().expect("there is one").insert(report.step, report))
+            let mut parts = line.trim_end_matches('\r').split('\r').peekable();
+            while let Some(part) = parts.next() {
+                let is_transient = parts.peek().is_some();
+                if is_transient && part.is_empty() {
+                    continue;
+                }
+                match self.advance(part.as_bytes(), is_transient) {
+                    Some(Ok(report)) => {
+                        self.step = report.step;
+                        runs[0].insert(report.step, report);
                     }
-                    Settled::Back { restarts: true, .. } => runs.push(BTreeMap::new()),
-                    Settled::Back { at, after, .. } => {
-                        runs.last_mut().expect("there is one").retain(|&step, _| step < at);
-                        self.notes.push(back(at, after, false));
-                    }
-                    Settled::Again { .. } | Settled::NotDoubled => {}
+                    Some(Err(problem)) => whole.problems.push(problem),
+                    None => self.held.append(&mut self.collector.ready),
                 }
             }
         }
+        self.collector.finish();
+        whole.problems.append(&mut self.collector.problems);
+        let left_out = if self.enveloped { false } else { self.settle_all(&mut whole.problems, &mut runs) };
         let repeats = self.choice.as_ref().and_then(|choice| self.repeats(choice));
         self.notes.extend(repeats.filter(|_| runs.len() == 1 && !left_out));
         self.notes.extend(left_out.then(|| LATE.to_owned()));
-        let stray = runs.len() > 1
-            && runs.last().is_some_and(|last| last.len() == 1)
-            && runs[runs.len() - 2].len() > 2;
-        if stray {
+        let is_stray = matches!(&runs[..], [.., before, last] if last.len() == 1 && before.len() > 2);
+        if is_stray {
             runs.pop();
         }
         if runs.len() > 1 {
@@ -629,9 +560,35 @@ impl ReportReader {
             ));
         }
         whole.reports = runs.pop().unwrap_or_default().into_values().collect();
-        if !whole.reports.is_empty() {
-            self.seen = None;
+        whole.seen = self.seen.filter(|_| whole.reports.is_empty()).unwrap_or_default();
+        (whole.notes, whole.epochs) = (self.notes, self.collector.epochs);
+        whole
+    }
+
+    /// Chooses the series of a whole output and settles it; returns whether a last value was left out.
+    fn settle_all(
+        &mut self,
+        problems: &mut Vec<ReportProblem>,
+        runs: &mut Vec<BTreeMap<u64, Report>>,
+    ) -> bool {
+        self.held.append(&mut self.collector.ready);
+        problems.extend(self.select(false).err());
+        let held = std::mem::take(&mut self.held);
+        let mut settled: Vec<Settled> = held.iter().flat_map(|record| self.settled(record)).collect();
+        let (last, left_out) = self.settler.as_mut().map(Settler::end).unwrap_or_default();
+        settled.extend(last.map(Settled::Report));
+        for settled in settled {
+            match (settled, runs.last_mut()) {
+                (Settled::Report(report), Some(run)) => drop(run.insert(report.step, report)),
+                (Settled::Back { restarts: true, .. }, _) => runs.push(BTreeMap::new()),
+                (Settled::Back { at, after, .. }, Some(run)) => {
+                    run.retain(|&step, _| step < at);
+                    self.notes.push(back(at, after, false));
+                }
+                _ => {}
+            }
         }
+        left_out
     }
 }
 

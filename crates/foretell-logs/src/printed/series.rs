@@ -28,6 +28,12 @@ impl Key {
         Self { label, stage, is_past, is_batched, group, nth, shape }
     }
 
+    /// The series that a pattern finds.
+    pub(crate) fn for_pattern() -> Self {
+        let (label, group) = ("*".to_owned(), String::new());
+        Self { label, stage: Stage::Unsaid, is_past: false, is_batched: false, group, nth: 0, shape: 0 }
+    }
+
     /// Whether the two differ in the form of their lines alone.
     fn is_like(&self, other: &Self) -> bool {
         Self { shape: other.shape, ..self.clone() } == *other

@@ -305,15 +305,3 @@ fn what_was_printed_instead_of_the_metric_is_remembered() {
     let seen = reader.seen().expect("no report yet");
     assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, loss 0.5"));
 }
-
-proptest::proptest! {
-    #[test]
-    fn nothing_that_is_printed_panics(output in "([ -~\u{2500}-\u{25ff}äé轮第\n\r\t\u{1b}]|epoch |val_acc|=|: |[0-9]{1,4}|[.,/%@|\\[\\]{}()#-]){0,120}") {
-        for metric in ["val_acc", "loss", "epoch {step} val_acc {value}", r"val_acc=([\d.]+)"] {
-            let whole = reader(metric).read_all(&output);
-            proptest::prop_assert!(whole.reports.iter().all(|report| report.value.is_none_or(f64::is_finite)));
-            live(metric, &output);
-        }
-        super::guess(&output);
-    }
-}

@@ -2,6 +2,8 @@
 
 use foretell::words_of_name;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// The data that a value was measured on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,68 +26,133 @@ pub(crate) enum Counter {
     Batch,
 }
 
-const VALIDATION: &str = "val valid validation validate validating dev eval evaluation evaluating evaluate heldout 验证 验证集 validierung";
-const TRAINING: &str = "train training trn learn 训练 训练集";
-const TEST: &str = "test testing tst 测试 测试集";
-const EPOCHS: &str = "epoch epochs ep e epoche epoca épocas época epoka эпоха 轮次 轮 エポック";
-const STEPS: &str = "step steps iteration iterations iter iters it update updates up timestep timesteps round rounds episode episodes \
-    generation gen";
-const BATCHES: &str = "batch batches minibatch mb";
-/// Words that may stand before a counter's: `global_step`, `num_updates`.
-const COUNTED: &str = "global current cur training train total boosting env trainer optimizer optim learner my this val valid validation eval test num";
-/// Words that may stand behind: `epoch number 5`.
-const INDEX: &str = "num number no nr idx index id";
-/// Words that make a setting of a counter, or a mark of the past.
-const NO_COUNTER: &str =
-    "best max maximum num n number total warmup without per every last saved from patience until stop";
-/// Words before a plural that make it a setting: `for 10 epochs`, but not `end of epoch 3`.
-const OF_MANY: &str = "of for after";
-/// Words for values that are not the current ones.
-const PAST: &str = "best max min maximum minimum highest lowest previous prev prior last target goal threshold std stddev stdev var smoothed \
-    smooth ema avg_best final from restored restoring improved improvement decreased increased so record baseline";
-/// Words after which a whole line speaks of the past, or of settings.
-const PAST_LINE: &str = "restored restoring restore reloaded saving saved loading loaded early stopping stopped checkpoint resuming resumed";
-/// Words that number one of many of the same kind.
-const GROUPS: &str = "fold folds class cls rank gpu worker seed group task client replica member run repeat repetition split domain process \
-    node device trial head label category 折";
-/// Words at the start of a line that announce numbers.
-const REPORTS: &str = "info debug warning result results metric metrics score scores stats performance summary report epoch log logs progress output status model overall";
-/// Words between a name and its number.
-const FILLERS: &str = "is was are of at to equals has value reached now equal be";
+/// What words may mean: a set of senses, one bit each.
+type Senses = u32;
 
-/// Whether `word` is one of a list written with spaces between.
-pub(crate) fn within(word: &str, list: &str) -> bool {
-    list.split_ascii_whitespace().any(|entry| entry == word)
+const VALIDATION: Senses = 1;
+const TRAINING: Senses = 1 << 1;
+const TEST: Senses = 1 << 2;
+const STAGE: Senses = VALIDATION | TRAINING | TEST;
+const EPOCH: Senses = 1 << 3;
+const STEP: Senses = 1 << 4;
+const BATCH: Senses = 1 << 5;
+/// May stand before a counter's word: `global_step`, `num_updates`.
+const COUNTED: Senses = 1 << 6;
+/// May stand behind it: `epoch number 5`.
+const INDEX: Senses = 1 << 7;
+/// Makes a setting of a counter, or a mark of the past.
+const NO_COUNTER: Senses = 1 << 8;
+/// Before a plural makes a setting of it: `for 10 epochs`, but not `end of epoch 3`.
+const OF_MANY: Senses = 1 << 9;
+/// For values that are not the current ones.
+const PAST: Senses = 1 << 10;
+/// After it a whole line speaks of the past, or of settings.
+const PAST_LINE: Senses = 1 << 11;
+/// Numbers one of many of the same kind.
+const GROUP: Senses = 1 << 12;
+/// At the start of a line announces numbers.
+const REPORT: Senses = 1 << 13;
+/// Stands between a name and its number.
+const FILLER: Senses = 1 << 14;
+/// At the start of a line announces settings.
+const SETTINGS: Senses = 1 << 15;
+const RELOADED: Senses = 1 << 16;
+
+const LISTS: [(Senses, &str); 17] = [
+    (
+        VALIDATION,
+        "val valid validation validate validating dev eval evaluation evaluating evaluate heldout 验证 验证集 validierung",
+    ),
+    (TRAINING, "train training trn learn 训练 训练集"),
+    (TEST, "test testing tst 测试 测试集"),
+    (EPOCH, "epoch epochs ep e epoche epoca épocas época epoka эпоха 轮次 轮 エポック"),
+    (
+        STEP,
+        "step steps iteration iterations iter iters it update updates up timestep timesteps round rounds episode episodes generation gen",
+    ),
+    (BATCH, "batch batches minibatch mb"),
+    (
+        COUNTED,
+        "global current cur training train total boosting env trainer optimizer optim learner my this val valid validation eval test num",
+    ),
+    (INDEX, "num number no nr idx index id"),
+    (
+        NO_COUNTER,
+        "best max maximum num n number total warmup without per every last saved from patience until stop",
+    ),
+    (OF_MANY, "of for after"),
+    (
+        PAST,
+        "best max min maximum minimum highest lowest previous prev prior last target goal threshold std stddev stdev var smoothed smooth ema \
+         avg_best final from restored restoring improved improvement decreased increased so record baseline",
+    ),
+    (
+        PAST_LINE,
+        "restored restoring restore reloaded saving saved loading loaded early stopping stopped checkpoint resuming resumed",
+    ),
+    (
+        GROUP,
+        "fold folds class cls rank gpu worker seed group task client replica member run repeat repetition split domain process node device \
+         trial head label category 折",
+    ),
+    (
+        REPORT,
+        "info debug warning result results metric metrics score scores stats performance summary report epoch log logs progress output status \
+         model overall",
+    ),
+    (FILLER, "is was are of at to equals has value reached now equal be"),
+    (
+        SETTINGS,
+        "config configuration args arguments hparams hyperparameters hyperparams settings options usage command namespace parameters params",
+    ),
+    (RELOADED, "restored restoring restore reloaded reloading loaded loading load reload"),
+];
+
+/// The senses of each known word.
+static SENSES: LazyLock<HashMap<&str, Senses>> = LazyLock::new(|| {
+    let mut senses = HashMap::new();
+    for (sense, list) in LISTS {
+        list.split_ascii_whitespace().for_each(|word| *senses.entry(word).or_default() |= sense);
+    }
+    senses
+});
+
+/// The senses of `word`, in any letters.
+fn senses(word: &str) -> Senses {
+    let is_small = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    let known = if is_small { SENSES.get(word) } else { SENSES.get(word.to_lowercase().as_str()) };
+    known.copied().unwrap_or_default()
 }
 
-/// The words of `text` in small letters; `Acc@1` and `mAP50-95` are one word each.
-pub(crate) fn words(text: &str) -> Vec<String> {
+/// The words of `text`; `Acc@1` and `mAP50-95` are one word each.
+fn split(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let in_word = |c: char| c.is_alphanumeric() || "@%".contains(c);
-    text.to_lowercase()
-        .split(|c| !in_word(c))
-        .filter(|word| word.contains(char::is_alphanumeric))
-        .map(str::to_owned)
-        .collect()
+    text.split(move |c| !in_word(c)).filter(|word| word.contains(char::is_alphanumeric))
+}
+
+/// The words of `text` in small letters.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    split(text).map(str::to_lowercase).collect()
 }
 
 /// The stage that `word` names.
 fn stage_of(word: &str) -> Option<Stage> {
-    let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let is = |list| within(word, list).then_some(());
-    is(VALIDATION)
-        .map(|()| Stage::Validation)
-        .or(is(TRAINING).map(|()| Stage::Training))
-        .or(is(TEST).map(|()| Stage::Test))
+    match senses(word.trim_end_matches(|c: char| c.is_ascii_digit())) & STAGE {
+        VALIDATION => Some(Stage::Validation),
+        TRAINING => Some(Stage::Training),
+        TEST => Some(Stage::Test),
+        _ => None,
+    }
 }
 
 /// The last stage that `text` names.
 pub(crate) fn stage(text: &str) -> Option<Stage> {
-    words(text).iter().rev().find_map(|word| stage_of(word))
+    split(text).rev().find_map(stage_of)
 }
 
-/// Whether a word of `text` is in `list`.
-fn names(text: &str, list: &str) -> bool {
-    words(text).iter().any(|word| within(word, list))
+/// Whether a word of `text` has this sense.
+fn names(text: &str, sense: Senses) -> bool {
+    split(text).any(|word| senses(word) & sense != 0)
 }
 
 /// Whether `text` speaks of another value than the current one.
@@ -111,37 +178,27 @@ pub(crate) fn is_past_line(text: &str) -> bool {
 
 /// Whether a line reports that the best model was loaded again.
 pub(crate) fn is_reloaded(text: &str) -> bool {
-    names(text, "restored restoring restore reloaded reloading loaded loading load reload")
-        && names(text, "best")
+    names(text, RELOADED) && split(text).any(|word| word.eq_ignore_ascii_case("best"))
 }
 
 /// Whether a line with this text is of settings.
 pub(crate) fn is_settings(text: &str) -> bool {
-    let begin =
-        text.trim_start_matches(|c: char| !c.is_alphabetic()).get(..14).unwrap_or(text).to_ascii_lowercase();
+    let begin = text.trim_start_matches(|c: char| !c.is_alphabetic());
     let first = begin.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    text.contains("Namespace(")
-        || within(
-            first,
-            "config configuration args arguments hparams hyperparameters hyperparams settings options usage command namespace parameters params",
-        )
+    senses(first) & SETTINGS != 0 || text.contains("Namespace(")
 }
 
 /// The words of `name` with the stage taken out, and that stage.
 pub(crate) fn staged(name: &str) -> (Vec<String>, Option<Stage>) {
-    let (mut kept, mut found) = (Vec::new(), None);
-    for word in words(name) {
-        match stage_of(&word) {
-            Some(stage) => found = Some(stage),
-            None => kept.push(word),
-        }
-    }
-    (kept, found)
+    let (stages, kept): (Vec<String>, Vec<String>) =
+        words(name).into_iter().partition(|word| stage_of(word).is_some());
+    let last = stages.last().and_then(|word| stage_of(word));
+    (kept, last)
 }
 
 /// Whether `word` numbers one of many.
 pub(crate) fn is_group(word: &str) -> bool {
-    within(word, GROUPS)
+    senses(word) & GROUP != 0
 }
 
 /// Words of `text` such as `rank0` and `fold_2`.
@@ -158,13 +215,13 @@ pub(crate) fn item(text: &str) -> String {
     let Some((first, rest)) = text.split_once(':') else { return String::new() };
     let word = first.trim().trim_start_matches(['-', '*']).trim_start();
     let is_word = word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || c == '_');
-    let is_known = || stage(word).is_some() || is_past(word) || within(&word.to_lowercase(), REPORTS);
-    let is_item = is_word
-        && rest.starts_with(' ')
-        && label(rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default())
-            .0
-            .contains(char::is_alphabetic);
-    if is_item && !is_known() { word.to_lowercase() } else { String::new() }
+    let is_known = || stage(word).is_some() || is_past(word) || senses(word) & REPORT != 0;
+    let has_label = || {
+        let between = rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+        label(between).0.contains(char::is_alphabetic)
+    };
+    let is_item = is_word && rest.starts_with(' ') && !is_known() && has_label();
+    if is_item { word.to_lowercase() } else { String::new() }
 }
 
 /// A counter that a label names.
@@ -183,40 +240,36 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
     let label = label.split(['(', '[']).next().unwrap_or_default();
     let mut tokens = label
         .split(|c: char| c.is_whitespace() || ",:|".contains(c))
-        .filter(|token| token.chars().any(char::is_alphabetic))
+        .filter(|token| token.contains(char::is_alphabetic))
         .rev();
     let mut token = tokens.next()?;
-    let alone = words(token);
-    if alone.len() == 1 && within(&alone[0], INDEX) {
+    if split(token).map(|word| senses(word) & INDEX != 0).eq([true]) {
         token = tokens.next()?;
     }
     let mut parts: Vec<String> = if token.is_ascii() { words_of_name(token) } else { words(token) };
-    while parts.len() > 1 && parts.last().is_some_and(|last| within(last, INDEX) || stage_of(last).is_some())
-    {
+    let is_behind = |word: &String| senses(word) & INDEX != 0 || stage_of(word).is_some();
+    while parts.len() > 1 && parts.last().is_some_and(is_behind) {
         parts.pop();
     }
     let word = parts.pop()?;
-    let counter = match () {
-        () if within(&word, EPOCHS) => Counter::Epoch,
-        () if within(&word, STEPS) => Counter::Step,
-        () if within(&word, BATCHES) => Counter::Batch,
-        () => return None,
+    let counter = match senses(&word) & (EPOCH | STEP | BATCH) {
+        EPOCH => Counter::Epoch,
+        STEP => Counter::Step,
+        BATCH => Counter::Batch,
+        _ => return None,
     };
-    let plural = word.len() > 2
+    let is_plural = word.len() > 2
         && word.ends_with('s')
         && word != "timesteps"
         && !(word == "updates" && parts.iter().any(|part| part == "num"));
-    let settings = |part: &String| !within(part, COUNTED) || (part == "num" && counter == Counter::Epoch);
+    let is_setting =
+        |part: &String| senses(part) & COUNTED == 0 || (part == "num" && counter == Counter::Epoch);
     let mut before = tokens.take(2);
     let nearest = before.next().unwrap_or_default();
-    let is_of_many = names(nearest, OF_MANY);
-    if parts.iter().any(settings)
-        || names(nearest, NO_COUNTER)
-        || is_of_many && (plural || before.next().is_some_and(|word| names(word, NO_COUNTER)))
-    {
-        return None;
-    }
-    Some(Named { counter, is_plural: plural })
+    let is_of_many =
+        names(nearest, OF_MANY) && (is_plural || before.next().is_some_and(|word| names(word, NO_COUNTER)));
+    let is_counter = !(parts.iter().any(is_setting) || names(nearest, NO_COUNTER) || is_of_many);
+    is_counter.then_some(Named { counter, is_plural })
 }
 
 /// The label of a number, and the text before the label, from the `text` between the number and the previous one.
@@ -228,7 +281,7 @@ pub(crate) fn label(text: &str) -> (&str, &str) {
         let trimmed = closed(trimmed);
         let last = trimmed.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
         let is_filler = last.len() < trimmed.len()
-            && within(&last.to_ascii_lowercase(), FILLERS)
+            && senses(last) & FILLER != 0
             && !trimmed[..trimmed.len() - last.len()].ends_with(['/', '.', '@']);
         end = trimmed.len();
         if !is_filler {
