@@ -50,6 +50,15 @@ pub(crate) fn metric_value(value: f64) -> String {
 /// A difference between values about as large as `near`, such as a standard deviation, written as these are, with so many `decimals` where
 /// they have decimals.
 pub(crate) fn metric_difference(difference: f64, near: f64, decimals: usize) -> String {
+    let text = rounded(difference, near, decimals);
+    // what is rounded to 0 has no sign
+    match text.strip_prefix('-') {
+        Some(digits) if digits.chars().all(|c| "0.".contains(c)) => digits.to_owned(),
+        _ => text,
+    }
+}
+
+fn rounded(difference: f64, near: f64, decimals: usize) -> String {
     let size = if near.is_finite() { near.abs() } else { 0.0 }.max(difference.abs());
     if !difference.is_finite() {
         "–".to_owned()
@@ -83,6 +92,14 @@ pub(crate) fn short_number(value: f64) -> String {
 /// A value and its standard deviation.
 pub(crate) fn with_deviation(value: f64, deviation: f64) -> String {
     format!("{} ± {}", metric_value(value), metric_difference(deviation, value, 4))
+}
+
+/// A probability in percent, with so many digits. No forecast is certain, so the highest ones are not rounded up to 100 %.
+pub(crate) fn percent(probability: f64, digits: usize) -> String {
+    match probability {
+        0.9995.. => "> 99.9 %".to_owned(),
+        _ => format!("{:.digits$} %", 100.0 * probability),
+    }
 }
 
 /// A duration as people say it: two units at most.

@@ -457,6 +457,49 @@ fn each_configuration_is_trained_with_several_seeds_and_judged_by_their_mean() {
 }
 
 #[test]
+fn the_luckiest_seed_is_not_called_the_best() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo {lr} {seed} | awk '{{ for (e = 1; e <= 6; e++) print \"val_acc=\" $1 / 100 + ($2 % 100) / 100 }}'";
+    let more =
+        ["--trials", "12", "--repeats", "3", "--no-stopping", "--enqueue", "lr=0.1", "--score", "last"];
+    let found = json(&search(folder.path(), &more, script).output().unwrap());
+    let exported = study(folder.path(), "export", &["--trials"]);
+    let trials: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut scores: std::collections::BTreeMap<String, Vec<f64>> = Default::default();
+    for trial in &trials {
+        scores.entry(trial["param.lr"].to_string()).or_default().push(trial["score"].as_f64().unwrap());
+    }
+    let means =
+        scores.values().filter(|scores| scores.len() == 3).map(|scores| scores.iter().sum::<f64>() / 3.0);
+    let best = means.fold(0.0, f64::max);
+    let luckiest = scores.values().flatten().copied().fold(0.0, f64::max);
+    assert!(luckiest > best + 0.01, "{scores:?}");
+    let shown: Value = serde_json::from_str(&study(folder.path(), "best", &["--format", "json"])).unwrap();
+    let listed = json(&foretell(folder.path(), &["study", "ls", ".", "--format", "json"]).output().unwrap());
+    for score in [&found["best"]["score"], &shown["score"], &listed["studies"][0]["best"]["score"]] {
+        assert!(
+            (score.as_f64().unwrap() - best).abs() < 1e-9,
+            "{score}, but the best mean is {best}: {scores:?}"
+        );
+    }
+    assert_eq!(shown["seeds"].as_array().map(Vec::len), Some(3), "{shown}");
+    let text = text(&foretell(folder.path(), &["study", "show", "study"]).output().unwrap().stdout);
+    assert!(text.contains("mean of 3 seeds, from ") && text.contains(" (± 0."), "{text}");
+}
+
+#[test]
+fn the_best_of_a_study_without_completed_trials_is_named_with_the_command_that_completes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // the first trial ends at a rung, and so do all after it
+    let more =
+        ["--trials", "4", "--scheduler", "asha", "--epochs", "9", "--budget-epochs", "9", "--score", "best"];
+    output(&mut search(folder.path(), &more, SCRIPT), 0);
+    let (_, said) = output(&mut foretell(folder.path(), &["study", "best", "study"]), 1);
+    assert!(said.contains("No trial was completed") || said.contains("no trial was completed"), "{said}");
+    assert!(said.contains("complete it: foretell study run study --trial "), "{said}");
+}
+
+#[test]
 fn a_study_that_runs_is_not_removed() {
     let folder = tempfile::tempdir().unwrap();
     let mut running = search(folder.path(), &["--trials", "1"], "echo val_acc={lr}; touch ready; sleep 600")

@@ -664,3 +664,50 @@ mod built_in {
         assert_eq!(without_starts(calm.path()), without_starts(wild.path()));
     }
 }
+
+/// Trainings whose loss at epoch t is what the awk expression says of the learning rate `lr` and of `d`, its distance from 0.01.
+fn losses(folder: &Path, expression: &str) -> (Output, Vec<Value>) {
+    let script = format!(
+        "echo {{lr}} | awk '{{{{ lr = $1; d = log(lr) / log(10) + 2; if (d < 0) d = -d;
+          for (t = 1; t <= 10; t++) {{{{ y = {expression}; printf \"epoch %d val_loss %.4f\\n\", t, y; system(\"sleep 0.01\") }}}} }}}}'"
+    );
+    let rates = "lr=choice:10,5,3,2,1,0.9,0.8,0.7,0.01,0.02,0.6,0.5,0.012,0.4,0.015,0.3";
+    let space = ["search", "--param", rates, "--sampler", "grid", "--metric", "val_loss", "--minimize"];
+    let sizes = ["--epochs", "10", "--workers", "1", "--out", "study", "--", "sh", "-c", &script];
+    let output = foretell(folder, &[&space[..], &sizes].concat()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    (output, records(folder))
+}
+
+#[test]
+fn a_loss_that_comes_to_0_or_falls_below_it_ends_no_search() {
+    for (expression, has_zero) in [
+        ("0.3 * d - 0.04 * t + exp(-t / 2) * (0.5 + d); if (y < 0) y = 0", true),
+        ("1.1 * d - 1.2 + 2 * exp(-t / 3)", false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, records) = losses(folder.path(), expression);
+        let values = |record: &Value| record["reported"]["value"].as_f64();
+        let lowest = records.iter().filter_map(values).fold(f64::INFINITY, f64::min);
+        assert!(if has_zero { lowest == 0.0 } else { lowest < 0.0 }, "{lowest}");
+        let ends = |record: &&Value| {
+            record["decided"]["action"] == "stop"
+                || ["completed", "failed"].iter().any(|end| !record[*end].is_null())
+        };
+        assert_eq!(records.iter().filter(ends).count(), 16, "{expression}");
+    }
+}
+
+#[test]
+fn a_loss_that_rises_beyond_all_completed_ones_is_not_forecast_for_certain() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, records) = losses(folder.path(), "0.7 + d * t ^ 0.8 * 0.3 + 0.02 * sin(7 * t + lr)");
+    let forecasts: Vec<&Value> = records
+        .iter()
+        .map(|record| &record["decided"]["forecast"])
+        .filter(|forecast| forecast.is_object())
+        .collect();
+    assert!(forecasts.len() > 5, "{} forecasts", forecasts.len());
+    assert!(forecasts.iter().all(|forecast| forecast["sd"].as_f64() > Some(0.0)), "{forecasts:?}");
+    assert!(!text(&output.stderr).contains("100.0 % sure"), "{}", text(&output.stderr));
+}

@@ -27,7 +27,8 @@ use foretell_run::{
     MetricSource, ReportReader, Salvage, TrialSetup, TrialSpec, Watch, adopt_orphans, read_log,
 };
 use foretell_search::{
-    Ending, Losses, ParameterSpace, Parts, Policy, Record, Session, Space, Start, Study, StudySpec,
+    Ending, ForecastRule, Losses, MedianRule, ParameterSpace, Parts, Policy, Record, Session, Space, Start,
+    Study, StudySpec,
 };
 
 #[path = "../tests/simulated/mod.rs"]
@@ -86,7 +87,7 @@ fn check(is_so: bool, what: impl Into<String>) -> Done<()> {
 fn spec(trials: u64, epochs: u64) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "acc", Direction::Maximize);
-    StudySpec { trials, max_resource: epochs, policy: Policy::Median, shadow: true, ..usual }
+    StudySpec { trials, max_resource: epochs, policy: Policy::from(MedianRule), shadow: true, ..usual }
 }
 
 fn nanoseconds() -> u64 {
@@ -439,7 +440,7 @@ fn mended(salvage: &Salvage<Record>) -> Done<(usize, usize)> {
 
 /// The fold of every prefix of a log is the study that it was.
 fn replay(trials: u64) -> Done<Row> {
-    let spec = StudySpec { shadow: false, policy: Policy::Forecast, ..spec(trials, 12) };
+    let spec = StudySpec { shadow: false, policy: Policy::from(ForecastRule), ..spec(trials, 12) };
     let mut session = Session::new(spec.clone())?;
     let mut states = Vec::new();
     while let Some(start) = session.ask()? {
@@ -521,7 +522,7 @@ fn process_tree() -> Done<Row> {
 fn scale(trials: u64, steps: u64) -> Done<Row> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("events.jsonl");
-    let spec = StudySpec { policy: Policy::None, shadow: false, ..spec(trials, steps) };
+    let spec = StudySpec { policy: Policy::none(), shadow: false, ..spec(trials, steps) };
     let (store, _) = EventStore::open(&path)?;
     let session = Session::open(spec.clone(), Parts::default(), store)?;
     Driver::new(session, Simulated::new(waves), 8, "reports")
@@ -542,7 +543,7 @@ fn scale(trials: u64, steps: u64) -> Done<Row> {
 /// From report to decision, once there are many trials; with the log on the disk.
 fn latency(trials: u64, steps: u64) -> Done<Row> {
     let folder = tempfile::tempdir()?;
-    let spec = StudySpec { policy: Policy::Forecast, ..spec(trials, steps) };
+    let spec = StudySpec { policy: Policy::from(ForecastRule), ..spec(trials, steps) };
     let (store, _) = EventStore::open(folder.path().join("events.jsonl"))?;
     let session = Session::open(spec, Parts::default(), store)?;
     let (times, since) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));

@@ -18,7 +18,7 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     let folder = tempfile::tempdir().expect("a folder");
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    let spec = StudySpec { max_resource: EPOCHS, trials: 6, burn_in: 4, policy: Policy::None, ..usual };
+    let spec = StudySpec { max_resource: EPOCHS, trials: 6, burn_in: 4, policy: Policy::none(), ..usual };
     let orders = Orders::in_study(folder.path());
     let open = || {
         let (store, _) = EventStore::open(folder.path().join("events.jsonl")).expect("a log");

@@ -6,7 +6,9 @@
 use foretell::{
     Configuration, Curve, Direction, HistoryOptions, PredictorOptions, Run, StopCriterion, Value, predictor,
 };
-use foretell_search::{Kappa, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay, trial_stream};
+use foretell_search::{
+    ForecastRule, Kappa, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay, trial_stream,
+};
 use rand::RngExt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -47,7 +49,7 @@ fn main() {
     let runs = if std::env::args().any(|argument| argument == "--test") { 120 } else { 1000 };
     let table = table(runs, 60);
     let criterion = StopCriterion { stop_probability: 0.95, ..StopCriterion::default() };
-    let full = ReplaySpec { policy: Policy::Forecast, criterion, ..ReplaySpec::default() };
+    let full = ReplaySpec { policy: Policy::from(ForecastRule), criterion, ..ReplaySpec::default() };
     // after every run that finishes: with a larger factor too few finish to learn again at all
     let refitting = ReplaySpec { refit: Some(1.01), ..full.clone() };
     let schedule = |runs| Schedule::Hyperband {

@@ -7,8 +7,8 @@
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    Caution, Input, Kappa, Nearest, ParameterSpace, Parts, Policy, Rank, Record, Reference, SamplerSpec,
-    Schedule, Space, Study, StudySpec, Taken,
+    AshaRule, Caution, ForecastRule, Input, Kappa, MedianRule, Nearest, ParameterSpace, Parts, Policy, Rank,
+    Record, Reference, SamplerSpec, Schedule, Space, Study, StudySpec, Taken,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -59,10 +59,10 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             other => panic!("no scheduler {other}"),
         },
         policy: match policy.trim_end_matches(|c: char| c.is_ascii_digit()) {
-            "none" => Policy::None,
-            "median" => Policy::Median,
-            "asha" => Policy::Asha(number(policy, 3)),
-            "srm" => Policy::Forecast,
+            "none" => Policy::none(),
+            "median" => Policy::from(MedianRule),
+            "asha" => Policy::from(AshaRule { eta: number(policy, 3) }),
+            "srm" => Policy::from(ForecastRule),
             other => Policy::cautious(caution.unwrap_or_else(|| panic!("no policy {other}")), false),
         },
         rank: match rank {

@@ -5,90 +5,14 @@
 
 use crate::part::{Named, Part, PartError};
 use crate::samplers::{SAMPLERS, SamplerFamily, SamplerSpec};
+use crate::shelf::{Shelf, laboratory};
 use crate::space::{SearchSpace, Space};
-use crate::stopping::StopRule;
-use crate::stopping::policy::{POLICIES, Policy};
-use foretell::{NO_LABORATORY, Predictor, PredictorOptions, Predictors, UnknownPredictor};
+use crate::stopping::policy::Policy;
+use crate::stopping::{NamedRule, StopRule, add_rule, rules};
+use foretell::{Predictor, PredictorOptions, Predictors, UnknownPredictor};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
-
-/// The parts that `foretell-paper` brings, by the `field` that names them.
-fn laboratory(field: &str) -> &'static [&'static str] {
-    match field {
-        "policy" => &["lce", "lce-optimistic"],
-        "sampler" => &["q-learning"],
-        "space" => &["metaqnn"],
-        _ => &[],
-    }
-}
-
-type Make<T> = Arc<dyn Fn(&Value) -> Result<Arc<T>, String> + Send + Sync>;
-
-struct Entry<T: ?Sized> {
-    name: &'static str,
-    about: &'static str,
-    make: Make<T>,
-}
-
-/// The entries of one kind.
-struct Shelf<T: ?Sized> {
-    field: &'static str,
-    ours: &'static [(&'static str, &'static str)],
-    theirs: Vec<Entry<T>>,
-}
-
-impl<T: ?Sized> Clone for Shelf<T> {
-    fn clone(&self) -> Self {
-        let entry = |entry: &Entry<T>| Entry { make: Arc::clone(&entry.make), ..*entry };
-        Self { theirs: self.theirs.iter().map(entry).collect(), ..*self }
-    }
-}
-
-impl<T: ?Sized> Shelf<T> {
-    fn new(field: &'static str, ours: &'static [(&'static str, &'static str)]) -> Self {
-        Self { field, ours, theirs: Vec::new() }
-    }
-
-    /// A name that there is keeps its meaning.
-    fn add(&mut self, name: &'static str, about: &'static str, make: Make<T>) {
-        if !self.names().any(|(known, _)| known == name) {
-            self.theirs.push(Entry { name, about, make });
-        }
-    }
-
-    fn names(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.ours.iter().copied().chain(self.theirs.iter().map(|entry| (entry.name, entry.about)))
-    }
-
-    /// The refusal of the name `found`.
-    fn unknown(&self, found: &str) -> PartError {
-        let known: Vec<&str> = self.names().map(|(name, _)| name).collect();
-        let absent = match laboratory(self.field).contains(&found) {
-            true => format!("`{found}` {NO_LABORATORY}"),
-            false => format!("unknown `{found}`"),
-        };
-        let choices =
-            if known.is_empty() { String::new() } else { format!(". Choose one of {}", known.join(", ")) };
-        PartError::new(self.field, format!("{absent}{choices}"))
-    }
-
-    /// `named`, made.
-    fn part(&self, named: Named) -> Result<Part<T>, PartError> {
-        let entry = self.theirs.iter().find(|entry| entry.name == named.name);
-        let entry = entry.ok_or_else(|| self.unknown(&named.name))?;
-        let made = (entry.make)(&named.settings)
-            .map_err(|why| PartError::new(self.field, format!("{}: {why}", named.name)))?;
-        Ok(Part::new(named, made))
-    }
-
-    fn remake(&self, part: &mut Part<T>) -> Result<(), PartError> {
-        if part.made().is_none() {
-            *part = self.part(part.named().clone())?;
-        }
-        Ok(())
-    }
-}
 
 /// Predictors, samplers, stop rules and spaces by name. [`Default`] contains those of this crate.
 ///
@@ -97,7 +21,7 @@ impl<T: ?Sized> Shelf<T> {
 /// use std::sync::Arc;
 ///
 /// let catalogue = Catalogue::default().with_stop_rule("restless", "Stop after three reports without a new best.", |_| {
-///     Ok(Arc::new(PatienceRule(3)))
+///     Ok(Arc::new(PatienceRule { patience: 3 }))
 /// });
 /// let fields = serde_json::json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "policy": "restless"});
 /// let request = StudyRequest::from_fields(fields.as_object().unwrap()).unwrap();
@@ -116,9 +40,9 @@ impl Default for Catalogue {
     fn default() -> Self {
         Self {
             predictors: Predictors::default(),
-            samplers: Shelf::new("sampler", SAMPLERS),
-            stop_rules: Shelf::new("policy", POLICIES),
-            spaces: Shelf::new("space", &[]),
+            samplers: Shelf::new("sampler"),
+            stop_rules: rules(),
+            spaces: Shelf::new("space"),
         }
     }
 }
@@ -150,11 +74,19 @@ impl Catalogue {
         family: impl SamplerFamily + 'static,
     ) -> Self {
         let family: Arc<dyn SamplerFamily> = Arc::new(family);
-        self.samplers.add(name, about, Arc::new(move |_| Ok(Arc::clone(&family))));
+        self.samplers.add((name, about), &[], move |given| Ok((Arc::clone(&family), given.clone())));
         self
     }
 
-    /// The same, and the stop rule that `make` makes of its settings as `name`; `about` is a sentence for help texts.
+    /// The same, and the stop rule `R`, by its own name.
+    #[must_use]
+    pub fn with_rule<R: NamedRule>(mut self) -> Self {
+        add_rule::<R>(&mut self.stop_rules);
+        self
+    }
+
+    /// The same, and the stop rule that `make` makes of its settings as `name`; `about` is a sentence for help texts. For a rule whose
+    /// settings are its fields, [`with_rule`](Self::with_rule) is shorter.
     #[must_use]
     pub fn with_stop_rule(
         mut self,
@@ -162,7 +94,7 @@ impl Catalogue {
         about: &'static str,
         make: impl Fn(&Value) -> Result<Arc<dyn StopRule>, String> + Send + Sync + 'static,
     ) -> Self {
-        self.stop_rules.add(name, about, Arc::new(make));
+        self.stop_rules.add((name, about), &[], move |given| Ok((make(given)?, given.clone())));
         self
     }
 
@@ -174,7 +106,7 @@ impl Catalogue {
         about: &'static str,
         make: impl Fn(&Value) -> Result<Arc<dyn SearchSpace>, String> + Send + Sync + 'static,
     ) -> Self {
-        self.spaces.add(name, about, Arc::new(make));
+        self.spaces.add((name, about), &[], move |given| Ok((make(given)?, given.clone())));
         self
     }
 
@@ -185,12 +117,24 @@ impl Catalogue {
 
     /// The names of samplers, each with a sentence.
     pub fn samplers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.samplers.names()
+        SAMPLERS.iter().copied().chain(self.samplers.names())
     }
 
-    /// The names of policies, each with a sentence.
+    /// The names of policies for a study, each with a sentence.
     pub fn policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.replayed_policies().filter(|(name, _)| {
+            !self.policy(&(*name).into(), &Map::new()).is_ok_and(|policy| policy.needs(1).truth)
+        })
+    }
+
+    /// The names of policies for a replay, each with a sentence: also those that need to know how trials end.
+    pub fn replayed_policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.stop_rules.names()
+    }
+
+    /// The settings of the policy `name`, each with its documentation.
+    pub fn settings_of(&self, name: &str) -> &'static [(&'static str, &'static str)] {
+        self.stop_rules.settings(name)
     }
 
     /// The names of spaces, each with a sentence.
@@ -234,7 +178,7 @@ impl Catalogue {
     /// Whether the samplers called `named` learn from rewards: see [`SamplerFamily::is_rewarded`].
     pub(crate) fn is_rewarded(&self, named: &Named) -> bool {
         self.samplers
-            .part(named.clone())
+            .part(named, &Map::new())
             .is_ok_and(|part| part.made().is_some_and(|family| family.is_rewarded()))
     }
 
@@ -263,15 +207,12 @@ impl Catalogue {
         self.predictors.names().into_iter().filter(extrapolates).collect()
     }
 
-    /// The policy that a request names, with the numbers of those of this crate that have one.
+    /// The policy that a request names. The settings that it leaves open are those of the same name among the `fields` of the request.
     ///
     /// # Errors
     /// The [`PartError`] of an unknown name, or of settings that are none.
-    pub fn policy(&self, named: &Named, eta: u64, patience: usize) -> Result<Policy, PartError> {
-        match Policy::named(&named.name, eta, patience) {
-            Some(policy) => Ok(policy),
-            None => self.stop_rules.part(named.clone()).map(Policy::Own),
-        }
+    pub fn policy(&self, named: &Named, fields: &Map<String, Value>) -> Result<Policy, PartError> {
+        self.stop_rules.part(named, fields).map(Policy::of_part)
     }
 
     /// The sampler that a request names whose fields are `asked`, for so many `trials`; `there` is the one that the study has. See
@@ -289,7 +230,7 @@ impl Catalogue {
         if let Some(ours) = SamplerSpec::named(&named.name) {
             return Ok(ours);
         }
-        let part = self.samplers.part(named.clone())?;
+        let part = self.samplers.part(named, &Map::new())?;
         let there = there.and_then(|there| match there {
             SamplerSpec::Own(there) if there.name() == named.name => Some(there.settings()),
             _ => None,
@@ -317,9 +258,6 @@ impl Catalogue {
         if let SamplerSpec::Own(part) = sampler {
             self.samplers.remake(part)?;
         }
-        if let Policy::Own(part) = policy {
-            self.stop_rules.remake(part)?;
-        }
-        Ok(())
+        self.stop_rules.remake(policy.part_mut())
     }
 }

@@ -10,8 +10,10 @@ use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
 use crate::space::Space;
 use crate::stopping::policy::Policy;
+use crate::stopping::{ForecastRule, NamedRule};
 use crate::study::{Parts, Study, StudyError, StudySpec, Turn};
 use foretell::{Configuration, Curve, Direction, Run};
+use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,6 +79,14 @@ struct Open {
     last: (f64, f64),
 }
 
+/// More steps than any training takes.
+const STEPS: u64 = u32::MAX as u64;
+
+/// Whether `policy` compares trials at rungs first, whose places depend on the length of a complete trial.
+fn awaits_length(policy: &Policy) -> bool {
+    !policy.rungs_before_forecasts(STEPS).is_empty()
+}
+
 impl Judge {
     /// The usual settings for trainings that report `metric`: those of a study with full training. Change the fields as you need; trials,
     /// epochs and sampler are the judge's.
@@ -91,9 +101,9 @@ impl Judge {
     pub fn new(spec: StudySpec) -> Result<Self, StudyError> {
         // how long a whole training is, and where its rungs are, is known from the first that has finished
         let spec = spec.made(&Catalogue::default())?;
-        let policy = match spec.policy.clone() {
-            Policy::RungsFirst(_) => Policy::Forecast,
-            policy => policy,
+        let policy = match awaits_length(&spec.policy) {
+            true => ForecastRule.into(),
+            false => spec.policy.clone(),
         };
         let spec = StudySpec { trials: TRIALS, policy, ..spec };
         spec.validate()?;
@@ -146,20 +156,24 @@ impl Judge {
 
     /// The reason why the setting `field` of `request` has no effect on a judge; `None` if it has one.
     pub fn unused(field: &str, request: &StudyRequest) -> Option<String> {
-        let policy = request.policy.as_ref().map_or("srm", |policy| &policy.name);
-        let stops = request.stopping != Some(false);
-        let known = Catalogue::default().policy(&policy.into(), 2, 1);
-        let is_by_forecasts = known.is_ok_and(|policy| policy.is_by_forecasts()) && stops;
+        let catalogue = Catalogue::default();
+        let named = request.policy.as_ref().map_or(ForecastRule::NAME, |policy| &policy.name);
+        let policy = catalogue.policy(&named.into(), &Map::new()).ok();
+        let stops = request.stopping != Some(false) && policy.as_ref().is_none_or(Policy::stops);
+        let is_by_forecasts = policy.as_ref().is_some_and(Policy::is_by_forecasts) && stops;
+        let has = |name: &str| catalogue.settings_of(name).iter().any(|(setting, _)| *setting == field);
+        let owner = catalogue.policies().map(|(name, _)| name).find(|name| has(name));
         let needs = match field {
-            "score" | "policy" | "seed" if policy != "rungs-first" => return None,
+            "score" | "policy" | "seed" if !policy.as_ref().is_some_and(awaits_length) => return None,
             "policy" => {
                 "this policy needs the length of a complete trial in advance. Choose `srm`, the default here"
             }
-            "patience" if policy == "patience" && stops => return None,
-            "patience" => "this setting works only with the policy `patience`",
-            "eta" if policy == "asha" && stops => return None,
-            "eta" => "this setting works only with the policy `asha`",
-            "burn_in" | "exempt" if stops && policy != "none" => return None,
+            _ if has(named) && stops => return None,
+            "caution" if is_by_forecasts => return None,
+            _ if owner.is_some() => {
+                return owner.map(|name| format!("this setting works only with the policy `{name}`"));
+            }
+            "burn_in" | "exempt" if stops => return None,
             "objective" | "limit" => {
                 "trials are judged by one metric, and no other metrics are reported here"
             }

@@ -1,8 +1,8 @@
 //! Lessons of earlier runs for stopping: which predictor forecasts them best, and how sure it has to be.
 
 use crate::replay::{ReplaySpec, Setting, Table, replay};
+use crate::stopping::ForecastRule;
 use crate::stopping::caution::Caution;
-use crate::stopping::policy::Policy;
 use crate::study::StudySpec;
 use foretell::statistics::mean;
 use foretell::{
@@ -127,7 +127,7 @@ fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, ke
     let earlier = table.len() / 2;
     let setting = |stop_probability: f64| {
         let replayed = ReplaySpec {
-            policy: Policy::Forecast,
+            policy: ForecastRule.into(),
             criterion: StopCriterion { stop_probability, ..spec.criterion },
             burn_in: spec.burn_in as usize,
             warm_start: earlier,

@@ -64,6 +64,7 @@ mod samplers;
 mod saving;
 mod schedulers;
 mod session;
+mod shelf;
 mod space;
 mod stopping;
 mod store;
@@ -108,7 +109,8 @@ pub use space::{SearchSpace, Space};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
-    ForecastRule, Needs, PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, Watched,
+    AshaRule, Fate, ForecastRule, Foreseen, Learner, MedianRule, NamedRule, Needs, NoStopping, Oracle,
+    PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, StudyPlan, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

@@ -19,7 +19,7 @@ pub struct PartError {
 
 impl PartError {
     /// The error of `field`.
-    pub(crate) fn new(field: &'static str, reason: impl fmt::Display) -> Self {
+    pub fn new(field: &'static str, reason: impl fmt::Display) -> Self {
         Self { field, reason: reason.to_string() }
     }
 }

@@ -5,7 +5,6 @@ mod drive;
 mod error;
 mod front;
 mod nearest;
-mod oracle;
 mod outcome;
 mod recording;
 mod spec;
@@ -29,13 +28,10 @@ use crate::schedulers::brackets::plan;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
-use crate::stopping::StopRule;
-use crate::stopping::policy::Policy;
 use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
 use drive::Drive;
 use foretell::{Configuration, HistoryOptions, Predictor, Run, StopCriterion};
 use nearest::space_of;
-use oracle::Oracle;
 use rand::RngExt;
 use rayon::prelude::*;
 use recording::{Bank, Recorded, Replayer};
@@ -202,13 +198,6 @@ fn replay_one(
     ));
     let study_spec = study_spec(spec, table, draw.trials.len() as u64);
     let recording: Arc<dyn Recording> = recorded.clone();
-    let oracle = || Oracle {
-        recording: Arc::clone(&recording),
-        warm_start: draw.warm_start.len(),
-        offset: spec.criterion.offset,
-    };
-    let foresight = (spec.policy == Policy::Oracle).then(|| Arc::new(oracle()) as Arc<dyn StopRule>);
-    let parts = Parts { stop_rule: foresight, ..parts };
     let mut study = Study::assembled(study_spec, parts, Some(recording))?;
     let warm_start = study.warm_start(&draw.earlier(table));
     let mut drive = Drive {

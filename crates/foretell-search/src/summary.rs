@@ -3,7 +3,6 @@
 use crate::lengths::Lengths;
 use crate::record::{Reason, RecordedForecast, better};
 use crate::saving::Saving;
-use crate::stopping::policy::Policy;
 use crate::study::{Best, Study, Tally, Trial, TrialState};
 use foretell::Direction;
 use serde::Serialize;
@@ -120,13 +119,13 @@ impl Summary {
             full_training: trials.iter().map(|t| t.cost_to(spec.max_resource) - t.again).sum(),
         };
         // without a stopper what saves is the schedule itself
-        let by_rungs = spec.policy == Policy::None && !spec.schedule.is_full();
+        let by_rungs = !spec.policy.stops() && !spec.schedule.is_full();
         let compared = if by_rungs { epochs.full_training } else { epochs.without_stopping };
         let stopped: Vec<StoppedTrial> =
             trials.iter().enumerate().filter_map(|(index, trial)| stopped_trial(index, trial)).collect();
         Self {
             direction: spec.direction,
-            best: best(study, |_| true),
+            best: study.best(),
             trials: Tally {
                 total: trials.len() as u64,
                 running: trials.iter().filter(|t| t.is_open()).count() as u64,
@@ -155,6 +154,7 @@ fn audit(trials: &[Trial], direction: Direction) -> Audit {
     audit
 }
 
+/// The best of the single trials that `counts`, whatever other trials of its configuration came to.
 fn best(study: &Study, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
     let (trials, spec) = (study.trials(), study.spec());
     let mut best: Option<(usize, f64)> = None;

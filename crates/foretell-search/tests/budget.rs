@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Ending, Input, ParameterSpace, Parts, Policy, Reason, Record, Schedule, Session, Space, Start, Study,
-    StudyError, StudySpec, Trial, TrialState,
+    AshaRule, Ending, Input, ParameterSpace, Parts, Policy, Reason, Record, Schedule, Session, Space, Start,
+    Study, StudyError, StudySpec, Trial, TrialState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,8 @@ const PAUSING: Schedule = Schedule::Asha { eta: 3, rungs: Some(2) };
 
 #[test]
 fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
-    for (schedule, policy) in [(PAUSING, Policy::None), (Schedule::Full, Policy::Asha(3))] {
+    for (schedule, policy) in [(PAUSING, Policy::none()), (Schedule::Full, Policy::from(AshaRule { eta: 3 }))]
+    {
         for budget in [9, 50, 200] {
             let spec =
                 StudySpec { schedule, budget_epochs: Some(budget), trials: budget, ..spec(policy.clone()) };
@@ -52,7 +53,7 @@ fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
 
 #[test]
 fn no_epoch_is_trained_twice_where_checkpoints_are_kept() {
-    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(300), trials: 300, ..spec(Policy::None) };
+    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(300), trials: 300, ..spec(Policy::none()) };
     let (mut study, mut trained) = (Study::new(spec).unwrap(), BTreeSet::new());
     while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
         for step in from + 1..=until {
@@ -70,7 +71,7 @@ fn no_epoch_is_trained_twice_where_checkpoints_are_kept() {
 
 #[test]
 fn a_running_job_is_paid_for_before_another_starts_and_a_stopped_one_gives_back() {
-    let spec = StudySpec { budget_epochs: Some(18), ..spec(Policy::None) };
+    let spec = StudySpec { budget_epochs: Some(18), ..spec(Policy::none()) };
     let mut study = Study::new(spec).unwrap();
     assert_eq!([study.step(&Input::WorkerIdle).len(), study.step(&Input::WorkerIdle).len()], [1, 1]);
     assert!(study.step(&Input::WorkerIdle).is_empty() && !study.is_done(), "eighteen epochs are promised");
@@ -81,7 +82,7 @@ fn a_running_job_is_paid_for_before_another_starts_and_a_stopped_one_gives_back(
 
 #[test]
 fn at_each_rung_only_the_best_third_goes_on_and_nobody_is_paused() {
-    let mut study = Study::new(spec(Policy::Asha(3))).unwrap();
+    let mut study = Study::new(spec(Policy::from(AshaRule { eta: 3 }))).unwrap();
     // trial n is better than all before it, but for every other one
     drive(&mut study, |trial| if trial % 2 == 0 { trial as f64 } else { -(trial as f64) });
     for (number, trial) in study.trials().iter().enumerate() {
@@ -101,7 +102,7 @@ fn at_each_rung_only_the_best_third_goes_on_and_nobody_is_paused() {
 fn queued_configurations_are_the_first_trials_and_must_be_in_the_space() {
     let space = ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b", "m=float:0:1 if o=a"]).unwrap();
     let queue = vec![space.read("x=0.25,o=a,m=1").unwrap(), space.read("x=0.5, o=b").unwrap()];
-    let queued = StudySpec { queue: queue.clone(), ..spec(Policy::None) };
+    let queued = StudySpec { queue: queue.clone(), ..spec(Policy::none()) };
     let mut study = Study::new(queued.clone()).unwrap();
     drive(&mut study, |_| 0.5);
     let first: Vec<Configuration> =
@@ -110,17 +111,17 @@ fn queued_configurations_are_the_first_trials_and_must_be_in_the_space() {
     assert!(study.trials()[2].configuration["x"] != Value::Number(0.5));
     let text = serde_json::to_string(&queued).unwrap();
     assert_eq!(serde_json::from_str::<StudySpec>(&text).unwrap(), queued);
-    assert_ne!(queued.identity(), spec(Policy::None).identity());
+    assert_ne!(queued.identity(), spec(Policy::none()).identity());
     let outside = vec![Configuration::from([("x".to_owned(), Value::Number(7.0))])];
     assert!(matches!(
-        Study::new(StudySpec { queue: outside, ..spec(Policy::None) }),
+        Study::new(StudySpec { queue: outside, ..spec(Policy::none()) }),
         Err(StudyError::Queue(_))
     ));
 }
 
 #[test]
 fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_from_then_on() {
-    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(90), trials: 90, ..spec(Policy::None) };
+    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(90), trials: 90, ..spec(Policy::none()) };
     let mut session = Session::new(spec.clone()).unwrap();
     let (mut printed, mut anew) = (0, Vec::new());
     while let Some(Start { trial, from, until, .. }) = session.ask().unwrap() {
@@ -154,7 +155,7 @@ fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_f
 
 #[test]
 fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausing() {
-    let mut session = Session::new(StudySpec { schedule: PAUSING, ..spec(Policy::None) }).unwrap();
+    let mut session = Session::new(StudySpec { schedule: PAUSING, ..spec(Policy::none()) }).unwrap();
     session.ask().unwrap();
     session.report(0, 1, 0.5, BTreeMap::new()).unwrap();
     for _ in 0..3 {
@@ -171,7 +172,7 @@ fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausi
 
 #[test]
 fn epochs_that_another_worker_trained_hide_none_that_the_present_one_trains_again() {
-    let mut session = Session::new(spec(Policy::None)).unwrap();
+    let mut session = Session::new(spec(Policy::none())).unwrap();
     session.ask().unwrap();
     let report = |session: &mut Session, step| session.report(0, step, 0.5, BTreeMap::new()).unwrap();
     (1..=2).for_each(|step| drop(report(&mut session, step)));

@@ -56,7 +56,7 @@ fn stopped_by_policy(session: &Session) -> Vec<u64> {
 
 #[test]
 fn a_stopped_trial_is_recorded_as_such_and_is_no_saving() {
-    let session = run(StudySpec { policy: foretell_search::Policy::None, ..spec() }, |trial| {
+    let session = run(StudySpec { policy: foretell_search::Policy::none(), ..spec() }, |trial| {
         (trial == 2).then_some(Order::Stop)
     });
     let study = session.study();
@@ -113,7 +113,7 @@ fn a_trial_stopped_by_hand_is_never_promoted() {
     for schedule in schedules {
         let trials = plan(EPOCHS, 3).expect("a plan").totals().configurations;
         let rungs =
-            StudySpec { schedule, trials, burn_in: 3, policy: foretell_search::Policy::None, ..spec() };
+            StudySpec { schedule, trials, burn_in: 3, policy: foretell_search::Policy::none(), ..spec() };
         let best = run(rungs.clone(), |_| None).best().expect("there is a best").trial;
         let session = run(rungs, |trial| (trial == best).then_some(Order::Stop));
         let starts = |record: &&Record| matches!(record, Record::Started { trial, .. } if *trial == best);

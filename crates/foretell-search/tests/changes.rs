@@ -5,8 +5,8 @@ mod common;
 use common::accuracy;
 use foretell::{Direction, RunScore};
 use foretell_search::{
-    Ending, Losses, Memory, Mended, ParameterSpace, Parts, Policy, Record, SamplerSpec, Session,
-    SessionError, Settings, Space, Study, StudySpec, Summary,
+    AshaRule, Ending, ForecastRule, Losses, MedianRule, Memory, Mended, ParameterSpace, Parts, PatienceRule,
+    Policy, Record, SamplerSpec, Session, SessionError, Settings, Space, Study, StudySpec, Summary,
 };
 
 const EPOCHS: u64 = 9;
@@ -58,7 +58,13 @@ fn remembered(study: &Study) -> String {
 
 #[test]
 fn a_study_whose_policy_changed_is_the_fold_of_its_records_at_every_cut() {
-    let policies = [Policy::None, Policy::Forecast, Policy::Median, Policy::Asha(3), Policy::Patience(3)];
+    let policies = [
+        Policy::none(),
+        Policy::from(ForecastRule),
+        Policy::from(MedianRule),
+        Policy::from(AshaRule { eta: 3 }),
+        Policy::from(PatienceRule { patience: 3 }),
+    ];
     for first in &policies {
         for second in policies.iter().filter(|second| *second != first) {
             let half = run(spec(first, 16), Memory::default()).unwrap();
@@ -86,9 +92,9 @@ fn a_study_whose_policy_changed_is_the_fold_of_its_records_at_every_cut() {
 
 #[test]
 fn a_policy_taken_up_after_the_burn_in_decides_as_one_from_the_beginning() {
-    for policy in [Policy::Forecast, Policy::Median] {
+    for policy in [Policy::from(ForecastRule), Policy::from(MedianRule)] {
         let always = run(spec(&policy, 30), Memory::default()).unwrap();
-        let unstopped = run(spec(&Policy::None, 12), Memory::default()).unwrap();
+        let unstopped = run(spec(&Policy::none(), 12), Memory::default()).unwrap();
         let later = run(spec(&policy, 30), store(&unstopped)).unwrap();
         let decisions = |session: &Session| -> Vec<Record> {
             let of_later =
@@ -102,11 +108,11 @@ fn a_policy_taken_up_after_the_burn_in_decides_as_one_from_the_beginning() {
 
 #[test]
 fn a_change_is_recorded_once_and_the_same_settings_not_at_all() {
-    let first = run(spec(&Policy::Median, 12), Memory::default()).unwrap();
-    let again = run(spec(&Policy::Median, 12), store(&first)).unwrap();
+    let first = run(spec(&Policy::from(MedianRule), 12), Memory::default()).unwrap();
+    let again = run(spec(&Policy::from(MedianRule), 12), store(&first)).unwrap();
     assert_eq!(again.store().records(), first.store().records());
-    let more = run(spec(&Policy::Median, 14), store(&again)).unwrap();
-    let last = run(spec(&Policy::Median, 14), store(&more)).unwrap();
+    let more = run(spec(&Policy::from(MedianRule), 14), store(&again)).unwrap();
+    let last = run(spec(&Policy::from(MedianRule), 14), store(&more)).unwrap();
     assert_eq!(last.store().records(), more.store().records());
     assert_eq!(last.study().settings().trials, 14);
     assert_eq!(last.study().trials().len(), 14);
@@ -114,12 +120,12 @@ fn a_change_is_recorded_once_and_the_same_settings_not_at_all() {
 
 #[test]
 fn what_may_not_change_is_another_study() {
-    let first = run(spec(&Policy::Median, 12), Memory::default()).unwrap();
-    let seed = StudySpec { seed: 4, ..spec(&Policy::Median, 12) };
-    let metric = StudySpec { metric: "loss".to_owned(), ..spec(&Policy::Median, 12) };
-    let shorter = StudySpec { max_resource: 8, ..spec(&Policy::Median, 12) };
+    let first = run(spec(&Policy::from(MedianRule), 12), Memory::default()).unwrap();
+    let seed = StudySpec { seed: 4, ..spec(&Policy::from(MedianRule), 12) };
+    let metric = StudySpec { metric: "loss".to_owned(), ..spec(&Policy::from(MedianRule), 12) };
+    let shorter = StudySpec { max_resource: 8, ..spec(&Policy::from(MedianRule), 12) };
     let q_learning = SamplerSpec::from(foretell_paper::QLearning::default());
-    let q_learning = StudySpec { sampler: q_learning, ..spec(&Policy::Median, 12) };
+    let q_learning = StudySpec { sampler: q_learning, ..spec(&Policy::from(MedianRule), 12) };
     for other in [seed, metric, shorter, q_learning] {
         let refused = run(other, store(&first)).err().expect("it is another study");
         assert!(matches!(refused, SessionError::Another { .. }), "{refused}");
@@ -129,7 +135,8 @@ fn what_may_not_change_is_another_study() {
 #[test]
 fn what_follows_from_the_records_that_are_left_is_computed_and_all_of_them_are_kept() {
     for sampler in [SamplerSpec::Random, SamplerSpec::Tpe] {
-        let session = run(StudySpec { sampler, ..spec(&Policy::Median, 16) }, Memory::default()).unwrap();
+        let session =
+            run(StudySpec { sampler, ..spec(&Policy::from(MedianRule), 16) }, Memory::default()).unwrap();
         let whole = session.store().records();
         assert_eq!(mended(whole, 0..0), (whole.to_vec(), 0));
         for place in 1..whole.len() {
@@ -160,7 +167,7 @@ fn what_follows_from_the_records_that_are_left_is_computed_and_all_of_them_are_k
 
 #[test]
 fn reports_that_follow_a_stop_imply_no_lost_start() {
-    let session = run_with(spec(&Policy::Median, 24), Memory::default(), 2).unwrap();
+    let session = run_with(spec(&Policy::from(MedianRule), 24), Memory::default(), 2).unwrap();
     let whole = session.store().records();
     let stops: Vec<usize> = (0..whole.len() - 1)
         .filter(|&place| matches!(&whole[place], Record::Decided(_)) && whole[place].ends().is_some())
@@ -206,7 +213,7 @@ fn mended(whole: &[Record], hole: std::ops::Range<usize>) -> (Vec<Record>, usize
 
 #[test]
 fn a_study_that_counts_another_value_from_now_on_counts_it_of_all_trials() {
-    let last = spec(&Policy::None, 3);
+    let last = spec(&Policy::none(), 3);
     let mut session = Session::open(last.clone(), Parts::default(), Memory::default()).unwrap();
     let peaks = [0.4, 0.9, 0.6];
     for peak in peaks {

@@ -2,7 +2,8 @@
 
 use foretell::{Action, Direction};
 use foretell_search::{
-    Caution, Decision, Input, ParameterSpace, Policy, Reason, Record, Space, Study, StudyRequest, StudySpec,
+    Caution, Decision, ForecastRule, Input, ParameterSpace, Policy, Reason, Record, RungsFirstRule, Space,
+    Study, StudyRequest, StudySpec,
 };
 use std::collections::BTreeMap;
 
@@ -63,7 +64,8 @@ fn steady(trial: u64, epoch: u64) -> f64 {
 
 #[test]
 fn all_but_the_best_third_stop_at_a_rung_before_any_trial_has_finished() {
-    let (study, decisions) = driven(spec(Policy::RungsFirst(Caution::Fast), 27), 27, steady);
+    let (study, decisions) =
+        driven(spec(Policy::from(RungsFirstRule { caution: Caution::Fast }), 27), 27, steady);
     let trained = |from: u64, to: u64| {
         let trained = study.trials().iter().map(foretell_search::Trial::trained);
         trained.filter(|epochs| (from..=to).contains(epochs)).count()
@@ -72,15 +74,16 @@ fn all_but_the_best_third_stop_at_a_rung_before_any_trial_has_finished() {
     assert_eq!((trained(1, 4), trained(5, 10), trained(11, EPOCHS)), (18, 6, 3), "{:?}", study.progress());
     assert!(decisions.iter().filter(|d| d.action == Action::Stop).all(|d| d.reason == Reason::BelowRung));
     assert_eq!(study.best().unwrap().trial, 26);
-    let (alone, _) = driven(spec(Policy::Forecast, 27), 27, steady);
+    let (alone, _) = driven(spec(Policy::from(ForecastRule), 27), 27, steady);
     assert_eq!(alone.progress().trials.stopped, 0, "nobody had finished to learn from");
 }
 
 #[test]
 fn one_worker_stops_by_forecasts_alone() {
     let order = |trial: u64, epoch: u64| steady(trial * 7 % 20, epoch);
-    let (rungs, decisions) = driven(spec(Policy::RungsFirst(Caution::Fast), 20), 1, order);
-    let (forecasts, same) = driven(spec(Policy::Forecast, 20), 1, order);
+    let (rungs, decisions) =
+        driven(spec(Policy::from(RungsFirstRule { caution: Caution::Fast }), 20), 1, order);
+    let (forecasts, same) = driven(spec(Policy::from(ForecastRule), 20), 1, order);
     assert_eq!(decisions, same);
     assert!(rungs.progress().trials.stopped > 0 && forecasts.progress().trials.stopped > 0);
 }
@@ -88,7 +91,8 @@ fn one_worker_stops_by_forecasts_alone() {
 #[test]
 fn forecasts_take_over_as_trials_finish() {
     let order = |trial: u64, epoch: u64| steady(trial * 7 % 60, epoch);
-    let (study, decisions) = driven(spec(Policy::RungsFirst(Caution::Fast), 60), 12, order);
+    let (study, decisions) =
+        driven(spec(Policy::from(RungsFirstRule { caution: Caution::Fast }), 60), 12, order);
     let stops =
         |reason: Reason| decisions.iter().filter(|d| d.action == Action::Stop && d.reason == reason).count();
     assert!(stops(Reason::BelowRung) > 0 && stops(Reason::WillNotWin) > 0);
@@ -99,7 +103,7 @@ fn forecasts_take_over_as_trials_finish() {
 
 #[test]
 fn fewer_than_nine_at_a_rung_are_not_compared() {
-    let (study, _) = driven(spec(Policy::RungsFirst(Caution::Fast), 8), 8, steady);
+    let (study, _) = driven(spec(Policy::from(RungsFirstRule { caution: Caution::Fast }), 8), 8, steady);
     assert_eq!(study.progress().trials.stopped, 0);
 }
 
@@ -111,8 +115,9 @@ fn the_more_careful_the_farther_behind_a_trial_may_be() {
         _ => 0.5 + 0.004 * trial as f64 + 0.001 * epoch as f64,
     };
     let stopped = |caution| {
-        let (study, _) =
-            driven(spec(Policy::RungsFirst(caution), 12), 12, |trial, epoch| late(trial, epoch).max(0.46));
+        let (study, _) = driven(spec(Policy::from(RungsFirstRule { caution }), 12), 12, |trial, epoch| {
+            late(trial, epoch).max(0.46)
+        });
         study.progress().trials.stopped
     };
     let [safe, balanced, fast] = Caution::ALL.map(stopped);
@@ -126,13 +131,19 @@ fn rungs_come_first_unless_somebody_says_what_stops_trials() {
         request.resolve(None).unwrap().policy
     };
     let usual = StudyRequest::default;
-    assert_eq!(policy(usual()), Policy::RungsFirst(Caution::Balanced));
+    assert_eq!(policy(usual()), Policy::from(RungsFirstRule { caution: Caution::Balanced }));
     let caution = Some(Caution::Safe);
-    assert_eq!(policy(StudyRequest { caution, ..usual() }), Policy::RungsFirst(Caution::Safe));
-    assert_eq!(policy(StudyRequest { burn_in: Some(5), ..usual() }), Policy::Forecast);
-    assert_eq!(policy(StudyRequest { paper: Some(true), trials: Some(200), ..usual() }), Policy::Forecast);
+    assert_eq!(
+        policy(StudyRequest { caution, ..usual() }),
+        Policy::from(RungsFirstRule { caution: Caution::Safe })
+    );
+    assert_eq!(policy(StudyRequest { burn_in: Some(5), ..usual() }), Policy::from(ForecastRule));
+    assert_eq!(
+        policy(StudyRequest { paper: Some(true), trials: Some(200), ..usual() }),
+        Policy::from(ForecastRule)
+    );
     let objective = Some(vec!["acc:max".to_owned(), "x:min".to_owned()]);
-    assert_eq!(policy(StudyRequest { objective, ..usual() }), Policy::Forecast);
+    assert_eq!(policy(StudyRequest { objective, ..usual() }), Policy::from(ForecastRule));
     let named = Some("srm".into());
-    assert_eq!(policy(StudyRequest { policy: named, ..usual() }), Policy::Forecast);
+    assert_eq!(policy(StudyRequest { policy: named, ..usual() }), Policy::from(ForecastRule));
 }

@@ -5,8 +5,9 @@ mod common;
 use common::accuracy;
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Ending, Kappa, Memory, ParameterSpace, Parts, Policy, Record, Reference, SamplerSpec, Schedule, Session,
-    SessionError, Space, Study, StudyError, StudyRequest, StudySpec, Summary, TrialState, plan,
+    Ending, ForecastRule, Kappa, MedianRule, Memory, ParameterSpace, Parts, Policy, Record, Reference,
+    SamplerSpec, Schedule, Session, SessionError, Space, Study, StudyError, StudyRequest, StudySpec, Summary,
+    TrialState, plan,
 };
 
 const EPOCHS: u64 = 9;
@@ -19,7 +20,7 @@ fn parameters(texts: &[&str]) -> Space {
 
 fn spec(space: Space, trials: u64) -> StudySpec {
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    StudySpec { max_resource: EPOCHS, trials, burn_in: 4, policy: Policy::Median, seed: 3, ..usual }
+    StudySpec { max_resource: EPOCHS, trials, burn_in: 4, policy: Policy::from(MedianRule), seed: 3, ..usual }
 }
 
 fn wide() -> Space {
@@ -99,10 +100,12 @@ fn another_space_or_sampler_goes_on_in_the_same_study_and_folds_at_every_cut() {
 
 #[test]
 fn samplers_learn_from_the_old_trials_that_fit_and_forecasts_from_all() {
-    let half = run(StudySpec { policy: Policy::None, ..spec(wide(), 24) }, &[]);
+    let half = run(StudySpec { policy: Policy::none(), ..spec(wide(), 24) }, &[]);
     let narrow = parameters(&["lr=log:1e-3:0.1", "opt=choice:sgd,adam"]);
-    let whole =
-        run(StudySpec { policy: Policy::Forecast, ..spec(narrow.clone(), 30) }, half.store().records());
+    let whole = run(
+        StudySpec { policy: Policy::from(ForecastRule), ..spec(narrow.clone(), 30) },
+        half.store().records(),
+    );
     let fit = half.study().trials().iter().filter(|trial| narrow.contains(&trial.configuration)).count();
     assert!((5..24).contains(&fit), "{fit} of 24 fit");
     let learned = whole.study().learning_from()[&EPOCHS];
@@ -117,7 +120,7 @@ fn samplers_learn_from_the_old_trials_that_fit_and_forecasts_from_all() {
 
 #[test]
 fn more_epochs_hold_for_trials_that_run_and_for_new_ones() {
-    let first = StudySpec { policy: Policy::None, ..spec(wide(), 8) };
+    let first = StudySpec { policy: Policy::none(), ..spec(wide(), 8) };
     let mut session = open(first.clone(), &[]).expect("a session");
     train(&mut session, 5);
     let start = session.ask().expect("it is stored").expect("a trial");
@@ -135,8 +138,8 @@ fn more_epochs_hold_for_trials_that_run_and_for_new_ones() {
     let learned = whole.study().learning_from();
     assert_eq!(learned.get(&15), None, "three trials are fewer than a burn-in of four: {learned:?}");
     let schedule = Schedule::Asha { eta: 3, rungs: None };
-    let rungs = run(StudySpec { schedule, policy: Policy::None, ..spec(wide(), 9) }, &[]);
-    let refused = open(StudySpec { schedule, policy: Policy::None, ..longer }, rungs.store().records());
+    let rungs = run(StudySpec { schedule, policy: Policy::none(), ..spec(wide(), 9) }, &[]);
+    let refused = open(StudySpec { schedule, policy: Policy::none(), ..longer }, rungs.store().records());
     assert!(matches!(refused.err(), Some(SessionError::Another { .. })), "rungs are shares of the end");
 }
 
@@ -186,7 +189,7 @@ fn what_is_enqueued_comes_next_and_the_sampler_chooses_the_rest() {
 fn what_is_enqueued_into_a_study_that_is_done_is_one_more_trial() {
     let Space::Parameters(known) = wide() else { unreachable!() };
     for schedule in [Schedule::Full, Schedule::Asha { eta: 3, rungs: None }] {
-        let spec = StudySpec { schedule, policy: Policy::None, ..spec(wide(), 6) };
+        let spec = StudySpec { schedule, policy: Policy::none(), ..spec(wide(), 6) };
         let mut session = run(spec.clone(), &[]);
         assert!(session.is_done());
         session.enqueue(known.read("lr=0.01,opt=sgd").unwrap(), None).unwrap().unwrap();
@@ -201,7 +204,7 @@ fn what_is_enqueued_into_a_study_that_is_done_is_one_more_trial() {
     let (kappa, reference) = (Kappa::default(), Reference::Level);
     let trials = plan(EPOCHS, 3).expect("a plan").totals().configurations;
     let schedule = Schedule::Hyperband { eta: 3, runs: 1, kappa, reference };
-    let mut planned = run(StudySpec { schedule, policy: Policy::None, ..spec(wide(), trials) }, &[]);
+    let mut planned = run(StudySpec { schedule, policy: Policy::none(), ..spec(wide(), trials) }, &[]);
     let refused = planned.enqueue(known.read("lr=0.01").unwrap(), None).unwrap();
     assert!(matches!(refused, Err(StudyError::NoRoom { .. })), "{refused:?}");
     let refused =
@@ -236,7 +239,7 @@ fn first_trials_stay_though_the_space_does_not_hold_them_any_more() {
 
 #[test]
 fn a_search_ends_after_so_many_trials_without_a_new_best() {
-    let ends = |most| StudySpec { until_no_improvement: most, policy: Policy::None, ..spec(wide(), 60) };
+    let ends = |most| StudySpec { until_no_improvement: most, policy: Policy::none(), ..spec(wide(), 60) };
     let session = run(ends(Some(6)), &[]);
     let trials = session.study().trials();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.result()).collect();

@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Decision, Ending, Front, FrontStep, Kappa, Limit, Memory, Objective, ParameterSpace, Parts, Policy,
-    Reason, Record, Reference, SamplerSpec, Schedule, Session, Space, Study, StudyRequest, StudySpec,
+    Decision, Ending, ForecastRule, Front, FrontStep, Kappa, Limit, Memory, Objective, ParameterSpace, Parts,
+    Policy, Reason, Record, Reference, SamplerSpec, Schedule, Session, Space, Study, StudyRequest, StudySpec,
     TrialState, plan,
 };
 use std::collections::BTreeMap;
@@ -171,8 +171,10 @@ fn rungs_promote_the_trials_that_are_on_the_front_there() {
         let kept = |objectives: &[&str], limits: &[&str], beside: Beside| {
             let trials = 2 * plan(9, 3).unwrap().totals().configurations;
             let spec = spec(objectives, limits);
-            let session =
-                run_in(StudySpec { schedule, trials, max_resource: 9, policy: Policy::None, ..spec }, beside);
+            let session = run_in(
+                StudySpec { schedule, trials, max_resource: 9, policy: Policy::none(), ..spec },
+                beside,
+            );
             let study = session.study();
             let kept = front(study, costs).iter().filter(|&&trial| completed(study, trial)).count();
             let widest = study.trials().iter().filter(|trial| trial.trained() == 9);
@@ -200,7 +202,7 @@ fn proposals_go_on_where_all_trials_are_paused_or_break_a_limit() {
     let printed: Beside = |configuration, _| vec![("cost", number(configuration, "width"))];
     let rungs = StudySpec {
         schedule: Schedule::SuccessiveHalving { eta: 3 },
-        policy: Policy::None,
+        policy: Policy::none(),
         max_resource: 9,
         trials: 40,
         ..spec(&["cost:min"], &[])
@@ -401,7 +403,7 @@ fn a_request_has_objectives_in_all_its_forms() {
     let there = StudyRequest { trials: Some(50), ..StudyRequest::default() }.resolve(Some(&list)).unwrap();
     assert_eq!((&there.objectives, &there.limits), (&list.objectives, &list.limits));
     let budget = study(r#""objective": ["val_acc", "lr:min"], "budget_epochs": 200"#);
-    assert_eq!((budget.schedule, budget.policy), (Schedule::Full, Policy::Forecast));
+    assert_eq!((budget.schedule, budget.policy), (Schedule::Full, Policy::from(ForecastRule)));
 }
 
 #[test]
@@ -410,7 +412,7 @@ fn proposals_look_for_all_parts_of_the_front() {
         let volume = |seed| {
             let spec = StudySpec {
                 trials: 60,
-                policy: Policy::None,
+                policy: Policy::none(),
                 seed,
                 sampler: sampler.clone(),
                 ..spec(&["width:min"], &[])

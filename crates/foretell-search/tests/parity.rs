@@ -9,14 +9,15 @@ use foretell::{
     PredictorOptions, Run, RunScore, Scale, StopCriterion, predictor,
 };
 use foretell_logs::{ReadOptions, read};
-use foretell_paper::catalogue;
 use foretell_search::{
-    Caution, Decision, Input, Kappa, KappaOf, Lessons, ParameterSpace, Policy, Rank, Reason, Record,
-    Reference, ReplaySpec, SamplerSpec, Schedule, Setting, Space, Study, StudyRequest, StudySpec, Table,
-    Teacher, TrialState, replay, replay_log, trial_stream,
+    AshaRule, Catalogue, Caution, Decision, Ending, Fate, ForecastRule, Input, Kappa, KappaOf, Learner,
+    Lessons, Memory, NamedRule, Needs, ParameterSpace, Policy, Rank, Reason, Record, Reference, ReplaySpec,
+    Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study, StudyPlan, StudyRequest,
+    StudySpec, Table, Teacher, TrialState, Watched, replay, replay_log, trial_stream,
 };
 use rand::RngExt;
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The case on which a live study and a replay are compared.
@@ -35,7 +36,7 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
         max_resource: epochs,
         trials,
         burn_in: 8,
-        policy: Policy::Forecast,
+        policy: Policy::from(ForecastRule),
         predictor: "ridge".into(),
         criterion: StopCriterion { stop_probability: 0.8, ..StopCriterion::default() },
         refit: None,
@@ -136,7 +137,7 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
         ..ReplaySpec::default()
     };
     // the order in which runs are drawn depends on their number alone
-    let unstopped = Setting::new(ReplaySpec { policy: Policy::None, rank: Rank::Value, ..replayed }, None);
+    let unstopped = Setting::new(ReplaySpec { policy: Policy::none(), rank: Rank::Value, ..replayed }, None);
     let first = replay(&table(case, &[]), &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let mut by_run = vec![Configuration::new(); case.values.len()];
@@ -193,8 +194,85 @@ fn schedules() -> [Schedule; 5] {
     ]
 }
 
-fn policies() -> [Policy; 4] {
-    [Policy::None, Policy::Forecast, Policy::Median, Policy::Patience(2)]
+/// The parts of this crate and of the laboratory, and the rule [`Crowd`].
+fn catalogue() -> Catalogue {
+    foretell_paper::catalogue().with_rule::<Crowd>()
+}
+
+/// Stops a trial below the mean of all scores that trials of this study and earlier runs had so early, with a little patience.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Crowd;
+
+impl NamedRule for Crowd {
+    const NAME: &'static str = "crowd";
+    const ABOUT: &'static str = "Stop trials below the mean of all so far.";
+}
+
+/// By epoch: all scores, in their order. A score counts less the later it comes, so that the order of the reports matters.
+#[derive(Default)]
+struct Scores {
+    at: BTreeMap<u64, f64>,
+    last: BTreeMap<u64, (u64, f64)>,
+    running: BTreeSet<u64>,
+}
+
+impl Learner for Scores {
+    fn earlier(&mut self, run: &Run) {
+        for (&step, &score) in run.curve.steps().iter().zip(run.curve.scores()) {
+            self.at.insert(step as u64, score);
+        }
+    }
+
+    fn reported(&mut self, trial: u64, epochs: u64, score: Option<f64>) {
+        self.running.insert(trial);
+        let Some(score) = score else { return };
+        let mean = self.at.entry(epochs).or_insert(score);
+        *mean += 0.3 * (score - *mean);
+        self.last.insert(trial, (epochs, score));
+    }
+
+    fn ended(&mut self, trial: u64, fate: Fate) {
+        self.running.remove(&trial);
+        if fate == Fate::Failed {
+            self.last.remove(&trial);
+        }
+    }
+}
+
+impl StopRule for Crowd {
+    fn needs(&self, _max_resource: u64) -> Needs {
+        Needs { metric_alone: true, ..Needs::default() }
+    }
+
+    fn learner(&self, _plan: &StudyPlan) -> Option<Box<dyn Learner>> {
+        Some(Box::<Scores>::default())
+    }
+
+    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+        let number = trial.trial();
+        let seen = trial.learner().and_then(|learner| learner.downcast_ref::<Scores>()).expect("its learner");
+        match seen.last.get(&number) {
+            Some(&(epochs, score)) if epochs > 2 && score < seen.at[&epochs] - 0.1 / epochs as f64 => {
+                Ruling::stop(Reason::Own(format!("below the crowd of {}", seen.running.len())), score)
+            }
+            _ => Ruling::default(),
+        }
+    }
+}
+
+/// The rules of `catalogue` by name, those that only replays offer included. The predictor of forecasts is the study's.
+fn every_rule(catalogue: &Catalogue) -> Vec<Policy> {
+    let fields = serde_json::Map::from_iter([("patience".to_owned(), 2.into())]);
+    let policies = catalogue.replayed_policies().map(|(name, _)| catalogue.policy(&name.into(), &fields));
+    policies
+        .map(|policy| policy.expect("its usual settings"))
+        .filter(|policy| !policy.is_by_curve_alone())
+        .collect()
+}
+
+/// Those that a study offers.
+fn policies() -> Vec<Policy> {
+    every_rule(&catalogue()).into_iter().filter(|policy| !policy.needs(9).truth).collect()
 }
 
 /// Every policy, schedule and error budget, with what else there is to choose spread over them.
@@ -231,11 +309,12 @@ fn all(spec: &StudySpec, values: &[Vec<f64>], what: &str) {
                 let judged = |decision: &&Decision| {
                     decision.action == Action::Stop && decision.reason != Reason::Diverged
                 };
-                *stopped.entry(format!("{policy:?}")).or_default() += decisions.iter().filter(judged).count();
+                *stopped.entry(policy.name().to_owned()).or_default() +=
+                    decisions.iter().filter(judged).count();
             }
         }
     }
-    assert_eq!(stopped.remove("None"), Some(0), "{what}");
+    assert_eq!(stopped.remove("none"), Some(0), "{what}");
     assert!(stopped.values().all(|&stops| stops > 4), "{what}: {stopped:?}");
 }
 
@@ -257,7 +336,7 @@ fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
 fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
     let up = Direction::Maximize;
     for name in ["lce", "lce-optimistic"] {
-        let policy = catalogue().policy(&name.into(), 3, 10).unwrap();
+        let policy = catalogue().policy(&name.into(), &Default::default()).unwrap();
         let usual = spec("val_acc", up, 16, 9);
         let criterion = StopCriterion { stop_probability: 0.95, ..usual.criterion };
         let spec = StudySpec { policy, criterion, predictor: "lce".into(), burn_in: 1, ..usual };
@@ -270,8 +349,8 @@ fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
 /// The rankings by forecasts: at the rungs of each scheduler, and at those of the policy that stops.
 fn ranked_by_forecasts() -> Vec<(Schedule, Policy)> {
     let at_rungs = schedules().into_iter().filter(|schedule| *schedule != Schedule::Full);
-    let stopping = (Schedule::Full, Policy::Asha(3));
-    at_rungs.map(|schedule| (schedule, Policy::None)).chain([stopping]).collect()
+    let stopping = (Schedule::Full, Policy::from(AshaRule { eta: 3 }));
+    at_rungs.map(|schedule| (schedule, Policy::none())).chain([stopping]).collect()
 }
 
 #[test]
@@ -343,7 +422,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
         orderings: 1,
         ..ReplaySpec::default()
     };
-    let unstopped = Setting::new(ReplaySpec { policy: Policy::None, ..replayed.clone() }, None);
+    let unstopped = Setting::new(ReplaySpec { policy: Policy::none(), ..replayed.clone() }, None);
     let first = replay(&table(&case, &[]), &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let others = (0..case.values.len()).filter(|run| !order.contains(run));
@@ -409,5 +488,107 @@ fn replays_of_recorded_sets_decide_as_live_studies() {
         let values: Vec<Vec<f64>> =
             recorded.runs.iter().filter(|run| run.curve.len() > 2).take(90).map(whole).collect();
         all(&spec(metric, direction, values.len() as u64, 18), &values, name);
+    }
+}
+
+/// Runs of two kinds: some are good at once and stay so, others come late and are better.
+fn crossing(runs: u64, epochs: usize) -> Vec<Vec<f64>> {
+    let curve = |number: u64| {
+        let mut random = trial_stream(3, number);
+        let (top, is_late): (f64, bool) = (0.2 * random.random::<f64>(), number % 3 == 0);
+        let value = |t: usize| {
+            let passed = t as f64 / epochs as f64;
+            if is_late { (0.7 + top) * passed.powi(3) } else { (0.4 + top) * (1.0 - (-8.0 * passed).exp()) }
+        };
+        (1..=epochs).map(value).collect()
+    };
+    (0..runs).map(curve).collect()
+}
+
+#[test]
+fn every_rule_has_wrong_stops_wherever_it_loses_the_best_run() {
+    let spec = StudySpec { burn_in: 3, ..spec("acc", Direction::Maximize, 27, 18) };
+    let case = Case { spec: spec.clone(), values: crossing(27, 18), workers: 1 };
+    let (table, mut losers) = (table(&case, &[]), 0);
+    let rules = every_rule(&catalogue());
+    for policy in &rules {
+        for (workers, caution) in [(1, 0.6), (1, 0.99), (9, 0.6)] {
+            let predictor = catalogue().predictor(policy, "ridge", &PredictorOptions::default()).unwrap();
+            let replayed = ReplaySpec {
+                policy: policy.clone(),
+                criterion: StopCriterion { stop_probability: caution, ..StopCriterion::default() },
+                burn_in: 3,
+                workers,
+                orderings: 8,
+                ..ReplaySpec::default()
+            };
+            let outcome = replay(&table, &[Setting::new(replayed, Some(predictor))]).unwrap().remove(0);
+            let lost: Vec<_> = outcome.orderings.iter().filter(|ordering| !ordering.best_kept).collect();
+            losers += usize::from(!lost.is_empty());
+            for ordering in lost {
+                let best = ordering.trace.trials.iter().find(|trial| trial.run == ordering.best).unwrap();
+                assert!(best.stopped_wrongly && ordering.stopped_wrongly.contains(&best.run), "{policy:?}");
+                assert!(outcome.wrong_stops() > 0.0, "{policy:?}");
+            }
+        }
+    }
+    assert!(losers >= rules.len(), "{losers} of {} settings lose the best run", 3 * rules.len());
+}
+
+#[test]
+fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
+    for policy in policies() {
+        let name = policy.name().to_owned();
+        let spec = StudySpec { policy, burn_in: 3, ..spec("acc", Direction::Maximize, 27, 18) };
+        let case = Case { spec, values: made(27, 18, Direction::Maximize), workers: 1 };
+        let replayed = compare(&case, &name);
+        let order: Vec<usize> = (0..27).collect();
+        let log = live(&case, &order);
+        let decided = |records: &[Record]| -> Vec<Record> {
+            records.iter().filter(|record| matches!(record, Record::Decided(_))).cloned().collect()
+        };
+        assert_eq!(replayed.is_empty(), name == "none", "{name}");
+        let mut session = Session::open(case.spec.clone(), (&catalogue()).into(), Memory::default()).unwrap();
+        while let Some(start) = session.ask().unwrap() {
+            for step in start.from + 1..=start.until {
+                let value = case.values[start.trial as usize][step as usize - 1];
+                if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
+                    break;
+                }
+            }
+            session.tell(start.trial, Ending::Finished).unwrap();
+        }
+        assert_eq!(decided(session.store().records()), decided(&log), "{name} in a session");
+        let starts = |at: &usize| matches!(log[*at], Record::Started { .. });
+        for at in (0..log.len()).filter(starts).step_by(5) {
+            let before = &session.store().records()[..];
+            let cut = before.iter().position(|record| *record == log[at]).expect("the same start");
+            let restored = Study::restore(
+                case.spec.clone(),
+                (&catalogue()).into(),
+                before[..cut].iter().cloned().map(Ok::<_, std::convert::Infallible>),
+            );
+            let mut restored = restored.unwrap();
+            for record in &log[at..] {
+                let input = match record {
+                    Record::Started { .. } => Input::WorkerIdle,
+                    Record::Reported { trial, step, value, metrics } => Input::Reported {
+                        trial: *trial,
+                        step: *step,
+                        value: *value,
+                        metrics: metrics.clone(),
+                    },
+                    Record::Completed { trial } | Record::Failed { trial, .. } => {
+                        Input::Ended { trial: *trial, failure: None }
+                    }
+                    _ => continue,
+                };
+                let says = restored.step(&input);
+                assert!(
+                    says.contains(record),
+                    "{name}, restarted before record {at}: {says:?} without {record:?}"
+                );
+            }
+        }
     }
 }

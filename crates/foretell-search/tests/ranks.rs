@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    Input, Kappa, ParameterSpace, Policy, Rank, Record, Reference, SamplerSpec, Schedule, Space, Stopping,
-    Study, StudyError, StudySpec, TrialState,
+    AshaRule, ForecastRule, Input, Kappa, ParameterSpace, Policy, Rank, Record, Reference, SamplerSpec,
+    Schedule, Space, Stopping, Study, StudyError, StudySpec, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn asha(rank: Rank, seed: u64) -> StudySpec {
     let Stopping { burn_in, refit, .. } = Stopping::ranking();
     StudySpec {
         schedule: Schedule::Asha { eta: 3, rungs: None },
-        policy: Policy::None,
+        policy: Policy::none(),
         rank,
         burn_in,
         refit,
@@ -115,14 +115,22 @@ fn forecasts_promote_whom_the_value_at_the_rung_would_not() {
             best(Rank::Value)
         );
     }
-    let stopping = |rank| StudySpec { schedule: Schedule::Full, policy: Policy::Asha(3), ..asha(rank, 1) };
+    let stopping = |rank| StudySpec {
+        schedule: Schedule::Full,
+        policy: Policy::from(AshaRule { eta: 3 }),
+        ..asha(rank, 1)
+    };
     let best = |rank| driven(&stopping(rank), crossing).0.best().unwrap().score;
     assert!(best(Rank::Mean) > best(Rank::Value), "{} {}", best(Rank::Mean), best(Rank::Value));
 }
 
 #[test]
 fn a_study_that_ranks_by_forecasts_is_restored_at_any_start() {
-    let stopping = StudySpec { schedule: Schedule::Full, policy: Policy::Asha(3), ..asha(Rank::Upper, 2) };
+    let stopping = StudySpec {
+        schedule: Schedule::Full,
+        policy: Policy::from(AshaRule { eta: 3 }),
+        ..asha(Rank::Upper, 2)
+    };
     for spec in [asha(Rank::Mean, 2), stopping] {
         let spec = StudySpec { budget_epochs: Some(15 * EPOCHS), ..spec };
         let (_, log) = driven(&spec, crossing);
@@ -144,7 +152,7 @@ fn ranks_by_forecasts_need_rungs_and_no_other_forecasts_there() {
             kappa: Kappa::default(),
             reference: Reference::Rung,
         },
-        policy: Policy::Forecast,
+        policy: Policy::from(ForecastRule),
         ..asha(Rank::Mean, 0)
     };
     for spec in [full, f_hyperband] {

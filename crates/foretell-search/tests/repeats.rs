@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Ending, Memory, ParameterSpace, Parts, Policy, Record, Refusal, Session, Space, Start, Study,
-    StudyRequest, StudySpec, TrialState,
+    Ending, ForecastRule, MedianRule, Memory, ParameterSpace, Parts, Policy, Record, Refusal, Session, Space,
+    Start, Study, StudyRequest, StudySpec, TrialState,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ fn spec(repeats: u64, trials: u64, seed: u64) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
     let repeats = Some(repeats).filter(|repeats| *repeats > 1);
-    StudySpec { max_resource: EPOCHS, trials, repeats, policy: Policy::None, seed, ..usual }
+    StudySpec { max_resource: EPOCHS, trials, repeats, policy: Policy::none(), seed, ..usual }
 }
 
 /// The value that a configuration reaches on average.
@@ -94,13 +94,13 @@ fn the_best_is_that_of_the_best_mean_and_what_cannot_win_is_not_repeated() {
 
 #[test]
 fn repeats_are_not_stopped_and_first_trainings_have_to_beat_the_best_mean() {
-    let session = run(StudySpec { policy: Policy::Median, burn_in: 3, ..spec(3, 40, 5) }, &[], 1);
+    let session = run(StudySpec { policy: Policy::from(MedianRule), burn_in: 3, ..spec(3, 40, 5) }, &[], 1);
     let mut seen = BTreeSet::new();
     for trial in session.study().trials() {
         let is_first = seen.insert(format!("{:?}", trial.configuration));
         assert!(is_first || matches!(trial.state, TrialState::Completed { .. }), "a repeat was stopped");
     }
-    let first = run(StudySpec { policy: Policy::Forecast, burn_in: 3, ..spec(3, 40, 5) }, &[], 2);
+    let first = run(StudySpec { policy: Policy::from(ForecastRule), burn_in: 3, ..spec(3, 40, 5) }, &[], 2);
     check(&first, 40, "forecasts");
 }
 

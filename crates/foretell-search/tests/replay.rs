@@ -5,8 +5,8 @@ use foretell::{
     Predictor, Query, Run, StopCriterion, TrainingSet, Value,
 };
 use foretell_search::{
-    Kappa, KappaOf, Policy, Record, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, plan,
-    replay, replay_log,
+    ForecastRule, Kappa, KappaOf, Oracle, PatienceRule, Policy, Record, Reference, ReplayError, ReplaySpec,
+    Schedule, Setting, Table, plan, replay, replay_log,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -89,7 +89,8 @@ fn without_stopping_everything_is_trained_and_the_best_is_kept() {
 #[test]
 fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
     let table = table(&scattered(50), 10);
-    let spec = ReplaySpec { policy: Policy::Oracle, burn_in: 5, first_check: 2, ..ReplaySpec::default() };
+    let spec =
+        ReplaySpec { policy: Policy::from(Oracle), burn_in: 5, first_check: 2, ..ReplaySpec::default() };
     for ordering in &replayed(&table, spec, None).orderings {
         let mut best = f64::NEG_INFINITY;
         let mut expected = 0;
@@ -117,7 +118,12 @@ fn a_lost_best_is_counted_with_its_regret() {
     };
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
     let table = Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap());
-    let spec = ReplaySpec { policy: Policy::Patience(1), burn_in: 1, orderings: 20, ..ReplaySpec::default() };
+    let spec = ReplaySpec {
+        policy: Policy::from(PatienceRule { patience: 1 }),
+        burn_in: 1,
+        orderings: 20,
+        ..ReplaySpec::default()
+    };
     for ordering in &replayed(&table, spec, None).orderings {
         let first = ordering.trace.trials[0].run;
         assert_eq!(ordering.best_kept, first == 1);
@@ -137,7 +143,7 @@ fn a_lost_best_is_counted_with_its_regret() {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let table = table(&scattered(60), 12);
-    let (policy, criterion) = (Policy::Forecast, sure(0.9));
+    let (policy, criterion) = (Policy::from(ForecastRule), sure(0.9));
     let spec = ReplaySpec { policy, criterion, burn_in: 20, ..ReplaySpec::default() };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -152,7 +158,7 @@ fn settings_that_learn_from_the_same_runs_share_models() {
     let witness = Arc::new(Witness::default());
     let setting = |stop_probability| {
         let spec = ReplaySpec {
-            policy: Policy::Forecast,
+            policy: Policy::from(ForecastRule),
             criterion: sure(stop_probability),
             burn_in: 10,
             orderings: 3,
@@ -170,7 +176,8 @@ fn settings_that_learn_from_the_same_runs_share_models() {
 fn predictors_of_one_name_do_not_share_models() {
     let table = table(&scattered(40), 10);
     let witnesses = [Witness::default(), Witness::default()].map(Arc::new);
-    let spec = ReplaySpec { policy: Policy::Forecast, burn_in: 10, orderings: 1, ..ReplaySpec::default() };
+    let spec =
+        ReplaySpec { policy: Policy::from(ForecastRule), burn_in: 10, orderings: 1, ..ReplaySpec::default() };
     let setting = |witness| Setting::new(spec.clone(), lent(witness));
     replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
     let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
@@ -213,7 +220,7 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
         let schedule = Schedule::Hyperband { eta: 3, runs: 10, kappa, reference };
         let spec = ReplaySpec {
             schedule,
-            policy: Policy::Oracle,
+            policy: Policy::from(Oracle),
             burn_in: 20,
             orderings: 3,
             ..ReplaySpec::default()
@@ -237,7 +244,7 @@ fn levels_learn_from_what_reached_them_and_forecast_no_further() {
     let witness = Arc::new(Witness::default());
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 6, kappa: Kappa::default(), reference: Reference::Level };
-    let policy = Policy::Forecast;
+    let policy = Policy::from(ForecastRule);
     let spec = ReplaySpec { schedule, policy, burn_in: 12, orderings: 2, ..ReplaySpec::default() };
     replayed(&table, spec, lent(&witness));
     let fits = witness.fits.lock().unwrap();
@@ -258,7 +265,7 @@ fn a_configuration_that_was_learned_from_gets_its_held_out_forecast() {
     let witness = Arc::new(Witness::default());
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 12, kappa: Kappa::default(), reference: Reference::Level };
-    let policy = Policy::Forecast;
+    let policy = Policy::from(ForecastRule);
     let spec =
         ReplaySpec { schedule, policy, burn_in: 30, orderings: 1, retrain: true, ..ReplaySpec::default() };
     let outcome = replayed(&table, spec, lent(&witness));
@@ -274,7 +281,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     let table = table(&scattered(120), 27);
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 3, kappa: Kappa::default(), reference: Reference::Level };
-    let cold = ReplaySpec { schedule, policy: Policy::Oracle, orderings: 2, ..ReplaySpec::default() };
+    let cold = ReplaySpec { schedule, policy: Policy::from(Oracle), orderings: 2, ..ReplaySpec::default() };
     let warm = ReplaySpec { warm_start: 50, ..cold.clone() };
     let saved = |spec| {
         let outcome = replayed(&table, spec, None);
@@ -292,7 +299,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
 fn exempt_runs_are_trained_to_their_end_and_audited() {
     let table = table(&scattered(300), 10);
     let spec = ReplaySpec {
-        policy: Policy::Oracle,
+        policy: Policy::from(Oracle),
         burn_in: 10,
         exempt: 0.1,
         orderings: 4,
@@ -311,7 +318,7 @@ fn refitting_learns_from_more_runs() {
     let table = table(&scattered(120), 6);
     let witness = Arc::new(Witness::default());
     let spec = ReplaySpec {
-        policy: Policy::Forecast,
+        policy: Policy::from(ForecastRule),
         criterion: StopCriterion { error_budget: ErrorBudget::PerRun, ..sure(0.99) },
         burn_in: 10,
         refit: Some(1.5),
@@ -367,7 +374,7 @@ fn bad_settings_are_refused_with_their_numbers() {
         (ReplaySpec { schedule: hyperband(3, 1.5), ..good.clone() }, "kappa = 1.5"),
         (ReplaySpec { criterion: sure(0.4), ..good.clone() }, "stop probability 0.4"),
         (ReplaySpec { criterion: sure(1.0), ..good.clone() }, "stop probability 1"),
-        (ReplaySpec { policy: Policy::Oracle, burn_in: 20, ..good.clone() }, "burn-in of 20"),
+        (ReplaySpec { policy: Policy::from(Oracle), burn_in: 20, ..good.clone() }, "burn-in of 20"),
         (ReplaySpec { warm_start: 20, ..good.clone() }, "warm start of 20 runs leaves none of 20"),
         (ReplaySpec { max_resource: Some(10), ..good.clone() }, "10, but the recorded runs have 9"),
         (ReplaySpec { orderings: 0, ..good.clone() }, "orderings is 0"),
@@ -416,12 +423,12 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
     diverged[3..].fill(f64::NAN);
     let table = table_of(&[rises(0.3), rises(0.9), diverged, rises(0.5), rises(0.7)]);
     // it is seen at its second value that is not finite, the fifth
-    for policy in [Policy::None, Policy::Oracle, Policy::Patience(9)] {
+    for policy in [Policy::none(), Policy::from(Oracle), Policy::from(PatienceRule { patience: 9 })] {
         let spec = ReplaySpec { policy: policy.clone(), burn_in: 1, orderings: 4, ..ReplaySpec::default() };
         let outcome = replayed(&table, spec.clone(), None);
         for (ordering, one) in outcome.orderings.iter().enumerate() {
             assert_eq!(one.full, 4 * 10 + 5, "{policy:?}");
-            if policy == Policy::None {
+            if policy == Policy::none() {
                 assert_eq!(one.spent, one.full);
                 continue;
             }
@@ -442,7 +449,12 @@ fn the_place_of_the_best_that_was_kept_and_the_regret_where_the_best_was_lost() 
     // patience of one point stops every run but the first: all but the best are flat, and that starts flat
     let flat = |end: f64| vec![end; 4];
     let table = table_of(&[flat(0.3), flat(0.5), flat(0.2), vec![0.1, 0.1, 0.1, 0.9]]);
-    let spec = ReplaySpec { policy: Policy::Patience(1), burn_in: 1, orderings: 40, ..ReplaySpec::default() };
+    let spec = ReplaySpec {
+        policy: Policy::from(PatienceRule { patience: 1 }),
+        burn_in: 1,
+        orderings: 40,
+        ..ReplaySpec::default()
+    };
     let outcome = replayed(&table, spec, None);
     let mut places = [0_usize; 5];
     for ordering in &outcome.orderings {

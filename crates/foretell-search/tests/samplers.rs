@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Input, ParameterSpace, Parts, Policy, Rank, Record, Sampler, SamplerSpec, Schedule, Space, Study,
-    StudySpec, TrialState, Worth, trial_stream,
+    AshaRule, Input, ParameterSpace, Parts, Policy, Rank, Record, Sampler, SamplerSpec, Schedule, Space,
+    Study, StudySpec, TrialState, Worth, trial_stream,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ fn spec(texts: &[&str], sampler: SamplerSpec, seed: u64) -> StudySpec {
         trials: 60,
         max_resource: 1,
         burn_in: 1,
-        policy: Policy::None,
+        policy: Policy::none(),
         seed,
         ..StudySpec::new(
             Space::Parameters(ParameterSpace::parse(texts).unwrap()),
@@ -110,9 +110,9 @@ fn a_restart_at_any_record_proposes_the_same() {
     let asha = |rungs| Schedule::Asha { eta: 3, rungs };
     for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         for (schedule, policy, rank) in [
-            (asha(None), Policy::None, Rank::Value),
-            (asha(Some(2)), Policy::None, Rank::Mean),
-            (Schedule::Full, Policy::Asha(3), Rank::Value),
+            (asha(None), Policy::none(), Rank::Value),
+            (asha(Some(2)), Policy::none(), Rank::Mean),
+            (Schedule::Full, Policy::from(AshaRule { eta: 3 }), Rank::Value),
         ] {
             let spec = StudySpec {
                 trials: 40,
@@ -232,7 +232,7 @@ impl Sampler for Listening {
 #[test]
 fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
     let asha = Schedule::Asha { eta: 3, rungs: None };
-    for (schedule, policy) in [(asha, Policy::None), (Schedule::Full, Policy::Asha(3))] {
+    for (schedule, policy) in [(asha, Policy::none()), (Schedule::Full, Policy::from(AshaRule { eta: 3 }))] {
         let spec = StudySpec {
             schedule,
             policy: policy.clone(),

@@ -7,9 +7,9 @@ use foretell::{
     Configuration, Direction, FitError, Forecast, Model, Predictor, Query, RunScore, TrainingSet, Value,
 };
 use foretell_search::{
-    Answer, End, Ending, Job, Kappa, Memory, Next, ParameterSpace, Parts, Policy, Record, Records, Reference,
-    Sampler, Schedule, Scheduler, Session, SessionError, Space, Start, Store, StoreError, Study, StudyError,
-    StudySpec, Summary, TrialState, Worth, plan,
+    Answer, End, Ending, ForecastRule, Job, Kappa, Memory, Next, ParameterSpace, Parts, Policy, Record,
+    Records, Reference, Sampler, Schedule, Scheduler, Session, SessionError, Space, Start, Store, StoreError,
+    Study, StudyError, StudySpec, Summary, TrialState, Worth, plan,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn trained(spec: StudySpec, see: impl Fn(&Session)) -> Session {
     let mut session = Session::new(spec).unwrap();
     while let Some(start) = session.ask().unwrap() {
         for step in start.from + 1..=start.until {
-            let value = accuracy(&start.configuration, step);
+            let value = reported(session.study().spec(), &start.configuration, step);
             if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
                 break;
             }
@@ -102,16 +102,27 @@ fn again<T>(
     })
 }
 
-#[test]
-fn a_loss_without_a_logarithm_gets_no_forecast_where_all_before_have_one() {
-    let losses = StudySpec {
-        metric: "val_loss".to_owned(),
+/// Losses that are above 0 at first, as are those of most trials; the best come to exactly 0.
+fn losses() -> StudySpec {
+    let metric = "val_loss".to_owned();
+    StudySpec {
+        metric,
         direction: Direction::Minimize,
-        policy: Policy::Forecast,
+        policy: Policy::from(ForecastRule),
         burn_in: 3,
-        predictor: "last-value".to_owned(),
         ..spec()
-    };
+    }
+}
+
+/// The report of a trial with this configuration.
+fn reported(spec: &StudySpec, configuration: &Configuration, step: u64) -> f64 {
+    let accuracy = accuracy(configuration, step);
+    if spec.direction == Direction::Minimize { (0.75 - accuracy).max(0.0) } else { accuracy }
+}
+
+#[test]
+fn a_loss_without_a_logarithm_is_forecast_on_another_scale() {
+    let losses = StudySpec { predictor: "last-value".to_owned(), ..losses() };
     let mut session = Session::open(losses, Parts::default(), Memory::default()).unwrap();
     for trial in 0..4 {
         let start = session.ask().unwrap().unwrap();
@@ -122,22 +133,44 @@ fn a_loss_without_a_logarithm_gets_no_forecast_where_all_before_have_one() {
         session.tell(start.trial, Ending::Finished).unwrap();
     }
     let start = session.ask().unwrap().unwrap();
-    let mut reasons = Vec::new();
-    for (step, loss) in [(1, 1.5), (2, -0.5), (3, 0.5)] {
+    for (step, loss) in [(1, 1.5), (2, -0.5), (3, 0.0)] {
         let decision = session.report(start.trial, step, loss, BTreeMap::new()).unwrap().decision.unwrap();
-        assert_eq!(decision.forecast.is_some(), step == 1, "{decision:?}");
-        reasons.push(format!("{:?}", decision.reason));
+        let forecast = decision.forecast.expect("a forecast");
+        assert!((forecast.mean - loss).abs() < 1e-9 && forecast.sd > 0.0, "{decision:?}");
     }
-    assert!(
-        reasons[1..].iter().all(|reason| reason.contains("-0.5 at step 2 has no logarithm")),
-        "{reasons:?}"
-    );
+}
+
+#[test]
+fn no_forecast_is_certain_where_a_trial_gets_worse_than_all_completed_ones() {
+    let mut session = Session::open(losses(), Parts::default(), Memory::default()).unwrap();
+    let mut means = Vec::new();
+    for trial in 0..8 {
+        let start = session.ask().unwrap().unwrap();
+        for step in 1..=EPOCHS {
+            // each rises more than the one before
+            let loss = 0.7 + 0.01 * ((7 * trial + 3 * step) % 5) as f64 + 0.1 * (trial * step) as f64;
+            let answer = session.report(start.trial, step, loss, BTreeMap::new()).unwrap();
+            if let Some(forecast) = answer.decision.and_then(|decision| decision.forecast) {
+                assert!(forecast.sd > 0.0, "trial {trial} at {step}: {forecast:?}");
+                means.push(forecast.mean.to_bits());
+            }
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    let all = means.len();
+    means.sort_unstable();
+    means.dedup();
+    assert!(all > 3 && means.len() == all, "{} of {all} forecasts differ", means.len());
 }
 
 #[test]
 fn a_metric_that_is_the_same_in_every_report_stops_no_trial_until_one_differs() {
-    let spec =
-        StudySpec { policy: Policy::Forecast, burn_in: 3, predictor: "last-value".to_owned(), ..spec() };
+    let spec = StudySpec {
+        policy: Policy::from(ForecastRule),
+        burn_in: 3,
+        predictor: "last-value".to_owned(),
+        ..spec()
+    };
     let mut session = Session::open(spec, Parts::default(), Memory::default()).unwrap();
     for _ in 0..3 {
         let start = session.ask().unwrap().unwrap();
@@ -227,6 +260,7 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
             }
         }
         turns += 1;
+        assert!(turns < 10_000, "the study does not end");
         for place in (0..running.len()).rev() {
             let Training { start, step, stops } = &mut running[place];
             if *stops || *step == start.until {
@@ -235,7 +269,7 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
                 continue;
             }
             *step += 1;
-            let value = accuracy(&start.configuration, *step);
+            let value = reported(spec, &start.configuration, *step);
             let answer = session.report(start.trial, *step, value, BTreeMap::new()).unwrap();
             *stops = answer.stops();
             held += usize::from(session.news().is_empty());
@@ -260,7 +294,7 @@ fn decided(records: &[Record]) -> Vec<Record> {
 #[test]
 fn with_one_worker_models_fitted_elsewhere_change_no_record_but_of_epochs_trained_meanwhile() {
     let mut stopped = 0;
-    for spec in [spec(), in_rungs(), asha()] {
+    for spec in [spec(), in_rungs(), asha(), losses()] {
         let session = trained(spec.clone(), |_| ());
         stopped += session.study().progress().trials.stopped;
         for delay in [0, 2] {

@@ -3,8 +3,8 @@
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
 use foretell_paper::{LayerSpace, QLearning, catalogue};
 use foretell_search::{
-    Decision, Input, Kappa, ParameterSpace, Policy, Reason, Record, Reference, SamplerSpec, Schedule, Space,
-    Study, StudyError, StudySpec, Summary, TrialState, plan,
+    Decision, ForecastRule, Input, Kappa, MedianRule, ParameterSpace, PatienceRule, Policy, Reason, Record,
+    Reference, SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -17,7 +17,7 @@ fn spec() -> StudySpec {
         max_resource: EPOCHS,
         trials: 30,
         burn_in: 12,
-        policy: Policy::Forecast,
+        policy: Policy::from(ForecastRule),
         predictor: "svr-rbf".into(),
         criterion: criterion(),
         refit: None,
@@ -147,7 +147,7 @@ fn rungs_hold_for_trainings_that_count_from_0() {
         trials: plan(EPOCHS, 3).unwrap().totals().configurations,
         ..spec()
     };
-    let spec = StudySpec { policy: Policy::None, ..spec };
+    let spec = StudySpec { policy: Policy::none(), ..spec };
     let outcome = |habit| {
         let mut study = Study::new(spec.clone()).unwrap();
         drive_as(habit, &mut study, 1, &mut Vec::new());
@@ -208,7 +208,8 @@ fn a_trial_counts_with_its_last_value_or_with_the_best_it_reached() {
 #[test]
 fn where_the_best_value_counts_that_of_a_stopped_trial_does_too() {
     let short = |run_score| StudySpec { run_score, max_resource: 6, burn_in: 5, trials: 6, ..spec() };
-    let patience = |run_score| StudySpec { policy: Policy::Patience(2), ..short(run_score) };
+    let patience =
+        |run_score| StudySpec { policy: Policy::from(PatienceRule { patience: 2 }), ..short(run_score) };
     let best = |run_score| {
         let mut study = Study::new(patience(run_score)).unwrap();
         for top in [0.5, 0.6, 0.7, 0.55, 0.65] {
@@ -294,7 +295,7 @@ fn burn_in_is_trained_whole_then_hopeless_trials_stop_and_the_best_is_found() {
     assert_eq!(summary.trials.completed + summary.trials.stopped, 30);
     assert!(study.trials()[..12].iter().all(|t| matches!(t.state, TrialState::Completed { .. })));
     assert!(summary.speedup > 1.3, "{}", summary.speedup);
-    let (full, _) = whole(StudySpec { policy: Policy::None, ..spec() }, 1);
+    let (full, _) = whole(StudySpec { policy: Policy::none(), ..spec() }, 1);
     let best_of_all = Summary::new(&full).best.unwrap().trial;
     assert_eq!(summary.best.unwrap().trial, best_of_all);
     // every report but the last of a trial has its decision, with its facts once the burn-in is over
@@ -461,7 +462,7 @@ fn impossible_studies_are_refused() {
         (StudySpec { sampler: q_learning(30), schedule: hyperband(3), ..networks() }, "cannot use rungs"),
         (StudySpec { exempt: 1.0, ..spec() }, "exempt fraction 1"),
         (StudySpec { refit: Some(1.0), ..spec() }, "refit factor 1"),
-        (StudySpec { policy: Policy::Patience(0), ..spec() }, "patience is 0"),
+        (StudySpec { policy: Policy::from(PatienceRule { patience: 0 }), ..spec() }, "patience is 0"),
     ];
     for (spec, text) in cases {
         let error = Study::new(spec).err().unwrap().to_string();
@@ -476,7 +477,7 @@ fn impossible_studies_are_refused() {
         assert!(error.contains(text), "{error}");
     }
     assert_eq!(long.check_burn_in(5), Ok(()));
-    assert_eq!(StudySpec { policy: Policy::None, ..long }.check_burn_in(0), Ok(()));
+    assert_eq!(StudySpec { policy: Policy::none(), ..long }.check_burn_in(0), Ok(()));
     assert_eq!(Study::resume(spec(), &[]).err(), Some(StudyError::NoHeader));
     let stray = [Record::Created { study: Box::new(spec()) }, Record::Completed { trial: 4 }];
     assert_eq!(Study::resume(spec(), &stray).err(), Some(StudyError::Record { record: 2, trial: 4 }));
@@ -529,7 +530,7 @@ fn q_learning(models: u64) -> SamplerSpec {
 #[test]
 fn hyperband_runs_its_plan_and_trains_no_epoch_twice() {
     let totals = plan(9, 3).unwrap().totals();
-    let (study, log) = whole(StudySpec { policy: Policy::None, ..in_brackets() }, 1);
+    let (study, log) = whole(StudySpec { policy: Policy::none(), ..in_brackets() }, 1);
     let summary = Summary::new(&study);
     assert_eq!(summary.trials.total, 3 * totals.configurations);
     assert_eq!(summary.trials.completed, 3 * totals.full);
@@ -544,7 +545,7 @@ fn hyperband_runs_its_plan_and_trains_no_epoch_twice() {
 
 #[test]
 fn stopping_inside_the_rungs_saves_and_keeps_the_best() {
-    let (plain, _) = whole(StudySpec { policy: Policy::None, ..in_brackets() }, 1);
+    let (plain, _) = whole(StudySpec { policy: Policy::none(), ..in_brackets() }, 1);
     let (stopped, log) = whole(in_brackets(), 1);
     let (plain, summary) = (Summary::new(&plain), Summary::new(&stopped));
     assert_eq!(summary.epochs.without_stopping, plain.epochs.spent);
@@ -573,7 +574,7 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
     let sampler = q_learning(60);
     let spec = StudySpec { sampler, trials: 60, burn_in: 15, max_resource: 8, ..networks() };
     let (stopped, _) = whole(spec.clone(), 1);
-    let (full, _) = whole(StudySpec { policy: Policy::None, ..spec }, 1);
+    let (full, _) = whole(StudySpec { policy: Policy::none(), ..spec }, 1);
     for study in [&stopped, &full] {
         let mean = |trials: &[foretell_search::Trial]| {
             trials.iter().map(|t| reported(&t.configuration, 8)).sum::<f64>() / trials.len() as f64
@@ -630,7 +631,7 @@ fn runs_of_a_warm_start_replace_the_burn_in() {
 #[test]
 fn a_space_of_few_choices_is_tried_whole_and_nothing_twice() {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=choice:0.1,0.01,0.001", "n=int:1:4"]).unwrap());
-    let (study, _) = whole(StudySpec { space, policy: Policy::None, ..spec() }, 1);
+    let (study, _) = whole(StudySpec { space, policy: Policy::none(), ..spec() }, 1);
     let tried: Vec<String> =
         study.trials().iter().map(|trial| serde_json::to_string(&trial.configuration).unwrap()).collect();
     let different: HashSet<&String> = tried.iter().collect();
@@ -656,19 +657,20 @@ fn exempt_trials_are_never_stopped_and_audit_the_decisions() {
 
 #[test]
 fn rules_that_look_at_the_curves_alone_stop_trials_too() {
-    let (median, log) = whole(StudySpec { policy: Policy::Median, ..spec() }, 1);
+    let (median, log) = whole(StudySpec { policy: Policy::from(MedianRule), ..spec() }, 1);
     assert!(Summary::new(&median).trials.stopped > 3);
     assert!(decisions(&log).iter().any(|d| d.reason == Reason::BelowMedian && d.value.is_some()));
     let stopped = median.trials().iter().find(|t| matches!(t.state, TrialState::Stopped { .. })).unwrap();
     let last = reported(&stopped.configuration, stopped.step);
     assert!((stopped.result().unwrap() - last).abs() < 1e-12, "it counts with its last value");
-    let (patient, _) = whole(StudySpec { policy: Policy::Patience(EPOCHS as usize), ..spec() }, 1);
+    let (patient, _) =
+        whole(StudySpec { policy: Policy::from(PatienceRule { patience: EPOCHS as usize }), ..spec() }, 1);
     assert_eq!(Summary::new(&patient).trials.stopped, 0, "no trial rests that long");
 }
 
 #[test]
 fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optimistic_mode_more() {
-    let policy = |name: &str| catalogue().policy(&name.into(), 3, 10).unwrap();
+    let policy = |name: &str| catalogue().policy(&name.into(), &Default::default()).unwrap();
     let lce =
         |name| StudySpec { policy: policy(name), predictor: "lce".into(), burn_in: 1, trials: 10, ..spec() };
     let (careful, log) = whole(lce("lce"), 1);
@@ -765,7 +767,7 @@ fn a_study_whose_rungs_are_planned_for_its_trials_is_another_with_more() {
 
 #[test]
 fn a_study_that_is_resumed_with_fewer_trials_or_runs_keeps_those_it_has() {
-    let off = StudySpec { policy: Policy::None, ..in_brackets() };
+    let off = StudySpec { policy: Policy::none(), ..in_brackets() };
     let (study, log) = whole(off.clone(), 1);
     let Schedule::Hyperband { eta, kappa, reference, .. } = off.schedule else { unreachable!() };
     let fewer =
@@ -779,8 +781,8 @@ fn a_study_that_is_resumed_with_fewer_trials_or_runs_keeps_those_it_has() {
 
 #[test]
 fn a_log_of_another_plan_is_refused() {
-    let (_, log) = whole(StudySpec { policy: Policy::None, ..in_brackets() }, 1);
-    let other = StudySpec { schedule: Schedule::Full, policy: Policy::None, ..in_brackets() };
+    let (_, log) = whole(StudySpec { policy: Policy::none(), ..in_brackets() }, 1);
+    let other = StudySpec { schedule: Schedule::Full, policy: Policy::none(), ..in_brackets() };
     let error = Study::resume(other, &log).err().unwrap();
     assert!(matches!(error, StudyError::Plan { .. }), "{error}");
 }
@@ -828,7 +830,8 @@ fn what_is_written_can_be_read_back_also_where_losses_jump_beyond_all_measure() 
 #[test]
 fn a_watched_median_rule_that_loses_the_best_trial_has_stopped_it_wrongly() {
     let sizes = StudySpec { trials: 4, burn_in: 3, max_resource: 4, ..spec() };
-    let mut study = Study::new(StudySpec { policy: Policy::Median, shadow: true, ..sizes }).unwrap();
+    let mut study =
+        Study::new(StudySpec { policy: Policy::from(MedianRule), shadow: true, ..sizes }).unwrap();
     for trial in 0..4 {
         study.step(&Input::WorkerIdle);
         for step in 1..=4 {
@@ -851,7 +854,7 @@ fn a_watched_median_rule_that_loses_the_best_trial_has_stopped_it_wrongly() {
 fn what_rungs_save_is_measured_against_training_every_trial_to_its_end() {
     let schedule = foretell_search::Schedule::Asha { eta: 3, rungs: None };
     let sizes = StudySpec { trials: 9, burn_in: 9, max_resource: 9, ..spec() };
-    let (study, _) = whole(StudySpec { schedule, policy: Policy::None, ..sizes }, 1);
+    let (study, _) = whole(StudySpec { schedule, policy: Policy::none(), ..sizes }, 1);
     let Summary { epochs, speedup, .. } = Summary::new(&study);
     assert!(epochs.spent < epochs.full_training, "{epochs:?}");
     assert!((speedup - epochs.full_training as f64 / epochs.spent as f64).abs() < 1e-12, "{speedup}");

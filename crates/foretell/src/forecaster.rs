@@ -129,28 +129,31 @@ impl Forecaster {
     /// [`ForecastError`] if the curve has the other direction or a value without a logarithm where one is needed, nothing was
     /// observed yet, the predictor could not be fitted or its forecast is not finite.
     pub fn forecast(&self, configuration: &Configuration, curve: &Curve) -> Result<Forecast, ForecastError> {
-        let metric = self.history.metric();
-        if curve.direction().is_some_and(|direction| direction != metric.direction) {
-            return Err(ForecastError::Direction { metric: metric.clone() });
-        }
-        if let Standing::NoLogarithm { step, value } = self.history.standing(curve) {
-            return Err(ForecastError::NoLogarithm { step, value });
-        }
         let prefix = self.history.prefix_of(curve);
-        let grid = self.history.grid();
-        let tau = prefix.len();
-        if tau == 0 {
-            return Err(ForecastError::NothingObserved { first: grid[0] });
+        if let Some(answer) = self.without_model(curve, &prefix) {
+            return answer;
         }
-        if tau == grid.len() {
-            let end = self.history.end_of(curve).unwrap_or(prefix[tau - 1]);
-            return Ok(Forecast::gaussian(end, 0.0));
-        }
-        let model = self.model(tau)?;
+        let model = self.model(prefix.len())?;
         let encoded = self.encoder.encode(configuration);
         let forecast = model.forecast(&Query { prefix: &prefix, configuration: &encoded });
         let finite = forecast.mean.is_finite() && forecast.scale.is_finite();
         if finite { Ok(forecast) } else { Err(ForecastError::NotFinite) }
+    }
+
+    /// The answer about a `curve` with these scores so far that needs no model; `None` if it needs one.
+    fn without_model(&self, curve: &Curve, prefix: &[f64]) -> Option<Result<Forecast, ForecastError>> {
+        let (metric, grid) = (self.history.metric(), self.history.grid());
+        if curve.direction().is_some_and(|direction| direction != metric.direction) {
+            return Some(Err(ForecastError::Direction { metric: metric.clone() }));
+        }
+        if let Standing::NoLogarithm { step, value } = self.history.standing(curve) {
+            return Some(Err(ForecastError::NoLogarithm { step, value }));
+        }
+        let Some(&last) = prefix.last() else {
+            return Some(Err(ForecastError::NothingObserved { first: grid[0] }));
+        };
+        let end = || Forecast::gaussian(self.history.end_of(curve).unwrap_or(last), 0.0);
+        (prefix.len() == grid.len()).then(|| Ok(end()))
     }
 
     /// The forecast of a run that was learned from, by a model fitted without it: that of run number `run` of those given to
@@ -231,10 +234,10 @@ impl Forecaster {
         self.finished.len()
     }
 
-    /// Whether [`forecast`](Self::forecast) answers for `curve` at once, without fitting a model first. O(log τ).
+    /// Whether [`forecast`](Self::forecast) answers for `curve` at once, without fitting a model first: always once it has answered.
     pub fn is_fitted_for(&self, curve: &Curve) -> bool {
-        let tau = self.history.prefix_of(curve).len();
-        tau == 0 || tau == self.history.grid().len() || self.cell(tau).get().is_some()
+        let prefix = self.history.prefix_of(curve);
+        self.without_model(curve, &prefix).is_some() || self.cell(prefix.len()).get().is_some()
     }
 
     fn model(&self, tau: usize) -> Result<Arc<dyn Model>, FitError> {
@@ -340,6 +343,8 @@ mod tests {
         let forecast = |values| forecaster.forecast(&Configuration::new(), &Curve::of_epochs(values, down));
         assert!(forecast(&[0.1]).is_ok());
         assert_eq!(forecast(&[-0.1]).unwrap_err(), ForecastError::NoLogarithm { step: 1.0, value: -0.1 });
+        // that is an answer, and no model makes another of it
+        assert!(forecaster.is_fitted_for(&Curve::of_epochs(&[-0.1], down)));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The command with four parts of its own: `flat`, `ladder`, `bar` and `words`.
 
+mod bar;
+
+use bar::Bar;
 use foretell::{
     Configuration, FitError, Forecast, Model, Predictor, Query, TrainingSet, Value, check_training,
 };
-use foretell_search::{
-    Catalogue, Needs, Reason, Ruling, Sampler, SearchSpace, Space, StopRule, Watched, Worth,
-};
+use foretell_search::{Catalogue, Sampler, SearchSpace, Space, Worth};
 use rand::{Rng, RngExt};
 use serde_json::Value as Json;
 use std::process::ExitCode;
@@ -61,30 +62,6 @@ fn ladder(_: &Json, space: &Space, _seed: u64) -> Result<Box<dyn Sampler>, Strin
     }
 }
 
-/// Stops a trial that is below a bar.
-struct Bar(f64);
-
-impl StopRule for Bar {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs::default()
-    }
-
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
-        match trial.scores().last() {
-            Some(&score) if score < self.0 => Ruling::stop(Reason::Own("below the bar".to_owned()), score),
-            _ => Ruling::default(),
-        }
-    }
-}
-
-fn bar(settings: &Json) -> Result<Arc<dyn StopRule>, String> {
-    match settings {
-        Json::Null => Ok(Arc::new(Bar(0.5))),
-        Json::Number(level) => Ok(Arc::new(Bar(level.as_f64().unwrap_or(0.5)))),
-        other => Err(format!("{other} is no number; give a bar such as 0.5")),
-    }
-}
-
 /// Words of three letters.
 struct Words;
 
@@ -110,7 +87,7 @@ fn main() -> ExitCode {
     let catalogue = Catalogue::default()
         .with_predictor("flat", |_| Box::new(Flat))
         .with_sampler("ladder", "Try 0, 1, 2 and so on.", ladder)
-        .with_stop_rule("bar", "Stop trials below a bar.", bar)
+        .with_rule::<Bar>()
         .with_space("words", "Words of three letters.", |_| Ok(Arc::new(Words)));
     let words: Vec<_> = std::env::args_os().collect();
     ExitCode::from(foretell_cli::run_with(&words, &catalogue))

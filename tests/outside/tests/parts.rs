@@ -27,15 +27,14 @@ fn a_sampler_and_a_stop_rule_of_somebody_else_run_a_study_that_continues() {
             "search",
             "--sampler",
             "ladder",
-            "--policy",
-            "bar",
             "--param",
             "n=int:0:9",
             "--metric",
             "val_acc",
         ];
+        std::fs::write(folder.path().join("study.toml"), "policy = { bar = 0.5 }\n").expect("a file");
         let more =
-            ["--epochs", "3", "--trials", trials, "--workers", "1", "--out", "study", "--format", "json"];
+            ["study.toml", "--epochs", "3", "--trials", trials, "--workers", "1", "--out", "study", "--format", "json"];
         let command = ["--", "sh", "-c", TRAINING, "sh", "{n}"];
         json(folder.path(), &[&flags[..], &more, &command].concat())
     };
@@ -53,14 +52,14 @@ fn a_study_file_gives_a_stop_rule_its_settings_and_a_wrong_one_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let study = |bar: &str| {
         format!(
-            "command = [\"sh\", \"-c\", '{TRAINING}', \"sh\", \"{{n}}\"]\nmetric = \"val_acc\"\nepochs = 3\ntrials = 9\nsampler = \"ladder\"\nout = \"study\"\nworkers = 1\n[param]\nn = \"int:0:9\"\n[policy]\nbar = {bar}\n"
+            "command = [\"sh\", \"-c\", '{TRAINING}', \"sh\", \"{{n}}\"]\nmetric = \"val_acc\"\nepochs = 3\ntrials = 9\nsampler = \"ladder\"\nout = \"study\"\nworkers = 1\n[param]\nn = \"int:0:9\"\n[policy.bar]\nheight = {bar}\n"
         )
     };
     let write = |bar: &str| std::fs::write(folder.path().join("study.toml"), study(bar)).expect("a file");
     write("\"high\"");
     let refused = run(folder.path(), &["search", "study.toml"]);
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(refused.status.code() == Some(2) && why.contains("is no number"), "{why}");
+    assert!(refused.status.code() == Some(2) && why.contains("height: ") && why.contains("expected f64"), "{why}");
     write("0.75");
     let found = json(folder.path(), &["search", "study.toml", "--format", "json"]);
     assert_eq!(found["trials"]["stopped"], 8);
@@ -80,6 +79,12 @@ fn a_space_and_a_predictor_of_somebody_else_are_searched_and_forecast_by() {
         run(folder.path(), &["search", "--space", "verbs", "--metric", "m", "--epochs", "3", "--", "true"]);
     let why = String::from_utf8_lossy(&unknown.stderr).into_owned();
     assert!(why.contains("Choose one of words"), "{why}");
+}
+
+#[test]
+fn the_rule_is_the_one_that_the_guide_for_contributors_shows() {
+    let guide = include_str!("../../../CONTRIBUTING.md");
+    assert!(guide.contains(include_str!("../src/bar.rs")), "CONTRIBUTING.md shows another rule");
 }
 
 #[test]

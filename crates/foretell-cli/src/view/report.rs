@@ -3,14 +3,14 @@
 use super::front;
 use super::rows::{in_one_line, setting};
 use crate::asked;
-use crate::output::{human_duration, metric_difference, metric_value, table, with_deviation};
+use crate::output::{human_duration, metric_difference, metric_value, percent, table, with_deviation};
 use crate::scheduling::measure_name;
 use crate::terminal::{fitted, visible};
 use foretell::statistics::spearman;
 use foretell::{Configuration, LayerSequence, RunScore, Value};
 use foretell_search::{
-    Best, Front, LastMetrics, Named, Parameter, Policy, Reason, RecordedForecast, SchedulerName, Space,
-    StoppedTrial, Study, Summary, Times, Timing, Trial, TrialState,
+    Best, Front, LastMetrics, Named, Parameter, Reason, RecordedForecast, SchedulerName, Space, StoppedTrial,
+    Study, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,7 +111,7 @@ fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usiz
         None => parts.extend(leaders(study, metrics, TOP)),
     }
     parts.push(format!("the study is kept in {}", document.study));
-    parts.push([best(study, summary), next(study, document)].concat());
+    parts.push([best(study, document), next(study, document)].concat());
     parts.join("\n\n")
 }
 
@@ -292,21 +292,59 @@ fn edges(study: &Study, configuration: &Configuration) -> Option<String> {
     (!edges.is_empty()).then(|| format!("{}: a wider range may contain better values", edges.join(", ")))
 }
 
-/// How many seeds the best was trained with, where there are repeats.
-fn seeds(values: &[f64]) -> String {
-    match values {
+/// The seeds that the configuration of `trial` was trained with, where there are repeats: their values and how much they differ.
+pub(crate) fn seeds(study: &Study, trial: u64) -> String {
+    let values = study.repeated(trial);
+    let count = match values.len() as u64 {
+        whole if whole == study.spec().repeats() => whole.to_string(),
+        part => format!("{part} of {}", study.spec().repeats()),
+    };
+    match &values[..] {
         [] => String::new(),
-        [_] => " (one seed)".to_owned(),
-        many => format!(
-            ", mean of {} seeds, from {}",
-            many.len(),
-            many.iter().map(|value| metric_value(*value)).collect::<Vec<_>>().join(", ")
-        ),
+        [_] => format!(" ({count} seeds)"),
+        many => {
+            // of the seeds that could have been, not only of these
+            let freedom = (many.len() as f64 / (many.len() - 1) as f64).sqrt();
+            let deviation = freedom * foretell::statistics::standard_deviation(many);
+            let each = many.iter().map(|value| metric_value(*value)).collect::<Vec<_>>().join(", ");
+            format!(", mean of {count} seeds, from {each} (± {})", metric_difference(deviation, many[0], 4))
+        }
     }
 }
 
-fn best(study: &Study, summary: &Summary) -> String {
-    let Some(best) = &summary.best else {
+/// The best trial of a study that completed none: of those that were stopped or left at a rung, the one with the best result, and the command
+/// that completes it.
+pub(crate) fn best_incomplete(study: &Study, directory: &Path) -> Option<String> {
+    let spec = study.spec();
+    let result = |(number, trial): (u64, &Trial)| {
+        let ended = matches!(trial.state, TrialState::Stopped { .. } | TrialState::Paused { .. });
+        let counts = ended && !trial.is_unknown() && !trial.breaks_limit;
+        Some((number, spec.direction.score(trial.result().filter(|_| counts)?)))
+    };
+    let results = (0..).zip(study.trials()).filter_map(result);
+    let (number, score) = results.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let trial = study.trial(number)?;
+    let state = if matches!(trial.state, TrialState::Paused { .. }) { "left at a rung" } else { "stopped" };
+    let words =
+        ["foretell", "study", "run", &directory.display().to_string(), "--trial", &number.to_string()];
+    let how = match asked::Asked::read(directory) {
+        Some(_) => Some(words.map(str::to_owned).to_vec()),
+        None => asked::command_of(directory, spec, number, &trial.configuration),
+    };
+    let how = how.map_or(String::new(), |words| format!("\n  complete it: {}", asked::shell_line(&words)));
+    Some(format!(
+        "no trial was completed. The best of the others is trial {number}, {state} after {} epochs: {} {}{how}",
+        trial.trained(),
+        spec.metric,
+        metric_value(spec.direction.value(score))
+    ))
+}
+
+fn best(study: &Study, document: &Document) -> String {
+    let Some(best) = &document.summary.best else {
+        if let Some(text) = best_incomplete(study, Path::new(&document.study)) {
+            return text;
+        }
         let kept = if study.spec().limits.is_empty() { "" } else { " that keeps the limits" };
         return format!("no trial{kept} was completed, so there is no best one");
     };
@@ -320,7 +358,7 @@ fn best(study: &Study, summary: &Summary) -> String {
         best.trial,
         measure_name(study.spec().run_score, &study.spec().metric),
         metric_value(best.score),
-        seeds(&study.repeated(best.trial)),
+        seeds(study, best.trial),
         settings.join(", ")
     )
 }
@@ -346,8 +384,7 @@ fn spent(study: &Study, document: &Document) -> String {
         tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
     );
     // the saving by stopping is known once a trial has completed
-    if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 && tally.completed > 0
-    {
+    if !study.spec().shadow && study.spec().policy.stops() && epochs.spent > 0 && tally.completed > 0 {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
     }
     if epochs.ended_early > 0 && tally.stopped > 0 {
@@ -359,7 +396,8 @@ fn spent(study: &Study, document: &Document) -> String {
         );
     }
     let at_rungs = summary.stopped.iter().filter(|stopped| stopped.reason == Reason::BelowRung).count();
-    if matches!(study.spec().policy, Policy::RungsFirst(_)) && at_rungs > 0 {
+    let rungs_first = study.spec().policy.rungs_before_forecasts(study.spec().max_resource);
+    if !rungs_first.is_empty() && at_rungs > 0 {
         text += &format!(
             "\n{at_rungs} of them stopped at a rung, before enough trials were completed for forecasts. With earlier runs (--learn-from) or fewer workers, forecasts start sooner"
         );
@@ -478,7 +516,7 @@ pub(crate) fn grounds(
     probability: Option<f64>,
 ) -> [String; 3] {
     let forecast = forecast.map(|forecast| with_deviation(forecast.mean, forecast.sd));
-    let sure = probability.map(|probability| format!("{:.2} %", probability * 100.0));
+    let sure = probability.map(|probability| percent(probability, 2));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     [or_dash(forecast), number(incumbent), or_dash(sure)]
 }

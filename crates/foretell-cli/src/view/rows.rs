@@ -1,6 +1,6 @@
 //! A trial in one line: its curve so far, its value, its forecast, its state, its parameters.
 
-use crate::output::{metric_value, short_number, with_deviation};
+use crate::output::{metric_value, percent, short_number, with_deviation};
 use crate::terminal::{harmless, visible, wrapped};
 use console::style;
 use foretell::{Configuration, Value};
@@ -101,7 +101,7 @@ fn colored(trial: &Trial, text: &str, is_terminal: bool) -> String {
 
 fn state_text(trial: &Trial, is_narrow: bool) -> String {
     let chance = trial.decision.as_ref().and_then(|d| d.probability).filter(|_| !is_narrow);
-    let chance = chance.map_or(String::new(), |p| format!(", {:.1} % sure", p * 100.0));
+    let chance = chance.map_or(String::new(), |p| format!(", {} sure", percent(p, 1)));
     match &trial.state {
         TrialState::Running => match trial.decision.as_ref().map(|d| &d.reason) {
             _ if is_narrow => "running".to_owned(),

@@ -42,7 +42,7 @@ impl StopRule for LceRule {
             let forecast = Some(foreseen.recorded);
             return Ruling { stop: true, forecast, incumbent, ..Ruling::go_on(Reason::EndKnown) };
         }
-        let ruling = ForecastRule { criterion: trial.criterion() }.judge(trial, &foreseen);
+        let ruling = ForecastRule.judge(trial, &foreseen);
         if careful && ruling.stop && end.is_outside(foreseen.forecast.mean) {
             let why = "its extrapolation leaves the metric's range".to_owned();
             return Ruling { stop: false, reason: Reason::NoForecast(why), ..ruling };

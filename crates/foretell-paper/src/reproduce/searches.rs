@@ -6,7 +6,8 @@ use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
 use super::show::Layout;
 use crate::catalogue;
 use foretell::StopCriterion;
-use foretell_search::{Named, Policy, ReplaySpec, Stopping};
+use foretell_search::{ForecastRule, Named, Policy, ReplaySpec, Stopping};
+use serde_json::Map;
 
 /// The predictor that extrapolates curves: ours. The published one takes ten times as long, and is in the part `observed`.
 pub const EXTRAPOLATION: &str = "lce";
@@ -47,7 +48,8 @@ fn by_model(prepared: &Prepared, predictor: &'static str, usual: &ReplaySpec) ->
                 && variant == "delta"
                 && stop_probability > 0.98;
             let criterion = StopCriterion { stop_probability, offset, nth_best, ..StopCriterion::default() };
-            let spec = ReplaySpec { policy: Policy::Forecast, criterion, burn_in: BURN_IN, ..*usual };
+            let spec =
+                ReplaySpec { policy: Policy::from(ForecastRule), criterion, burn_in: BURN_IN, ..*usual };
             let row = row(prepared, variant, predictor, &spec);
             wanted.push(Wanted { row: Replayed { published: is_published.then_some(3.4), ..row }, spec });
         }
@@ -58,7 +60,7 @@ fn by_model(prepared: &Prepared, predictor: &'static str, usual: &ReplaySpec) ->
 /// Extrapolation by the spread of its forecast, as the SRM, and by both of Domhan et al.'s criteria.
 fn by_extrapolation(prepared: &Prepared, usual: &ReplaySpec) -> Vec<Wanted> {
     let named = ["srm", "lce", "lce-optimistic"].map(Named::from);
-    let policies = named.iter().filter_map(|name| catalogue().policy(name, 3, 1).ok());
+    let policies = named.iter().filter_map(|name| catalogue().policy(name, &Map::new()).ok());
     let policies: Vec<Policy> = policies.collect();
     let Some(Stopping { burn_in, refit, .. }) = policies.iter().find_map(Policy::usual) else {
         return Vec::new();

@@ -10,7 +10,8 @@ use super::show::{Layout, Show};
 use crate::catalogue;
 use foretell::{Predictor, PredictorOptions, Purpose, StopCriterion};
 use foretell_search::{
-    Kappa, Outcome, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, moments, replay,
+    ForecastRule, Kappa, Oracle, Outcome, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting,
+    Table, moments, replay,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -180,7 +181,7 @@ fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
         ..ReplaySpec::default()
     };
     let row = |variant| blank(Part::Hyperband, prepared, variant);
-    let mut wanted = vec![Wanted { row: row("none"), spec: spec(Policy::None, Reference::Rung, 1.0, 0) }];
+    let mut wanted = vec![Wanted { row: row("none"), spec: spec(Policy::none(), Reference::Rung, 1.0, 0) }];
     for reference in [Reference::Rung, Reference::Level] {
         for kappa in KAPPAS {
             for (variant, warm) in [("cold", 0), ("warm", BURN_IN)] {
@@ -192,12 +193,12 @@ fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
                         kappa: Some(kappa),
                         ..row(variant)
                     };
-                    let spec = spec(Policy::Forecast, reference, kappa, warm);
+                    let spec = spec(Policy::from(ForecastRule), reference, kappa, warm);
                     wanted.push(Wanted { row, spec });
                 }
             }
             let row = Replayed { reference: Some(reference), kappa: Some(kappa), ..row("oracle") };
-            wanted.push(Wanted { row, spec: spec(Policy::Oracle, reference, kappa, 0) });
+            wanted.push(Wanted { row, spec: spec(Policy::from(Oracle), reference, kappa, 0) });
         }
     }
     wanted

@@ -75,7 +75,7 @@ pub enum ObjectiveError {
     #[error("{part} compares trials by {metric} alone, which loses the front. {instead}")]
     Alone {
         /// The part that compares trials.
-        part: &'static str,
+        part: String,
         /// The metric.
         metric: String,
         /// The remedy.

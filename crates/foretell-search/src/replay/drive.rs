@@ -3,7 +3,6 @@
 use super::nearest::Taken;
 use super::table::Table;
 use crate::record::{Decision, Input, Reason, Record};
-use crate::stopping::policy::Policy;
 use crate::study::Study;
 use foretell::Action;
 use std::collections::BTreeMap;
@@ -108,7 +107,7 @@ impl Drive<'_> {
             if self.retrain {
                 self.charge(trial, from);
             }
-            if !self.settle(trial, &records, None) {
+            if !self.settle(trial, &records) {
                 return Some(trial);
             }
         }
@@ -122,19 +121,16 @@ impl Drive<'_> {
         self.trace.scratch += 1;
         self.trace.resume += 1;
         self.charge(trial, 1);
-        // what the other policies compare with is in their decisions
-        let curves_alone = matches!(self.study.spec().policy, Policy::Median | Policy::Patience(_));
-        let reference = if curves_alone { self.study.reference(trial) } else { None };
         let value = Some(self.table.value(run, at)).filter(|value| value.is_finite());
         let records = self.step(&Input::Reported { trial, step: at, value, metrics: BTreeMap::new() });
-        if self.settle(trial, &records, reference) {
+        if self.settle(trial, &records) {
             return false;
         }
         if at < self.study.trials()[trial as usize].until {
             return true;
         }
         let records = self.step(&Input::Ended { trial, failure: None });
-        self.settle(trial, &records, None);
+        self.settle(trial, &records);
         false
     }
 
@@ -154,13 +150,13 @@ impl Drive<'_> {
         Some(run)
     }
 
-    /// Notes what `records` say of `trial`, which had to beat the score `reference`; whether its job has ended.
-    fn settle(&mut self, trial: u64, records: &[Record], reference: Option<f64>) -> bool {
+    /// Notes what `records` say of `trial`; whether its job has ended.
+    fn settle(&mut self, trial: u64, records: &[Record]) -> bool {
         let mut ended = false;
         for record in records {
             match record {
                 Record::Decided(decision) if decision.action == Action::Stop => {
-                    self.stopped(decision, reference);
+                    self.stopped(decision);
                     ended = true;
                 }
                 Record::Decided(decision) if decision.reason == Reason::Exempt => {
@@ -177,13 +173,17 @@ impl Drive<'_> {
         ended
     }
 
-    fn stopped(&mut self, decision: &Decision, reference: Option<f64>) {
+    /// The stop of `decision` is wrong if the run ends above what the decision names as to be beaten, or else the study. One that ends above
+    /// all that were trained to the end is wrong, too, as the outcome knows.
+    fn stopped(&mut self, decision: &Decision) {
+        let reference = self.study.reference(decision.trial);
         let direction = self.study.spec().direction;
         let until = self.study.trials()[decision.trial as usize].until;
         let trial = &mut self.trace.trials[decision.trial as usize];
         trial.stopped_at = Some(decision.step);
         let criterion = &self.study.spec().criterion;
-        let beaten = decision.incumbent.map(|value| direction.score(value) - criterion.offset).or(reference);
+        let beaten = decision.incumbent.map(|value| direction.score(value)).or(reference);
+        let beaten = beaten.map(|score| score - criterion.offset);
         let truth = self.table.truth(trial.run, until);
         let wrong = beaten.is_some_and(|beaten| truth > beaten);
         trial.stopped_wrongly |= wrong;

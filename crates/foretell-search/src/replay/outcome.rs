@@ -41,7 +41,7 @@ impl OrderingOutcome {
         spec: &ReplaySpec,
         table: &Table,
         trials: &[usize],
-        trace: Trace,
+        mut trace: Trace,
     ) -> Result<Self, ReplayError> {
         let resource = spec.resource(table);
         let score = |run: usize| table.score(run, resource);
@@ -49,9 +49,14 @@ impl OrderingOutcome {
         let best = trials.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
         let finished = trace.trials.iter().filter(|trial| trial.finished).map(|trial| score(trial.run));
         let found = finished.fold(f64::NEG_INFINITY, f64::max);
-        let stopped = trace.trials.iter().filter(|t| !t.finished && t.stopped_at.is_some());
-        let mut stopped_wrongly: Vec<usize> =
-            stopped.map(|t| t.run).filter(|&run| score(run) > found).collect();
+        let stopped = trace.trials.iter_mut().filter(|t| !t.finished && t.stopped_at.is_some());
+        let lost = stopped.filter(|t| score(t.run) > found);
+        let mut stopped_wrongly: Vec<usize> = lost
+            .map(|t| {
+                t.stopped_wrongly = true;
+                t.run
+            })
+            .collect();
         stopped_wrongly.sort_unstable();
         stopped_wrongly.dedup();
         let worst = if found.is_finite() { found } else { table.history().lowest() };

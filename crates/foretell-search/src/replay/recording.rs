@@ -5,7 +5,7 @@ use super::spec::ReplaySpec;
 use super::table::Table;
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
-use crate::study::{Checks, Level, NoForecast, Recording};
+use crate::study::{Basis, Checks, Level, NoForecast, Recording};
 use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Fitted models that a bank keeps from one setting to the next: some hundred megabytes.
 const KEPT: usize = 400;
 
-/// A level, how many of its runs are of a warm start, and the runs it learned from, in order.
-type Key = (u64, usize, Vec<usize>);
+/// A level, how many of its runs are of a warm start, the basis of its forecaster, and the runs it learned from, in order.
+type Key = (u64, (usize, Basis), Vec<usize>);
 
 /// All forecasters that one predictor was asked for in one order of the runs. Settings which learn from the same runs share them.
 pub(super) struct Bank {
@@ -107,13 +107,13 @@ impl Recording for Recorded {
         &self,
         level: u64,
         runs: &[usize],
-        warm: usize,
+        basis: (usize, Basis),
         learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
     ) -> Result<Arc<Level>, NoForecast> {
         let Some(bank) = &self.bank else { return learn().map(Arc::new) };
         let mut known = bank.known.lock().unwrap_or_else(PoisonError::into_inner);
         let now = known.settings;
-        let key = (level, warm, runs.to_vec());
+        let key = (level, basis, runs.to_vec());
         if let Some((known, used)) = known.levels.get_mut(&key) {
             *used = now;
             return Ok(Arc::clone(known));

@@ -81,7 +81,7 @@ impl Default for ReplaySpec {
             sampler: RecordedSampler::Random,
             schedule: Schedule::Full,
             rank: Rank::Value,
-            policy: Policy::None,
+            policy: Policy::none(),
             criterion: StopCriterion::default(),
             burn_in: 100,
             refit: None,
@@ -113,8 +113,8 @@ impl ReplaySpec {
             let metric = &table.history().metric().name;
             check_comparisons(metric, self.schedule, self.rank, &self.policy).map_err(StudyError::from)?;
         }
-        if let Policy::Patience(reports) = self.policy {
-            at_least_one(&[("patience", reports as u64)])?;
+        if let Some(rule) = self.policy.rule() {
+            rule.check(self.resource(table)).map_err(StudyError::from)?;
         }
         at_least_one(&[
             ("orderings", self.orderings as u64),
@@ -146,7 +146,7 @@ impl ReplaySpec {
                 return Err(ReplayError::Spent { wanted, got: self.trials(table) });
             }
         }
-        let stops = self.policy != Policy::None;
+        let stops = self.policy.stops();
         if self.warm_start == 0 && whole && stops && self.burn_in >= self.trials(table) {
             return Err(ReplayError::BurnIn { burn_in: self.burn_in, got: self.trials(table) });
         }

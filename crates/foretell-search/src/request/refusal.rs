@@ -113,7 +113,7 @@ impl From<StudyError> for Refusal {
             StudyError::Queue(_) | StudyError::NoQueue { .. } => "enqueue",
             StudyError::Rank => "rank",
             StudyError::Schedule(_) => "scheduler",
-            StudyError::Oracle => "policy",
+            StudyError::Truth { .. } => "policy",
             StudyError::Objective(error) => match error {
                 ObjectiveError::Alone { part, .. } if part.contains("policy") => "policy",
                 ObjectiveError::Alone { .. } => "rank",

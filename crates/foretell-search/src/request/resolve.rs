@@ -3,10 +3,9 @@
 use super::names::{Refit, Rungs, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
 use crate::catalogue::Catalogue;
-use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_PATIENCE, DEFAULT_TRIALS};
+use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_TRIALS};
 use crate::lessons::Lessons;
 use crate::parameter_space::ParameterSpace;
-use crate::part::Named;
 use crate::samplers::SamplerSpec;
 use crate::schedulers::brackets::plan;
 use crate::schedulers::f_hyperband::{Kappa, Reference};
@@ -15,6 +14,7 @@ use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
+use crate::stopping::{ForecastRule, RungsFirstRule};
 use crate::study::{Queue, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 
@@ -99,7 +99,8 @@ impl StudyRequest {
         }
         let schedule = self.schedule(there);
         let trials = self.all_trials(&space, &schedule, max_resource, is_rewarded, there)?;
-        let named = self.policy.as_ref().map(|policy| self.policy_called(policy, catalogue)).transpose()?;
+        let named =
+            self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
         let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
         let spec = StudySpec {
             sampler: self.sampler(trials, &space, there, catalogue)?,
@@ -352,30 +353,27 @@ impl StudyRequest {
     /// The policy that stops trials, with its caution.
     fn policy(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
         let policy = self.policy_or(named, is_rewarded, there);
-        // a study that began with another caution
-        let is_cautious = matches!(policy, Policy::RungsFirst(_))
-            || (self.policy.is_none() && policy == Policy::cautious(Caution::Fast, false));
+        // also where a study began with another caution
+        let by_caution = |caution: &Caution| Policy::cautious(*caution, false) == policy;
+        let is_cautious = policy.setting("caution").is_some() || Caution::ALL.iter().any(by_caution);
         match self.caution {
-            Some(caution) if is_cautious => Policy::cautious(caution, self.learn_from.is_some()),
+            Some(caution) if is_cautious && self.policy.is_none() => {
+                Policy::cautious(caution, self.learn_from.is_some())
+            }
             _ => policy,
         }
-    }
-
-    fn policy_called(&self, named: &Named, catalogue: &Catalogue) -> Result<Policy, Refusal> {
-        let (eta, patience) = (self.eta.unwrap_or(DEFAULT_ETA), self.patience.unwrap_or(DEFAULT_PATIENCE));
-        Ok(catalogue.policy(named, eta, patience)?)
     }
 
     fn policy_or(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
         let scheduler = self.scheduler.unwrap_or_default();
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match (named, there) {
-            _ if self.stopping == Some(false) => Policy::None,
+            _ if self.stopping == Some(false) => Policy::none(),
             (Some(named), _) => named,
             (None, Some(there)) if self.stopping.is_none() => there.policy.clone(),
-            (None, _) if !by_default && self.shadow != Some(true) => Policy::None,
-            (None, _) if is_rewarded || self.needs_forecasts() => Policy::Forecast,
-            (None, _) => Policy::RungsFirst(Caution::default()),
+            (None, _) if !by_default && self.shadow != Some(true) => Policy::none(),
+            (None, _) if is_rewarded || self.needs_forecasts() => ForecastRule.into(),
+            (None, _) => RungsFirstRule::default().into(),
         }
     }
 
@@ -417,7 +415,7 @@ pub(super) fn name_of(there: &StudySpec) -> SchedulerName {
         Schedule::Full | Schedule::IEpoch { .. } => SchedulerName::Full,
         Schedule::SuccessiveHalving { .. } => SchedulerName::SuccessiveHalving,
         Schedule::Asha { .. } => SchedulerName::Asha,
-        Schedule::Hyperband { .. } if there.policy == Policy::None => SchedulerName::Hyperband,
+        Schedule::Hyperband { .. } if !there.policy.stops() => SchedulerName::Hyperband,
         Schedule::Hyperband { .. } => SchedulerName::FHyperband,
     }
 }

@@ -5,6 +5,7 @@ use super::*;
 use crate::defaults::DEFAULT_TRIALS;
 use crate::samplers::SamplerSpec;
 use crate::stopping::policy::Policy;
+use crate::stopping::{AshaRule, ForecastRule, RungsFirstRule};
 use crate::study::StudySpec;
 use foretell::Direction;
 
@@ -96,12 +97,18 @@ fn the_boldest_caution_stops_at_rungs_unless_earlier_runs_teach() {
         let fields = format!(r#"{{"space": {{"lr": "log:1e-4:1"}}, "metric": "val_acc"{text}}}"#);
         study(&fields).policy
     };
-    assert_eq!(new(r#", "caution": "fast""#), Policy::Asha(3));
-    assert_eq!(new(r#", "caution": "fast", "learn_from": ["old"]"#), Policy::RungsFirst(Caution::Fast));
-    assert_eq!(new(r#", "caution": "fast", "burn_in": 5"#), Policy::Forecast);
+    assert_eq!(new(r#", "caution": "fast""#), Policy::from(AshaRule { eta: 3 }));
+    assert_eq!(
+        new(r#", "caution": "fast", "learn_from": ["old"]"#),
+        Policy::from(RungsFirstRule { caution: Caution::Fast })
+    );
+    assert_eq!(new(r#", "caution": "fast", "burn_in": 5"#), Policy::from(ForecastRule));
     let there = study(r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "caution": "fast"}"#);
     let again = request(r#"{"caution": "safe"}"#).resolve(Some(&there)).expect("a valid change");
-    assert_eq!((again.policy, again.criterion.stop_probability), (Policy::RungsFirst(Caution::Safe), 0.999));
+    assert_eq!(
+        (again.policy, again.criterion.stop_probability),
+        (Policy::from(RungsFirstRule { caution: Caution::Safe }), 0.999)
+    );
 }
 
 #[test]

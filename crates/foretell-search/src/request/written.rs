@@ -6,9 +6,9 @@ use super::{Queued, StudyRequest};
 use crate::objective::{Limit, Objective};
 use crate::samplers::SamplerSpec;
 use crate::schedulers::schedule::Schedule;
-use crate::stopping::policy::Policy;
 use crate::study::StudySpec;
 use foretell::Direction;
+use serde_json::{Map, Value};
 
 impl StudySpec {
     /// Returns a request with every setting of this study, including the defaults. Settings that another choice excludes are
@@ -36,14 +36,10 @@ impl StudySpec {
             scheduler: Some(name_of(self)),
             rank: Some(self.rank),
             reward: self.reward.as_ref().map(ToString::to_string),
-            policy: Some(match &self.policy {
-                Policy::Own(part) => part.named().clone(),
-                ours => ours.name().into(),
+            policy: Some(match self.policy.named() {
+                named if self.policy_fields().is_empty() => named.clone(),
+                named => named.name.as_str().into(),
             }),
-            caution: match self.policy {
-                Policy::RungsFirst(caution) => Some(caution),
-                _ => None,
-            },
             paper: None,
             burn_in: Some(self.burn_in),
             learn_from: None,
@@ -54,12 +50,8 @@ impl StudySpec {
             error_budget: Some(self.criterion.error_budget),
             refit: Some(self.refit.map_or(Refit::Once, Refit::Growth)),
             exempt: Some(self.exempt),
-            patience: match self.policy {
-                Policy::Patience(reports) => Some(reports),
-                _ => None,
-            },
             predictor: Some(self.predictor.clone()),
-            stopping: Some(self.policy != Policy::None),
+            stopping: Some(self.policy.stops()),
             shadow: Some(self.shadow),
             ends_by_time: false,
             workload: self.workload.clone(),
@@ -74,19 +66,26 @@ impl StudySpec {
             Schedule::Asha { rungs, .. } => (None, rungs),
             Schedule::Full | Schedule::IEpoch { .. } | Schedule::SuccessiveHalving { .. } => (None, None),
         };
+        let mut own = self.sampler.fields();
+        own.extend(self.policy_fields());
+        // families and policies return only fields of a request, so reading them cannot fail
+        let own = StudyRequest::from_fields(&own).unwrap_or_default();
         StudyRequest {
-            eta: self.schedule.eta().or(match self.policy {
-                Policy::Asha(eta) => Some(eta),
-                _ => None,
-            }),
+            eta: self.schedule.eta().or(own.eta),
             rungs,
             runs: brackets.map(|(runs, ..)| runs),
             kappa: brackets.map(|(_, kappa, _)| kappa.kappa),
             kappa_of: brackets.map(|(_, kappa, _)| kappa.of),
             reference: brackets.map(|(.., reference)| reference),
-            // a family returns only fields of a request, so reading them cannot fail
-            ..StudyRequest::from_fields(&self.sampler.fields()).unwrap_or_default()
+            ..own
         }
+    }
+
+    /// The fields of a request that are the settings of its policy; empty where one of them is none.
+    fn policy_fields(&self) -> Map<String, Value> {
+        let settings = self.policy.named().settings.as_object().cloned().unwrap_or_default();
+        let are_fields = StudyRequest::from_fields(&settings).is_ok();
+        settings.into_iter().filter(|_| are_fields).collect()
     }
 
     /// All objectives, the metric first; `None` where there is no other.

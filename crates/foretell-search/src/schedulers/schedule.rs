@@ -167,12 +167,8 @@ impl Schedule {
 
     /// Whether trials can be compared by `rank` where `policy` stops them: forecasts of the end need rungs, and no other forecasts at them.
     pub(crate) fn compares_by(&self, rank: Rank, policy: &Policy) -> bool {
-        match policy {
-            _ if rank == Rank::Value => true,
-            Policy::None => !self.is_full(),
-            Policy::Asha(_) => self.is_full(),
-            _ => false,
-        }
+        let needs = policy.needs(1);
+        rank == Rank::Value || if self.is_full() { needs.ranks } else { needs.nothing }
     }
 
     /// Whether every trial is trained to its end in one go.

@@ -1,8 +1,11 @@
 //! ASHA that stops instead of pausing.
 
-use super::{Needs, Ruling, StopRule, Watched};
-use crate::schedulers::brackets::last_levels;
+use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use crate::defaults::DEFAULT_ETA;
+use crate::part::PartError;
+use crate::schedulers::brackets::{last_levels, levels};
 use crate::stopping::decision::Reason;
+use serde::{Deserialize, Serialize};
 
 /// Rungs below the end.
 const RUNGS: u32 = 2;
@@ -13,17 +16,31 @@ const RUNGS: u32 = 2;
 /// Rungs below R/η² are left out: their ranks tell little about final values (see `docs/research/budget.md`).
 ///
 /// Source: Li et al. 2020; the stopping variant is that of Ray Tune and of Optuna's `SuccessiveHalvingPruner`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AshaRule {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AshaRule {
     /// η.
     pub eta: u64,
+}
+
+impl Default for AshaRule {
+    fn default() -> Self {
+        Self { eta: DEFAULT_ETA }
+    }
+}
+
+impl NamedRule for AshaRule {
+    const NAME: &'static str = "asha";
+    const ABOUT: &'static str = "ASHA without pauses: keep the best 1/η at the rungs R/η² and R/η.";
+    const SETTINGS: &'static [(&'static str, &'static str)] =
+        &[("eta", "η: one in so many trials continues at each rung.")];
 }
 
 impl StopRule for AshaRule {
     fn needs(&self, max_resource: u64) -> Needs {
         let mut rungs = last_levels(max_resource, self.eta, Some(RUNGS)).unwrap_or_default();
         rungs.pop();
-        Needs { rungs, ..Needs::default() }
+        Needs { rungs, ranks: true, ..Needs::default() }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
@@ -33,5 +50,14 @@ impl StopRule for AshaRule {
             }
             _ => Ruling::default(),
         }
+    }
+
+    fn check(&self, max_resource: u64) -> Result<(), PartError> {
+        levels(max_resource, self.eta).map(|_| ()).map_err(|error| PartError::new("eta", error))
+    }
+
+    fn in_words(&self) -> Option<String> {
+        let eta = self.eta;
+        Some(format!("at the rungs R/{} and R/{eta} unless it is among the best 1/{eta} there", eta * eta))
     }
 }

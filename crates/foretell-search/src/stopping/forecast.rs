@@ -1,14 +1,17 @@
 //! The rule of forecasts: stop a trial that will not win, with probability Δ.
 
-use super::{Foreseen, Needs, Ruling, StopRule, Watched};
+use super::{Foreseen, NamedRule, Needs, Ruling, StopRule, Watched};
 use crate::stopping::decision::Reason;
 use foretell::{Action, StopCriterion};
+use serde::{Deserialize, Serialize};
 
 /// Stops a trial by its forecast: the rule of the paper, with the number of agreeing checks that the criterion sets.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ForecastRule {
-    /// When a forecast says that the trial will not win.
-    pub criterion: StopCriterion,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForecastRule;
+
+impl NamedRule for ForecastRule {
+    const NAME: &'static str = "srm";
+    const ABOUT: &'static str = "Stop trials whose forecasts show that they will not win.";
 }
 
 impl StopRule for ForecastRule {
@@ -35,9 +38,9 @@ impl ForecastRule {
             return Ruling { forecast, ..Ruling::go_on(Reason::NoIncumbent) };
         };
         // the offset is in the metric's unit, the forecast on the history's scale
-        let threshold = (foreseen.on_scale)(incumbent - self.criterion.offset);
+        let threshold = (foreseen.on_scale)(incumbent - trial.criterion().offset);
         let (number, checks) = trial.check();
-        let at_check = StopCriterion { offset: 0.0, ..self.criterion.at_check(number, checks) };
+        let at_check = StopCriterion { offset: 0.0, ..trial.criterion().at_check(number, checks) };
         let verdict = at_check.decide(&foreseen.forecast, threshold);
         let ruled = self.ruled(trial, verdict.action);
         let probability = Some(verdict.probability).filter(|probability| probability.is_finite());
@@ -46,7 +49,7 @@ impl ForecastRule {
 
     /// The ruling that `action` is, once enough checks agree.
     fn ruled(&self, trial: &dyn Watched, action: Action) -> Ruling {
-        let agreed = trial.votes() + 1 >= self.criterion.agreeing_checks as u64;
+        let agreed = trial.votes() + 1 >= trial.criterion().agreeing_checks as u64;
         match action {
             Action::Continue => Ruling::go_on(Reason::MayWin),
             Action::Stop if agreed => Ruling { stop: true, ..Ruling::go_on(Reason::WillNotWin) },
@@ -57,10 +60,11 @@ impl ForecastRule {
     /// The ruling where other objectives are forecast, too: P(dominated) = mean over what may have to be beaten, b, of P(end ≤ b − δ).
     fn jointly(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
         let (number, checks) = trial.check();
-        let at_check = self.criterion.at_check(number, checks);
+        let criterion = trial.criterion();
+        let at_check = criterion.at_check(number, checks);
         let below = |&incumbent: &f64| match incumbent.is_finite() {
             true => {
-                let threshold = (foreseen.on_scale)(incumbent - self.criterion.offset);
+                let threshold = (foreseen.on_scale)(incumbent - criterion.offset);
                 foreseen.forecast.probability_at_most(threshold)
             }
             false => 0.0,

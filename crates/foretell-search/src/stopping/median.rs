@@ -1,17 +1,23 @@
 //! The median rule.
 
-use super::{Needs, Ruling, StopRule, Watched};
+use super::{NamedRule, Needs, Ruling, StopRule, Watched};
 use crate::stopping::decision::Reason;
+use serde::{Deserialize, Serialize};
 
 /// Stops a trial whose best score so far is below the median of the running means of those that were trained as far as it is to be.
 ///
 /// Source: Golovin et al., "Google Vizier", KDD 2017, §3.2.2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MedianRule;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MedianRule;
+
+impl NamedRule for MedianRule {
+    const NAME: &'static str = "median";
+    const ABOUT: &'static str = "Stop trials below the median of the other trials' running means.";
+}
 
 impl StopRule for MedianRule {
     fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, means: true, ..Needs::default() }
+        Needs { burn_in: true, means: true, metric_alone: true, ..Needs::default() }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
@@ -21,5 +27,9 @@ impl StopRule for MedianRule {
             (Some(median), Some(&last)) if best < median => Ruling::stop(Reason::BelowMedian, last),
             _ => Ruling::default(),
         }
+    }
+
+    fn in_words(&self) -> Option<String> {
+        Some("once its best is below the median of the others' running means".to_owned())
     }
 }

@@ -1,26 +1,75 @@
 //! Stop rules for running trials. A rule sees one trial through [`Watched`] and rules on it; the study handles burn-in, divergence,
 //! exemptions, orders of a person and the log.
+//!
+//! A new rule of this crate is a file next to this one and its line in [`rules`].
 
 mod asha;
 pub(crate) mod caution;
 pub(crate) mod decision;
 mod forecast;
 mod median;
+mod none;
+mod oracle;
 mod patience;
 pub(crate) mod policy;
+mod ruling;
 mod rungs_first;
 
+pub use asha::AshaRule;
 pub use forecast::ForecastRule;
+pub use median::MedianRule;
+pub use none::NoStopping;
+pub use oracle::Oracle;
 pub use patience::PatienceRule;
+pub use ruling::{Foreseen, Place, Ruling, Standing};
 pub use rungs_first::RungsFirstRule;
 
+use crate::part::PartError;
+use crate::shelf::Shelf;
 use crate::stopping::caution::Stopping;
-use crate::stopping::decision::{Reason, RecordedForecast};
-use foretell::{Forecast, StopCriterion};
+use foretell::{Direction, Run, RunScore, StopCriterion};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::any::Any;
+use std::sync::Arc;
 
-/// The data that a study prepares for a stop rule.
+/// The rules of this crate.
+pub(crate) fn rules() -> Shelf<dyn StopRule> {
+    let mut shelf = Shelf::new("policy");
+    add_rule::<NoStopping>(&mut shelf);
+    add_rule::<ForecastRule>(&mut shelf);
+    add_rule::<RungsFirstRule>(&mut shelf);
+    add_rule::<MedianRule>(&mut shelf);
+    add_rule::<PatienceRule>(&mut shelf);
+    add_rule::<AshaRule>(&mut shelf);
+    add_rule::<Oracle>(&mut shelf);
+    shelf
+}
+
+/// Adds the rule `R` to the `shelf`.
+pub(crate) fn add_rule<R: NamedRule>(shelf: &mut Shelf<dyn StopRule>) {
+    shelf.add((R::NAME, R::ABOUT), R::SETTINGS, made::<R>);
+}
+
+/// The rule `R` with the settings that are `given`, and all its settings.
+fn made<R: NamedRule>(given: &Value) -> Result<(Arc<dyn StopRule>, Value), String> {
+    let is_usual = given.is_null() || given.as_object().is_some_and(Map::is_empty);
+    let rule = match (is_usual, R::SETTINGS) {
+        (true, _) => R::default(),
+        (false, []) => return Err(format!("{given}: this policy has no settings. Leave them out")),
+        (false, _) => serde_path_to_error::deserialize(given)
+            .map_err(|error| format!("{}: {}", error.path(), error.inner()))?,
+    };
+    let settings = serde_json::to_value(&rule).map_err(|error| error.to_string())?;
+    Ok((Arc::new(rule), settings))
+}
+
+/// The data that a study prepares for a stop rule, and the facts about the rule that others go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
+    /// Nothing at all: no trial is judged, and none is stopped.
+    pub nothing: bool,
     /// No trial is judged before as many trials as the burn-in were trained to its level.
     pub burn_in: bool,
     /// Forecasts. If possible, their models are fitted in advance on another thread.
@@ -31,11 +80,19 @@ pub struct Needs {
     pub means: bool,
     /// The resources, ascending, at which the scores of all trials are kept.
     pub rungs: Vec<u64>,
+    /// To know who is ahead at these rungs, which forecasts may say as well: see [`Rank`](crate::Rank).
+    pub ranks: bool,
+    /// The metric as the only objective, because it compares trials by nothing else. With other objectives or limits a rule that needs
+    /// forecasts gives way to [`ForecastRule`], and another one is refused.
+    pub metric_alone: bool,
+    /// To know how trials end, which only a replay of recorded runs does.
+    pub truth: bool,
 }
 
 /// A rule that stops running trials.
 ///
-/// A rule has no state: its rulings depend only on its input, so that a study's log, replayed, restores the study.
+/// Its rulings depend only on its input, so that a study's log, replayed, restores the study. What a rule learns from other trials is kept
+/// by the study, as its [`Learner`].
 ///
 /// ```
 /// use foretell_search::{Needs, Reason, Ruling, StopRule, Watched};
@@ -57,16 +114,131 @@ pub struct Needs {
 /// }
 /// ```
 pub trait StopRule: Send + Sync {
-    /// The needs of the rule where a whole training takes `max_resource` steps. Asked once.
+    /// The needs of the rule where a whole training takes `max_resource` steps.
     fn needs(&self, max_resource: u64) -> Needs;
 
     /// The ruling on a trial that has just reported.
     fn rule(&self, trial: &mut dyn Watched) -> Ruling;
 
+    /// What it learns from the reports of all trials, for a study that has seen none yet; `None` if it learns nothing.
+    fn learner(&self, plan: &StudyPlan) -> Option<Box<dyn Learner>> {
+        let _ = plan;
+        None
+    }
+
+    /// Checks its settings for trainings of `max_resource` steps.
+    ///
+    /// # Errors
+    /// The setting, the problem with it, and what to do.
+    fn check(&self, max_resource: u64) -> Result<(), PartError> {
+        let _ = max_resource;
+        Ok(())
+    }
+
     /// The default stopping of a study by this rule; `None` as by any other rule.
     fn usual(&self) -> Option<Stopping> {
         None
     }
+
+    /// When it stops a trial, in words that follow "a trial is stopped"; `None` for a rule that goes by forecasts, whose words need the
+    /// criterion.
+    fn in_words(&self) -> Option<String> {
+        None
+    }
+
+    /// When it stops a trial before forecasts can, in words that follow "a trial is stopped"; `None` where nothing does.
+    fn before_forecasts(&self, max_resource: u64) -> Option<String> {
+        let _ = max_resource;
+        None
+    }
+}
+
+/// A stop rule that a catalogue knows by name. Its settings are its fields.
+///
+/// ```
+/// use foretell_search::{Catalogue, NamedRule, Needs, Ruling, StopRule, Watched};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// Stops nothing before a step, and everything there.
+/// #[derive(Serialize, Deserialize)]
+/// #[serde(default, deny_unknown_fields)]
+/// struct Curfew {
+///     step: u64,
+/// }
+///
+/// impl Default for Curfew {
+///     fn default() -> Self {
+///         Self { step: 10 }
+///     }
+/// }
+///
+/// impl NamedRule for Curfew {
+///     const NAME: &'static str = "curfew";
+///     const ABOUT: &'static str = "Stop trials at a step.";
+///     const SETTINGS: &'static [(&'static str, &'static str)] = &[("step", "The step.")];
+/// }
+///
+/// impl StopRule for Curfew {
+///     fn needs(&self, _max_resource: u64) -> Needs {
+///         Needs::default()
+///     }
+///
+///     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+///         Ruling { stop: trial.step() >= self.step, ..Ruling::default() }
+///     }
+/// }
+///
+/// let catalogue = Catalogue::default().with_rule::<Curfew>();
+/// let named = serde_json::from_str(r#"{"curfew": {"step": 3}}"#).unwrap();
+/// assert_eq!(catalogue.policy(&named, &Default::default()).unwrap().setting("step"), Some(&3.into()));
+/// ```
+pub trait NamedRule: StopRule + Serialize + DeserializeOwned + Default + 'static {
+    /// Its name in requests and logs.
+    const NAME: &'static str;
+    /// What it does, in a sentence for help texts.
+    const ABOUT: &'static str;
+    /// The names of its settings, each with its documentation. One that has the name of a field of a request is also set by that field.
+    const SETTINGS: &'static [(&'static str, &'static str)] = &[];
+}
+
+/// The facts of a study that a [`Learner`] starts from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudyPlan {
+    /// The steps of a whole training.
+    pub max_resource: u64,
+    /// The number of planned trials.
+    pub trials: u64,
+    /// The better direction of the metric.
+    pub direction: Direction,
+    /// Which of its reports a trial counts with.
+    pub run_score: RunScore,
+}
+
+/// What a stop rule learns from all trials of a study. The study keeps it between decisions and tells it everything in the order of the
+/// log, also when it is restored from it; after a change of settings, from the beginning, one trial after another.
+pub trait Learner: Any + Send + Sync {
+    /// A run of an earlier search, before any trial.
+    fn earlier(&mut self, run: &Run);
+
+    /// Trial `trial` has trained `epochs` and then had this score, as the study counts it (larger is better); `None` for a value that is
+    /// not finite.
+    fn reported(&mut self, trial: u64, epochs: u64, score: Option<f64>);
+
+    /// Trial `trial` trains no more for now.
+    fn ended(&mut self, trial: u64, fate: Fate);
+}
+
+/// How a trial ended, for a [`Learner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was trained to its end.
+    Completed,
+    /// It was trained to a rung, and may continue.
+    Paused,
+    /// It was stopped.
+    Stopped,
+    /// It failed, or its configuration is lost: its reports count for nothing.
+    Failed,
 }
 
 /// The data of a trial that a stop rule can use. Scores are oriented so that larger is better.
@@ -88,6 +260,12 @@ pub trait Watched {
 
     /// The criterion by which a forecast shows that a trial will not win.
     fn criterion(&self) -> StopCriterion;
+
+    /// The number of planned trials.
+    fn planned(&self) -> u64;
+
+    /// What the rule has learned from the reports of all trials, that of this trial included: its [`StopRule::learner`], to be downcast.
+    fn learner(&mut self) -> Option<&mut dyn Any>;
 
     /// Where it is forecast to be at the end.
     ///
@@ -112,81 +290,7 @@ pub trait Watched {
 
     /// The standing at the last rung that it has passed, among all that have reached it by now.
     fn standing(&self) -> Option<Standing>;
-}
 
-/// A forecast of a running trial.
-pub struct Foreseen {
-    /// In the metric's own unit.
-    pub recorded: RecordedForecast,
-    /// The forecast on the scale of the predictor, for example logarithms of a loss.
-    pub forecast: Forecast,
-    /// Puts a score on that scale.
-    pub on_scale: Box<dyn Fn(f64) -> f64>,
-    /// Where other objectives are forecast, too: the scores the trial may have to beat, each as probable as any other, −∞ where nobody
-    /// would dominate it. Else empty.
-    pub incumbents: Vec<f64>,
-}
-
-/// The position of a trial at a rung.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
-    /// Its score there.
-    pub score: f64,
-    /// The number of trials that have reached the rung, itself counted.
-    pub all: usize,
-    /// The number of them that are better.
-    pub better: usize,
-}
-
-/// The state of a trial at a rung that it has passed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
-    /// Its place by the scores there.
-    pub place: Place,
-    /// The distance to the best score at the rung.
-    pub behind: f64,
-    /// The standard deviation of the scores at the rung, estimated from their quartiles.
-    pub spread: f64,
-}
-
-/// The ruling on a trial; by default, it continues.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ruling {
-    /// Whether the trial stops.
-    pub stop: bool,
-    /// Why, or why not.
-    pub reason: Reason,
-    /// The forecast, if it was by one.
-    pub forecast: Option<RecordedForecast>,
-    /// The score that was to be beaten.
-    pub incumbent: Option<f64>,
-    /// The probability that the trial does not beat it.
-    pub probability: Option<f64>,
-    /// The score that a stopped trial counts with, where that is not its forecast.
-    pub counts_with: Option<f64>,
-}
-
-impl Default for Ruling {
-    fn default() -> Self {
-        Self {
-            stop: false,
-            reason: Reason::MayWin,
-            forecast: None,
-            incumbent: None,
-            probability: None,
-            counts_with: None,
-        }
-    }
-}
-
-impl Ruling {
-    /// The trial stops, and counts with `score`.
-    pub fn stop(reason: Reason, score: f64) -> Self {
-        Self { stop: true, reason, counts_with: Some(score), ..Self::default() }
-    }
-
-    /// The trial continues, for a `reason`.
-    pub fn go_on(reason: Reason) -> Self {
-        Self { reason, ..Self::default() }
-    }
+    /// The score that it will have at the end, which only a replay of recorded runs knows.
+    fn truth(&self) -> Option<f64>;
 }

@@ -1,11 +1,32 @@
 //! The rule of patience.
 
-use super::{Needs, Ruling, StopRule, Watched};
+use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use crate::defaults::DEFAULT_PATIENCE;
+use crate::part::PartError;
+use crate::range::at_least_one;
 use crate::stopping::decision::Reason;
+use serde::{Deserialize, Serialize};
 
 /// Stops a trial without a new best score for this many reports. It also saves training of winners that have converged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PatienceRule(pub usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PatienceRule {
+    /// The number of reports.
+    pub patience: usize,
+}
+
+impl Default for PatienceRule {
+    fn default() -> Self {
+        Self { patience: DEFAULT_PATIENCE }
+    }
+}
+
+impl NamedRule for PatienceRule {
+    const NAME: &'static str = "patience";
+    const ABOUT: &'static str = "Stop after a number of reports without improvement.";
+    const SETTINGS: &'static [(&'static str, &'static str)] =
+        &[("patience", "Number of reports without improvement before stopping.")];
+}
 
 impl StopRule for PatienceRule {
     fn needs(&self, _max_resource: u64) -> Needs {
@@ -15,9 +36,18 @@ impl StopRule for PatienceRule {
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
         let scores = trial.scores();
         match scores.last() {
-            Some(&last) if age_of_best(&scores) >= self.0 => Ruling::stop(Reason::NoImprovement, last),
+            Some(&last) if age_of_best(&scores) >= self.patience => Ruling::stop(Reason::NoImprovement, last),
             _ => Ruling::default(),
         }
+    }
+
+    fn check(&self, _max_resource: u64) -> Result<(), PartError> {
+        let patience = [("patience", self.patience as u64)];
+        at_least_one(&patience).map_err(|error| PartError::new("patience", error))
+    }
+
+    fn in_words(&self) -> Option<String> {
+        Some(format!("after {} reports without a new best", self.patience))
     }
 }
 

@@ -1,17 +1,17 @@
 //! Rungs first, then forecasts: for studies in which many trials run before any has completed.
 
 use super::caution::Caution;
-use super::{ForecastRule, Needs, Ruling, StopRule, Watched};
+use super::{ForecastRule, NamedRule, Needs, Ruling, StopRule, Watched};
 use crate::schedulers::brackets::last_levels;
 use crate::stopping::decision::Reason;
-use foretell::StopCriterion;
+use serde::{Deserialize, Serialize};
 
 /// η: one in three continues.
 const ETA: u64 = 3;
 /// Rungs below the end: R/9 and R/3.
 const RUNGS: u32 = 2;
 /// The fewest trials that must have reached a rung before one is stopped there: the best third of fewer means little.
-pub(super) const FEWEST: usize = 9;
+const FEWEST: usize = 9;
 
 /// Forecasts are learned from completed trials, and with many workers many trials run before any has completed. So while there are
 /// fewer than the burn-in, trials are compared at equal epochs. Once at least nine have reached a rung, R/9 or R/3, all but the best
@@ -25,23 +25,30 @@ pub(super) const FEWEST: usize = 9;
 ///
 /// Source of the rungs: Li et al. 2020, ASHA. Leaving out the lowest rungs, the second look and the margin are Foretell's own.
 /// O(log trials + points) per check.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct RungsFirstRule {
-    /// When a forecast says that the trial will not win.
-    pub criterion: StopCriterion,
     /// The caution of the rungs.
     pub caution: Caution,
 }
 
+impl NamedRule for RungsFirstRule {
+    const NAME: &'static str = "rungs-first";
+    const ABOUT: &'static str =
+        "Until enough trials are completed, keep the best third at the rungs R/9 and R/3; then as srm.";
+    const SETTINGS: &'static [(&'static str, &'static str)] =
+        &[("caution", "How far a trial may be behind the best one at a rung and continue.")];
+}
+
 /// R/9 and R/3, ascending; fewer where R is small.
-pub(super) fn first_rungs(max_resource: u64) -> Vec<u64> {
+fn first_rungs(max_resource: u64) -> Vec<u64> {
     let mut rungs = last_levels(max_resource, ETA, Some(RUNGS)).unwrap_or_default();
     rungs.pop();
     rungs
 }
 
 /// The number of standard deviations that a trial may be behind the leader and continue; `None` where only the best third continues.
-pub(super) fn margin(caution: Caution) -> Option<f64> {
+fn margin(caution: Caution) -> Option<f64> {
     match caution {
         Caution::Safe => Some(2.0),
         Caution::Balanced => Some(1.0),
@@ -51,15 +58,12 @@ pub(super) fn margin(caution: Caution) -> Option<f64> {
 
 impl StopRule for RungsFirstRule {
     fn needs(&self, max_resource: u64) -> Needs {
-        Needs { forecasts: true, rungs: first_rungs(max_resource), ..Needs::default() }
+        Needs { forecasts: true, rungs: first_rungs(max_resource), metric_alone: true, ..Needs::default() }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
-        let by_forecast = if trial.has_teachers() {
-            ForecastRule { criterion: self.criterion }.rule(trial)
-        } else {
-            Ruling::go_on(Reason::BurnIn)
-        };
+        let by_forecast =
+            if trial.has_teachers() { ForecastRule.rule(trial) } else { Ruling::go_on(Reason::BurnIn) };
         if by_forecast.stop || (trial.has_teachers() && trial.incumbent().is_some()) {
             return by_forecast;
         }
@@ -73,5 +77,20 @@ impl StopRule for RungsFirstRule {
         }
         let score = trial.scores().last().copied().unwrap_or(standing.place.score);
         Ruling::stop(Reason::BelowRung, score)
+    }
+
+    fn before_forecasts(&self, max_resource: u64) -> Option<String> {
+        let rungs: Vec<String> = first_rungs(max_resource).iter().map(u64::to_string).collect();
+        let unless = margin(self.caution).map_or(String::new(), |margin| {
+            format!(
+                ", and trails the best of them by more than {margin} × the standard deviation of their scores"
+            )
+        });
+        (!rungs.is_empty()).then(|| {
+            format!(
+                "if it is not among the best third (at least {FEWEST}) of the trials at epoch {}{unless}",
+                rungs.join(" or ")
+            )
+        })
     }
 }

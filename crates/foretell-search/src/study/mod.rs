@@ -18,14 +18,14 @@ pub use fold::restore::RestoreError;
 pub(crate) use fold::step::Turn;
 pub(crate) use judge::decision::DIVERGED_AFTER;
 pub use judge::fit::{Fit, Fitted};
-pub(crate) use judge::knowledge::{Checks, Level, NoForecast, Recording};
+pub(crate) use judge::knowledge::{Basis, Checks, Level, NoForecast, Recording};
 
 use crate::catalogue::Catalogue;
 use crate::samplers::Sampler;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::rank::Ranks;
 use crate::schedulers::{Job, Scheduler};
-use crate::stopping::{Needs, StopRule};
+use crate::stopping::{Learner, Needs, StopRule};
 use foretell::{Configuration, Predictor, Run};
 use judge::knowledge::Knowledge;
 use judge::measures::Measures;
@@ -57,6 +57,8 @@ pub struct Study {
     /// The stop rule, and its needs; `None` if no trial is stopped.
     rule: Option<Arc<dyn StopRule>>,
     needs: Needs,
+    /// What the rule learns from all trials.
+    learner: Option<Box<dyn Learner>>,
     trials: Vec<Trial>,
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
@@ -152,11 +154,12 @@ impl Study {
             Some(scheduler) => scheduler,
             None => spec.schedule.scheduler(spec.trials, spec.max_resource, nth_best, burn_in)?,
         };
-        let rule = stop_rule.clone().or_else(|| spec.policy_in_force().rule(spec.criterion));
+        let rule = stop_rule.clone().or_else(|| spec.policy_in_force().rule().cloned());
         let needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(spec.max_resource));
         Ok(Self {
             own_rule: stop_rule,
-            rule,
+            learner: rule.as_ref().and_then(|rule| rule.learner(&spec.plan())),
+            rule: rule.filter(|_| !needs.nothing),
             sampler,
             scheduler,
             predictor,

@@ -101,7 +101,7 @@ function decisions(trial) {
           d.forecast ? uncertain(d.forecast.mean, d.forecast.sd) : "–",
           d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–",
           number(d.incumbent),
-          d.probability == null ? "–" : (100 * d.probability).toFixed(2) + " %",
+          d.probability == null ? "–" : (d.probability >= 0.9995 ? "> 99.9" : (100 * d.probability).toFixed(2)) + " %",
           d.action === "stop" ? (d.shadow ? "would stop" : "stop") : "continue",
           d.why,
         ],

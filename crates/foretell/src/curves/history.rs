@@ -348,18 +348,23 @@ impl History {
     }
 
     /// [`History::value`] of the score that a run worth `now` may reach, held to possible values: a quantile of an accuracy that lies
-    /// above 1 is 1, and where the best value counts none lies below `now`.
+    /// above 1 is 1, and where the best value counts none lies below `now`. A run may end worse than all others did.
     pub fn possible_value(&self, score: f64, now: f64) -> f64 {
         let score = match self.run_score {
             RunScore::Last | RunScore::Mean(_) => score,
             RunScore::Best => score.max(now),
         };
-        // a run that is worse now than all others were may end there
+        self.value_beyond(score, now).clamp(self.bounds.0, self.bounds.1)
+    }
+
+    /// The same, not held to bounds: two scores never have one value.
+    pub fn value_beyond(&self, score: f64, now: f64) -> f64 {
         let now = if now > self.lowest() { self.drawn_down(now, f64::NEG_INFINITY) } else { self.worst };
-        let scaled = self.drawn_down(score, self.worst.min(now));
-        self.direction()
-            .value(self.scale.invert(scaled, self.direction()))
-            .clamp(self.bounds.0, self.bounds.1)
+        let worst = self.worst.min(now);
+        let below = self.drawn_up(worst) - score;
+        // what was drawn together cannot be told apart so far down: from the worst value on, a score is as far below as it says
+        let scaled = if below > 0.0 { worst - below } else { self.drawn_down(score, worst) };
+        self.direction().value(self.scale.invert(scaled, self.direction()))
     }
 
     /// An encoder for configurations, fitted on the runs `indices`.

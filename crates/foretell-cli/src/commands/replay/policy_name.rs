@@ -3,6 +3,7 @@
 use crate::catalogue::catalogue;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use foretell_search::{PartError, Policy, Stopping};
+use serde_json::Map;
 
 /// A policy as the command line names it; some names include a predictor or scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,9 @@ impl PolicyName {
     /// The parser of a name on the command line.
     pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
         let ours = OURS.map(|(_, name, about)| (name, about));
-        let theirs = catalogue().policies().filter(|(name, _)| Policy::named(name, 1, 1).is_none());
+        let theirs = catalogue()
+            .replayed_policies()
+            .filter(|(name, _)| !OURS.iter().any(|(_, known, _)| known == name));
         let value = |(name, about): (&'static str, &'static str)| {
             // of a study its rules speak of trials
             PossibleValue::new(name).help(about.trim_end_matches('.').replace("trials", "runs"))
@@ -58,9 +61,10 @@ impl PolicyName {
     /// The refusal of a name that the catalogue lacks.
     fn named(name: &str) -> Result<Self, PartError> {
         let ours = OURS.iter().find_map(|(policy, known, _)| (*known == name).then_some(*policy));
-        let theirs =
-            || catalogue().policies().find_map(|(known, _)| (known == name).then_some(Self::Own(known)));
-        let absent = || catalogue().policy(&name.into(), 1, 1).err();
+        let theirs = || {
+            catalogue().replayed_policies().find_map(|(known, _)| (known == name).then_some(Self::Own(known)))
+        };
+        let absent = || catalogue().policy(&name.into(), &Map::new()).err();
         ours.or_else(theirs).map_or_else(|| absent().map_or(Ok(Self::None), Err), Ok)
     }
 
@@ -105,11 +109,13 @@ impl PolicyName {
     /// The policy that it replays; `eta` and `patience` are the numbers of those that have one.
     pub(super) fn policy(self, eta: u64, patience: usize) -> Policy {
         match self {
-            Self::None | Self::IEpoch => Policy::None,
-            Self::Srm | Self::LastValue => Policy::Forecast,
-            Self::Oracle => Policy::Oracle,
-            // the parser took the name from the catalogue
-            named => catalogue().policy(&named.name().into(), eta, patience).unwrap_or_default(),
+            Self::None | Self::IEpoch => Policy::none(),
+            Self::Srm | Self::LastValue => Policy::default(),
+            named => {
+                let numbers = [("eta".to_owned(), eta.into()), ("patience".to_owned(), patience.into())];
+                // the parser took the name from the catalogue
+                catalogue().policy(&named.name().into(), &Map::from_iter(numbers)).unwrap_or_default()
+            }
         }
     }
 }

@@ -194,8 +194,11 @@ fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64>
     if rows[i].stop_probability.is_none() && variants[i].policy != PolicyName::Median {
         return None;
     }
-    let like =
-        |spec: &ReplaySpec| ReplaySpec { policy: Policy::None, criterion: StopCriterion::default(), ..*spec };
+    let like = |spec: &ReplaySpec| ReplaySpec {
+        policy: Policy::none(),
+        criterion: StopCriterion::default(),
+        ..*spec
+    };
     let is_bound = |v: &Variant| v.policy == PolicyName::Oracle && like(&v.spec) == like(&variants[i].spec);
     let oracle = &rows[variants.iter().position(is_bound)?];
     let none = rows.iter().find(|row| row.policy == PolicyName::None.name());

@@ -5,7 +5,7 @@ use super::policy_name::PolicyName;
 use crate::scheduling::RecordedSamplerName;
 use foretell::StopCriterion;
 use foretell_search::{
-    Caution, Kappa, Policy, Rank, Reference, Refit, ReplaySpec, Rungs, Schedule, Stopping, Table,
+    Caution, Kappa, Oracle, Policy, Rank, Reference, Refit, ReplaySpec, Rungs, Schedule, Stopping, Table,
 };
 
 /// One setting.
@@ -133,7 +133,7 @@ fn bound(arguments: &Arguments, table: &Table) -> Option<Variant> {
         policy: PolicyName::Oracle,
         predictor: None,
         criterion: None,
-        spec: ReplaySpec { policy: Policy::Oracle, criterion, ..like.spec },
+        spec: ReplaySpec { policy: Oracle.into(), criterion, ..like.spec },
         caution: None,
         ..like
     })
@@ -154,9 +154,7 @@ fn criteria(arguments: &Arguments, baseline: bool, common: &StopCriterion) -> Ve
 
 fn reference(spec: &ReplaySpec) -> Option<(Reference, Kappa)> {
     match spec.schedule {
-        Schedule::Hyperband { kappa, reference, .. } if spec.policy != Policy::None => {
-            Some((reference, kappa))
-        }
+        Schedule::Hyperband { kappa, reference, .. } if spec.policy.stops() => Some((reference, kappa)),
         _ => None,
     }
 }

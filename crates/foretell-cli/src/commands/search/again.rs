@@ -110,7 +110,7 @@ fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
         space,
         sampler: SamplerSpec::Random,
         schedule: Schedule::Full,
-        policy: Policy::None,
+        policy: Policy::none(),
         shadow: false,
         max_resource: again.epochs.unwrap_or(first.max_resource),
         trials: again.seeds,

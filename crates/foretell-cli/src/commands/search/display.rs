@@ -4,7 +4,7 @@ use super::heartbeat::Heartbeat;
 use crate::output::{human_duration, metric_value, note};
 use crate::terminal::{keep_unsaid, speak_above};
 use crate::view::rows::{line, parameters};
-use foretell_search::{Decision, Moment, Policy, Reason, Record, Study, Times};
+use foretell_search::{Decision, Moment, Reason, Record, Study, Times};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
@@ -115,7 +115,8 @@ impl Display {
             note(&format!("trial {trial} continues without a forecast after {step}: {why}"));
         }
         for (level, runs) in study.learning_from() {
-            if study.spec().policy != Policy::None && self.learning_said.insert(level, runs).is_none() {
+            let needs = study.spec().policy.needs(study.spec().max_resource);
+            if (needs.burn_in || needs.forecasts) && self.learning_said.insert(level, runs).is_none() {
                 note(&learning(study, level, runs));
             }
         }

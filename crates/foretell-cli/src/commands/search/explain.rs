@@ -4,8 +4,8 @@ use super::opening::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
 use foretell::Value;
 use foretell_search::{
-    MOST_TRIALS, Parameter, ParameterKind, ParameterSpace, Plan, Policy, SamplerSpec, Schedule,
-    ScheduleError, Space, StudySpec, Totals, plan, successive_halving,
+    MOST_TRIALS, Parameter, ParameterKind, ParameterSpace, Plan, SamplerSpec, Schedule, ScheduleError, Space,
+    StudySpec, Totals, plan, successive_halving,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -188,16 +188,17 @@ fn sampler(spec: &StudySpec) -> Option<String> {
 }
 
 fn stopping(spec: &StudySpec) -> String {
-    let rule = match (&spec.policy, spec.policy.in_words()) {
-        (Policy::None, _) => return "no trial is stopped early".to_owned(),
-        (Policy::Asha(_), Some(words)) => return format!("stopping: a trial is stopped {words}"),
-        (_, Some(words)) => words,
-        (policy, None) => format!(
+    let needs = spec.policy.needs(spec.max_resource);
+    let rule = match spec.policy.in_words() {
+        _ if needs.nothing => return "no trial is stopped early".to_owned(),
+        Some(words) if !needs.burn_in => return format!("stopping: a trial is stopped {words}"),
+        Some(words) => words,
+        None => format!(
             "once {} is {} % sure (consecutive checks: {}) that they will not win{}",
             spec.predictor,
             spec.criterion.stop_probability * 100.0,
             spec.criterion.agreeing_checks,
-            if policy.name() == "lce-optimistic" { ", or of their final value" } else { "" }
+            if spec.policy.name() == "lce-optimistic" { ", or of their final value" } else { "" }
         ),
     };
     let first = spec.policy.before_forecasts(spec.max_resource);

@@ -6,7 +6,7 @@ use super::study_run::StudyRun;
 use crate::output::short_number;
 use crate::scheduling::measure_name;
 use foretell::RunScore;
-use foretell_search::{Policy, Rank, Schedule, Study, StudySpec, Summary};
+use foretell_search::{Rank, Schedule, Study, StudySpec, Summary};
 
 /// The search that is about to run, with the sizes that differ from the paper's.
 pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
@@ -21,10 +21,10 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         spec.seed,
         search.directory().display()
     ));
-    lines.push(match &spec.policy {
-        Policy::None if spec.schedule.is_full() => "no stopping: every trial is completed".to_owned(),
-        Policy::None => "no stopping inside the rungs".to_owned(),
-        _ => stopping_line(search.study(), spec.shadow),
+    lines.push(match (spec.policy.stops(), spec.schedule.is_full()) {
+        (false, true) => "no stopping: every trial is completed".to_owned(),
+        (false, false) => "no stopping inside the rungs".to_owned(),
+        (true, _) => stopping_line(search.study(), spec.shadow),
     });
     lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
@@ -82,7 +82,7 @@ pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
         Rank::Mean => "the forecast of their final value",
         Rank::Upper => "the forecast of their final value plus its standard deviation",
     };
-    let waits = matches!(spec.schedule, Schedule::Asha { .. }) || matches!(spec.policy, Policy::Asha(_));
+    let waits = matches!(spec.schedule, Schedule::Asha { .. }) || spec.policy.needs(spec.max_resource).ranks;
     Some(format!(
         "rungs: after {} completed trials, {} compares trials by {by}{}",
         spec.burn_in,

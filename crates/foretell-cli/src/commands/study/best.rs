@@ -36,6 +36,9 @@ struct Document<'a> {
     rank: usize,
     metric: &'a str,
     score: f64,
+    /// The values of all seeds, where each configuration is trained with several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seeds: Vec<f64>,
     /// The last forecast of its end, made while it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<RecordedForecast>,
@@ -53,7 +56,8 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
     let leaders = report::ranked(&stored.study, rank);
     let Some(leader) = leaders.get(rank - 1) else {
         return Err(Failure::midway(match leaders.len() {
-            0 => "no trial was completed, so there is no best one yet".to_owned(),
+            0 => report::best_incomplete(&stored.study, &stored.directory)
+                .unwrap_or_else(|| "no trial was completed, so there is no best one yet".to_owned()),
             there => format!("only {there} trials were completed, so there is no {rank}th best"),
         }));
     };
@@ -67,6 +71,7 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
         rank,
         metric: &spec.metric,
         score: leader.score,
+        seeds: stored.study.repeated(leader.trial),
         forecast: trial.decision.as_ref().and_then(|decision| decision.forecast),
         configuration: &trial.configuration,
         command: asked::command_of(&stored.directory, spec, leader.trial, &trial.configuration),
@@ -89,7 +94,11 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
 fn text(document: &Document<'_>, stored: &Stored) -> String {
     let Document { trial, rank, metric, score, .. } = document;
     let place = if *rank == 1 { "the best".to_owned() } else { format!("number {rank}") };
-    let mut lines = vec![format!("trial {trial}, {place}: {metric} {}", metric_value(*score))];
+    let mut lines = vec![format!(
+        "trial {trial}, {place}: {metric} {}{}",
+        metric_value(*score),
+        report::seeds(&stored.study, *trial)
+    )];
     lines.extend(
         document.forecast.map(|it| format!("  forecast while it ran: {}", with_deviation(it.mean, it.sd))),
     );

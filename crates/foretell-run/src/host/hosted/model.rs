@@ -128,7 +128,7 @@ impl Worker {
 fn spec() -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "acc", Direction::Maximize);
-    StudySpec { trials: 1, max_resource: EPOCHS, policy: Policy::None, ..usual }
+    StudySpec { trials: 1, max_resource: EPOCHS, policy: Policy::none(), ..usual }
 }
 
 fn host(store: Memory, folder: &Path) -> Hosted<Memory> {

@@ -246,7 +246,7 @@ mod tests {
         let mut study = Study::new(StudySpec {
             trials,
             max_resource: 1,
-            policy: Policy::None,
+            policy: Policy::none(),
             sampler: SamplerSpec::Random,
             queue: vec![best],
             ..usual

@@ -64,12 +64,15 @@ pub(crate) fn check_comparisons(
     rank: Rank,
     policy: &Policy,
 ) -> Result<(), ObjectiveError> {
-    let alone = |part, instead| Err(ObjectiveError::Alone { part, metric: metric.to_owned(), instead });
-    match policy {
-        Policy::Median => alone("the policy median", "Choose the policy srm or asha"),
-        _ if rank != Rank::Value => alone("ranking by forecasts", "Choose the rank value"),
-        Policy::None => Ok(()),
-        _ if schedule.is_full() => Ok(()),
-        _ => alone("a policy at rungs", "Choose the policy none, or the scheduler full"),
-    }
+    let needs = policy.needs(1);
+    let (part, instead) = if needs.metric_alone && !needs.forecasts {
+        (format!("the policy {}", policy.name()), "Choose the policy srm or asha")
+    } else if rank != Rank::Value {
+        ("ranking by forecasts".to_owned(), "Choose the rank value")
+    } else if needs.nothing || schedule.is_full() {
+        return Ok(());
+    } else {
+        ("a policy at rungs".to_owned(), "Choose the policy none, or the scheduler full")
+    };
+    Err(ObjectiveError::Alone { part, metric: metric.to_owned(), instead })
 }

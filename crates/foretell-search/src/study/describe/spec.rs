@@ -9,12 +9,12 @@ use crate::part::PartError;
 use crate::range::{RangeError, at_least_one, countable, growth, share};
 use crate::samplers::random::trial_seed;
 use crate::samplers::{SamplerSpec, grid};
-use crate::schedulers::brackets::levels;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
+use crate::stopping::{ForecastRule, RungsFirstRule};
 use crate::study::{Parts, Settings};
 use foretell::{
     Columns, Configuration, Direction, HistoryOptions, Metric, PredictorOptions, Run, RunScore,
@@ -171,11 +171,14 @@ pub enum StudyError {
     /// The stop criterion is out of range.
     #[error(transparent)]
     Criterion(#[from] StopCriterionError),
-    /// Perfect foresight, outside a replay.
+    /// A policy that needs to know how trials end, outside a replay.
     #[error(
-        "the policy oracle needs to know how runs end, which only a replay of recorded runs does. Choose another policy"
+        "the policy {policy} needs to know how runs end, which only a replay of recorded runs does. Choose another policy"
     )]
-    Oracle,
+    Truth {
+        /// Its name.
+        policy: String,
+    },
     /// An objective or a limit.
     #[error(transparent)]
     Objective(#[from] ObjectiveError),
@@ -279,7 +282,7 @@ impl StudySpec {
             repeats: None,
             queue: Vec::new(),
             burn_in,
-            policy: Policy::RungsFirst(Caution::default()),
+            policy: RungsFirstRule::default().into(),
             shadow: false,
             predictor,
             criterion,
@@ -319,11 +322,8 @@ impl StudySpec {
             self.schedule.validate(self.trials, self.max_resource)?;
         }
         at_least_one(&counts)?;
-        if let Policy::Patience(reports) = self.policy {
-            at_least_one(&[("patience", reports as u64)])?;
-        }
-        if let Policy::Asha(eta) = self.policy {
-            levels(self.max_resource, eta).map_err(ScheduleError::from)?;
+        if let Some(rule) = self.policy.rule() {
+            rule.check(self.max_resource)?;
         }
         self.validate_queue()?;
         share("exempt fraction", self.exempt)?;
@@ -333,8 +333,8 @@ impl StudySpec {
         if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, &self.policy) {
             return Err(StudyError::Rank);
         }
-        if self.policy == Policy::Oracle {
-            return Err(StudyError::Oracle);
+        if self.policy.needs(self.max_resource).truth {
+            return Err(StudyError::Truth { policy: self.policy.name().to_owned() });
         }
         if parts.predictor.is_none() {
             let catalogue = &parts.catalogue;
@@ -359,11 +359,11 @@ impl StudySpec {
 
     /// The policy that stops trials: rungs compare the metric alone, so that with other objectives or limits forecasts decide from the beginning.
     pub(crate) fn policy_in_force(&self) -> Policy {
-        match self.policy {
-            Policy::RungsFirst(_) if !self.objectives.is_empty() || !self.limits.is_empty() => {
-                Policy::Forecast
-            }
-            _ => self.policy.clone(),
+        let needs = self.policy.needs(self.max_resource);
+        let has_others = !self.objectives.is_empty() || !self.limits.is_empty();
+        match has_others && needs.metric_alone && needs.forecasts {
+            true => ForecastRule.into(),
+            false => self.policy.clone(),
         }
     }
 
@@ -373,7 +373,7 @@ impl StudySpec {
     /// [`StudyError::BurnIn`] where it is longer than both together.
     pub fn check_burn_in(&self, warm_start: usize) -> Result<(), StudyError> {
         let (burn_in, trials) = (self.burn_in, self.trials);
-        let endless = self.policy != Policy::None && burn_in > trials + warm_start as u64;
+        let endless = self.policy.stops() && burn_in > trials + warm_start as u64;
         if endless { Err(StudyError::BurnIn { burn_in, trials, warm_start }) } else { Ok(()) }
     }
 

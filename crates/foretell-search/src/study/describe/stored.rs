@@ -44,7 +44,9 @@ fn renew(written: &mut Map<String, Value>) -> serde_json::Result<()> {
     let checks = take("agreeing_checks").or(take("agreeing_looks"));
     let within = [("agreeing_checks", checks), ("error_budget", take("budget"))];
     match stopping.map(serde_json::from_value).transpose()? {
-        Some(Stopping::Off) => drop(written.insert("policy".to_owned(), serde_json::to_value(Policy::None)?)),
+        Some(Stopping::Off) => {
+            drop(written.insert("policy".to_owned(), serde_json::to_value(Policy::none())?))
+        }
         Some(Stopping::Shadow) => drop(written.insert("shadow".to_owned(), Value::Bool(true))),
         Some(Stopping::Live) | None => {}
     }
@@ -121,14 +123,16 @@ impl StudySpec {
             repeats: self.repeats,
             queue: Some(&self.queue[..]).filter(|queue| !queue.is_empty()),
             burn_in: self.burn_in,
-            stopping: match (&self.policy, self.shadow) {
-                (Policy::None, _) => Stopping::Off,
+            stopping: match (self.policy.stops(), self.shadow) {
+                (false, _) => Stopping::Off,
                 (_, true) => Stopping::Shadow,
                 _ => Stopping::Live,
             },
-            policy: match &self.policy {
-                Policy::None | Policy::RungsFirst(_) => Policy::default(),
-                policy => policy.clone(),
+            policy: match self.policy.stops()
+                && self.policy.rungs_before_forecasts(self.max_resource).is_empty()
+            {
+                true => self.policy.clone(),
+                false => Policy::default(),
             },
             predictor: &self.predictor,
             rule: Rule { stop_probability, offset, nth_best },
@@ -151,6 +155,7 @@ impl StudySpec {
 mod tests {
     use super::*;
     use crate::parameter_space::ParameterSpace;
+    use crate::stopping::MedianRule;
 
     const OLD: &str = r#"{"space":SPACE,"sampler":"random","schedule":"full",
         "metric":"val_acc","direction":"maximize","max_resource":9,"trials":30,"burn_in":10,"stopping":STOPPING,
@@ -172,7 +177,7 @@ mod tests {
         let old: String = old.replace("SPACE", &space).split("\n        ").collect();
         assert_eq!(spec.identity(), old);
         assert!(
-            StudySpec { policy: Policy::None, ..spec }.identity().contains("\"off\",\"policy\":\"forecast\"")
+            StudySpec { policy: Policy::none(), ..spec }.identity().contains("\"off\",\"policy\":\"srm\"")
         );
     }
 
@@ -186,9 +191,9 @@ mod tests {
             error_budget: ErrorBudget::PerCheck,
         };
         for (stopping, policy, shadow) in [
-            ("\"live\"", Policy::Median, false),
-            ("\"shadow\"", Policy::Median, true),
-            ("\"off\"", Policy::None, false),
+            ("\"live\"", Policy::from(MedianRule), false),
+            ("\"shadow\"", Policy::from(MedianRule), true),
+            ("\"off\"", Policy::none(), false),
         ] {
             let spec = read(stopping, "\"per-look\"");
             assert_eq!(

@@ -90,6 +90,7 @@ impl Study {
             Record::Failed { trial, reason } => {
                 let index = self.known(*trial)?;
                 self.change(index, |trial| trial.state = TrialState::Failed { reason: reason.clone() });
+                self.hear_end(index);
                 self.without_result(index);
                 Ok(())
             }
@@ -111,6 +112,8 @@ impl Study {
             return Ok(());
         }
         self.change(index, |trial| trial.take_in(step, value, metrics, direction));
+        value.into_iter().for_each(|value| self.knowledge.meet_value(value, direction));
+        self.hear_report(index, value);
         self.measures.take_in(&mut self.trials[index], metrics);
         self.check_limits(index);
         self.reach_rung(index);
@@ -136,6 +139,7 @@ impl Study {
         for &(step, value) in points {
             // points come from a curve: in order
             let _ = curve.push(step, value, direction);
+            self.knowledge.meet_value(value, direction);
         }
         let end = curve.last().map_or(0.0, |(step, _)| step);
         let levels = self.spec.schedule.levels(self.spec.max_resource).unwrap_or_default();
@@ -144,6 +148,7 @@ impl Study {
             self.knowledge.warm_start(level, index, &curve, self.spec.run_score);
         }
         self.warm_start.push(Run { id: id.to_owned(), configuration: configuration.clone(), curve });
+        self.hear_earlier();
         Ok(())
     }
 
@@ -202,6 +207,7 @@ impl Study {
             trial.state = if whole { TrialState::Completed { value } } else { TrialState::Paused { value } };
             trial.ends.insert(trial.until, trial.step);
         });
+        self.hear_end(index);
         if self.trials[index].is_unknown() {
             self.without_result(index);
             return Ok(());
@@ -257,6 +263,9 @@ impl Study {
                 trial.shadow.get_or_insert_with(|| decision.clone());
             }
         });
+        if stopping {
+            self.hear_end(index);
+        }
         if stopped {
             self.stopped(index);
         }

@@ -3,7 +3,8 @@
 use crate::samplers::worth::Worth;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
-use crate::stopping::policy::Policy;
+use crate::stopping::AshaRule;
+use crate::stopping::Needs;
 use crate::study::{Proposal, Settings, Study, StudySpec, TrialState};
 
 impl Study {
@@ -126,13 +127,17 @@ impl Study {
 
     /// The stop rule by the policy that is in force.
     fn take_rule(&mut self) {
-        let policy = match (self.spec.policy_in_force(), self.spec.schedule) {
-            (Policy::None, Schedule::Asha { eta, .. }) if !self.keeps_checkpoints => Policy::Asha(eta),
-            (policy, _) => policy,
+        let policy = self.spec.policy_in_force();
+        let policy = match self.spec.schedule {
+            Schedule::Asha { eta, .. } if !policy.stops() && !self.keeps_checkpoints => {
+                AshaRule { eta }.into()
+            }
+            _ => policy,
         };
-        self.rule = self.own_rule.clone().or_else(|| policy.rule(self.spec.criterion));
-        let needs = self.rule.as_ref().map(|rule| rule.needs(self.spec.max_resource));
-        self.needs = needs.unwrap_or_default();
+        let rule = self.own_rule.clone().or_else(|| policy.rule().cloned());
+        self.needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(self.spec.max_resource));
+        self.rule = rule.filter(|_| !self.needs.nothing);
+        self.begin_learner();
     }
 
     /// There are no checkpoints: no trial is paused any more, if the scheduler can do without. The job that is asked for next becomes

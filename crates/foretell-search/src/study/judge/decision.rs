@@ -5,6 +5,7 @@ use crate::samplers::random::is_exempt;
 use crate::stopping::{Foreseen, Place, Ruling, Standing, Watched};
 use crate::study::{Study, Trial};
 use foretell::{Action, RunScore, StopCriterion};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Non-finite values in a row that count as divergence.
@@ -57,6 +58,14 @@ impl Watched for View<'_> {
         self.study.spec.criterion
     }
 
+    fn planned(&self) -> u64 {
+        self.study.spec.trials
+    }
+
+    fn learner(&mut self) -> Option<&mut dyn Any> {
+        self.study.learner.as_mut().map(|learner| learner.as_mut() as &mut dyn Any)
+    }
+
     fn foresee(&mut self) -> Result<Foreseen, String> {
         let level = self.until();
         let (known, outlook) = self.study.outlook(self.index, level).map_err(|why| {
@@ -96,6 +105,11 @@ impl Watched for View<'_> {
 
     fn standing(&self) -> Option<Standing> {
         self.study.standing_at_rung(self.index)
+    }
+
+    fn truth(&self) -> Option<f64> {
+        let recording = self.study.knowledge.recording.as_ref()?;
+        Some(recording.truth(self.study.warm_start.len() + self.index, self.until()))
     }
 }
 

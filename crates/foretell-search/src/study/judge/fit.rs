@@ -1,16 +1,18 @@
 //! Models of a study: which are needed, and fitting them, which may happen on another thread.
 
 use super::decision::Check;
-use super::knowledge::{Level, NoForecast, Outlook};
+use super::knowledge::{Basis, Level, NoForecast, Outlook};
 use crate::study::{Study, Trial};
-use foretell::{Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run};
+use foretell::{
+    Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run, Scale,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A model to fit before a decision can be made: pure work that needs no study and can run in any thread.
 pub struct Fit {
     level: u64,
-    runs: usize,
+    basis: Basis,
     source: Source,
     configuration: Configuration,
     curve: Curve,
@@ -32,7 +34,7 @@ struct Lesson {
 /// A fitted model, to return to the study with [`Study::fitted`].
 pub struct Fitted {
     level: u64,
-    runs: usize,
+    basis: Basis,
     known: Result<Arc<Level>, NoForecast>,
 }
 
@@ -49,7 +51,7 @@ impl Fit {
             // the forecaster keeps the model; an error comes again when the study asks
             let _ = known.outlook(&self.configuration, &self.curve);
         }
-        Fitted { level: self.level, runs: self.runs, known }
+        Fitted { level: self.level, basis: self.basis, known }
     }
 }
 
@@ -67,15 +69,14 @@ impl Study {
             return None;
         }
         let Trial { until: level, configuration, curve, .. } = self.trial(trial)?;
-        let runs = self.knowledge.learned(*level)?;
-        let (known, runs) = (self.knowledge.level(*level), runs.len());
-        let source = match known {
+        let basis = self.knowledge.basis(*level)?;
+        let source = match self.knowledge.level(*level) {
             Some(known) => Source::Known(known.clone().ok()?),
             // without a predictor there is nothing to fit: the judge says so
             None => Source::New(self.lesson(*level, self.learned_runs(*level)).ok()?),
         };
         let (configuration, curve) = (configuration.clone(), curve.clone());
-        Some(Fit { level: *level, runs, source, configuration, curve })
+        Some(Fit { level: *level, basis, source, configuration, curve })
     }
 
     /// Whether [`fit_for`](Self::fit_for) has a model to fit. O(steps of the trial).
@@ -93,7 +94,7 @@ impl Study {
 
     /// Takes back a fitted model, unless there is more to learn from by now.
     pub fn fitted(&mut self, fitted: Fitted) {
-        self.knowledge.keep(fitted.level, fitted.runs, fitted.known);
+        self.knowledge.keep(fitted.level, fitted.basis, fitted.known);
     }
 
     /// Where trial `index` will be at `level`, and the forecaster that says so.
@@ -139,23 +140,20 @@ impl Study {
         match self.knowledge.level(level) {
             Some(known) => known.clone(),
             None => {
-                let (runs, learned) = self.learn(level);
-                self.knowledge.keep(level, runs, learned.clone());
+                let basis = self.knowledge.basis(level).unwrap_or_default();
+                let learned = self.learn(level, basis);
+                self.knowledge.keep(level, basis, learned.clone());
                 learned
             }
         }
     }
 
-    /// Learns from all that was trained to `level`: from how many, and what.
-    fn learn(&self, level: u64) -> (usize, Result<Arc<Level>, NoForecast>) {
+    /// Learns from all that was trained to `level`.
+    fn learn(&self, level: u64, basis: Basis) -> Result<Arc<Level>, NoForecast> {
         let mut learned = self.learned_runs(level);
-        let count = learned.len();
         let forecaster = |learned: Vec<usize>| self.lesson(level, learned)?.learn();
         let Some(recording) = &self.knowledge.recording else {
-            return (
-                count,
-                forecaster(learned).map(|forecaster| Arc::new(Level::new(forecaster, Vec::new()))),
-            );
+            return forecaster(learned).map(|forecaster| Arc::new(Level::new(forecaster, Vec::new())));
         };
         // a run that was drawn twice counts once
         let mut seen = BTreeSet::new();
@@ -163,7 +161,7 @@ impl Study {
         let runs: Vec<usize> = learned.iter().map(|&index| recording.run(index)).collect();
         let warm = learned.iter().filter(|&&index| index < self.warm_start.len()).count();
         let mut make = || Ok(Level::new(forecaster(learned.clone())?, runs.clone()));
-        (count, recording.level(level, &runs, warm, &mut make))
+        recording.level(level, &runs, (warm, basis), &mut make)
     }
 
     /// The indices that a forecaster of `level` learns from, in order.
@@ -190,9 +188,11 @@ impl Study {
             steps.get(steps.partition_point(|&step| step < level as f64)).copied()
         });
         let target = reached.fold(f64::INFINITY, f64::min);
+        let options = self.history_options();
         let options = HistoryOptions {
             target: Some(if target.is_finite() { target } else { level as f64 }),
-            ..self.history_options()
+            scale: options.scale.or(self.knowledge.is_linear().then_some(Scale::Linear)),
+            ..options
         };
         Ok(Lesson { runs, options, predictor: self.predictor()? })
     }

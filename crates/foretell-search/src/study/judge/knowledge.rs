@@ -3,8 +3,8 @@
 use crate::record::RecordedForecast;
 use crate::schedulers::f_hyperband::LevelData;
 use foretell::{
-    Configuration, Curve, Forecast, ForecastError, Forecaster, HistoryError, HistoryOptions, RunScore,
-    UnknownPredictor, statistics,
+    Configuration, Curve, Direction, Forecast, ForecastError, Forecaster, HistoryError, HistoryOptions,
+    RunScore, UnknownPredictor, statistics,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -106,9 +106,13 @@ impl Level {
         let (low, high) = (value(forecast.quantile(0.05)), value(forecast.quantile(0.95)));
         let (lower, upper) =
             (value(forecast.quantile(0.158_655_254)), value(forecast.quantile(0.841_344_746)));
+        let beyond = |p: f64| history.value_beyond(forecast.quantile(p), now);
         let recorded = RecordedForecast {
             mean: value(forecast.mean),
-            sd: (upper - lower).abs() / 2.0,
+            // where both are beyond what can be, the forecast is no surer for it
+            sd: Some((upper - lower).abs() / 2.0)
+                .filter(|sd| *sd > 0.0)
+                .unwrap_or_else(|| (beyond(0.841_344_746) - beyond(0.158_655_254)).abs() / 2.0),
             interval: (low.min(high), low.max(high)),
         };
         // what is not finite could be written, but not read back
@@ -145,8 +149,8 @@ pub(crate) trait Recording: Send + Sync {
     /// The score that `index` will have at `level`; −∞ if it is lost by then.
     fn truth(&self, index: usize, level: u64) -> f64;
 
-    /// The forecaster of `level` that learned from `runs` (the first `warm` are of a warm start): an existing one,
-    /// or the one that `learn` gives.
+    /// The forecaster of `level` that learned from `runs` (as many as `basis` begins with are of a warm start): an
+    /// existing one, or the one that `learn` gives.
     ///
     /// # Errors
     /// Those of `learn`.
@@ -154,7 +158,7 @@ pub(crate) trait Recording: Send + Sync {
         &self,
         level: u64,
         runs: &[usize],
-        warm: usize,
+        basis: (usize, Basis),
         learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
     ) -> Result<Arc<Level>, NoForecast>;
 
@@ -168,6 +172,15 @@ pub(crate) trait Recording: Send + Sync {
     fn options(&self) -> HistoryOptions;
 }
 
+/// What a forecaster was made from: with another basis it is made again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Basis {
+    /// The number of runs learned from.
+    pub(crate) runs: usize,
+    /// Whether a value was seen that has no logarithm.
+    pub(crate) is_linear: bool,
+}
+
 /// The data that a study has learned from.
 pub(in crate::study) struct Knowledge {
     /// The trials trained to each level; runs of a warm start are numbered before the trials.
@@ -175,8 +188,10 @@ pub(in crate::study) struct Knowledge {
     /// The same for a rule that compares means; empty under any other.
     peers: BTreeMap<u64, Peers>,
     keeps_peers: bool,
-    /// By level: the number of runs that the forecaster learned from, and the forecaster, or the reason for its absence.
-    levels: BTreeMap<u64, (usize, Result<Arc<Level>, NoForecast>)>,
+    /// By level: the basis of the forecaster, and the forecaster, or the reason for its absence.
+    levels: BTreeMap<u64, (Basis, Result<Arc<Level>, NoForecast>)>,
+    /// Whether a value was seen that has no logarithm.
+    is_linear: bool,
     pub(super) checks: Checks,
     pub(super) recording: Option<Arc<dyn Recording>>,
 }
@@ -185,7 +200,7 @@ impl Knowledge {
     pub(crate) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn Recording>>) -> Self {
         let checks = recording.as_ref().map_or(Checks { first: 1, every: 1 }, |recording| recording.checks());
         let (peers, levels) = (BTreeMap::new(), BTreeMap::new());
-        Self { data, peers, keeps_peers, levels, checks, recording }
+        Self { data, peers, keeps_peers, levels, is_linear: false, checks, recording }
     }
 
     /// Forgets everything but who reached each level, which is the answer; `data` and `keeps_peers` hold from here on.
@@ -219,15 +234,30 @@ impl Knowledge {
         self.data.learned(level)
     }
 
-    /// The forecaster of `level`, unless there is more to learn from since it was made.
-    pub(super) fn level(&self, level: u64) -> Option<&Result<Arc<Level>, NoForecast>> {
-        let (learned, known) = self.levels.get(&level)?;
-        (self.data.learned(level).map(<[usize]>::len) == Some(*learned)).then_some(known)
+    /// A trial, or a run of an earlier search, has this `value`. A loss of 0 or less has no logarithm, so forecasts are linear from then on.
+    pub(crate) fn meet_value(&mut self, value: f64, direction: Direction) {
+        self.is_linear |= direction == Direction::Minimize && value <= 0.0;
     }
 
-    /// Keeps the forecaster of `level` that learned from `runs` runs, or the reason for its absence.
-    pub(super) fn keep(&mut self, level: u64, runs: usize, known: Result<Arc<Level>, NoForecast>) {
-        self.levels.insert(level, (runs, known));
+    /// Whether forecasts are linear because a value was seen that has no logarithm.
+    pub(super) fn is_linear(&self) -> bool {
+        self.is_linear
+    }
+
+    /// The basis of a forecaster of `level` that is made now; `None` while there are too few runs to learn from.
+    pub(super) fn basis(&self, level: u64) -> Option<Basis> {
+        Some(Basis { runs: self.data.learned(level)?.len(), is_linear: self.is_linear })
+    }
+
+    /// The forecaster of `level`, unless its basis has changed since it was made.
+    pub(super) fn level(&self, level: u64) -> Option<&Result<Arc<Level>, NoForecast>> {
+        let (basis, known) = self.levels.get(&level)?;
+        (self.basis(level) == Some(*basis)).then_some(known)
+    }
+
+    /// Keeps the forecaster of `level` made on this `basis`, or the reason for its absence.
+    pub(super) fn keep(&mut self, level: u64, basis: Basis, known: Result<Arc<Level>, NoForecast>) {
+        self.levels.insert(level, (basis, known));
     }
 
     /// The median of the running means at `step` of those that were trained to `level`.
@@ -285,7 +315,6 @@ fn mean_at((steps, means): &(Vec<f64>, Vec<f64>), step: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell::Direction;
 
     #[test]
     fn medians_are_the_same_whenever_they_are_asked_for() {

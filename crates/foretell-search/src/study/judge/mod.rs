@@ -3,6 +3,7 @@
 pub(super) mod decision;
 pub(super) mod fit;
 pub(super) mod knowledge;
+mod learner;
 pub(super) mod measures;
 mod objectives;
 mod outlook;

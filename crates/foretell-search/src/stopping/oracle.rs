@@ -1,0 +1,33 @@
+//! Perfect foresight: the most that any forecast could save.
+
+use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use crate::stopping::decision::Reason;
+use serde::{Deserialize, Serialize};
+
+/// Stops a trial that ends at or below what it has to beat, as the recording shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Oracle;
+
+impl NamedRule for Oracle {
+    const NAME: &'static str = "oracle";
+    const ABOUT: &'static str =
+        "Stop trials that will not win, with perfect foresight: the upper bound for forecasts.";
+}
+
+impl StopRule for Oracle {
+    fn needs(&self, _max_resource: u64) -> Needs {
+        Needs { burn_in: true, truth: true, ..Needs::default() }
+    }
+
+    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+        let Some((incumbent, truth)) = trial.incumbent().zip(trial.truth()) else {
+            return Ruling::go_on(Reason::NoIncumbent);
+        };
+        let ruling = if truth <= incumbent - trial.criterion().offset {
+            Ruling::stop(Reason::WillNotWin, truth)
+        } else {
+            Ruling::default()
+        };
+        Ruling { incumbent: Some(incumbent), ..ruling }
+    }
+}

@@ -1,0 +1,86 @@
+//! What the stop rule learns: the study tells it every report and every end, in the order of the log.
+
+use crate::stopping::{Fate, Learner, StudyPlan};
+use crate::study::{Study, StudySpec, Trial, TrialState};
+
+impl StudySpec {
+    /// The facts that a stop rule's learner starts from.
+    pub(in crate::study) fn plan(&self) -> StudyPlan {
+        StudyPlan {
+            max_resource: self.max_resource,
+            trials: self.trials,
+            direction: self.direction,
+            run_score: self.run_score,
+        }
+    }
+}
+
+impl Study {
+    /// A learner of the stop rule, told everything again: one trial after another.
+    pub(in crate::study) fn begin_learner(&mut self) {
+        self.learner = self.rule.as_ref().and_then(|rule| rule.learner(&self.spec.plan()));
+        let Some(learner) = &mut self.learner else { return };
+        self.warm_start.iter().for_each(|run| learner.earlier(run));
+        for (number, trial) in (0..).zip(&self.trials) {
+            tell_all(learner.as_mut(), &self.spec, number, trial);
+        }
+    }
+
+    /// The learner hears of a run of an earlier search.
+    pub(in crate::study) fn hear_earlier(&mut self) {
+        if let (Some(learner), Some(run)) = (&mut self.learner, self.warm_start.last()) {
+            learner.earlier(run);
+        }
+    }
+
+    /// The learner hears of the last report of trial `index`, which had this `value`.
+    pub(in crate::study) fn hear_report(&mut self, index: usize, value: Option<f64>) {
+        let (Some(learner), trial) = (&mut self.learner, &self.trials[index]) else { return };
+        // a trial that is only watched would report no more
+        if trial.shadow.is_none() && !trial.is_unknown() {
+            let score = value.and_then(|_| self.spec.run_score.value_of(&trial.curve));
+            learner.reported(index as u64, trial.trained(), score.filter(|score| score.is_finite()));
+        }
+    }
+
+    /// The learner hears that trial `index` has ended, or would have been stopped.
+    pub(in crate::study) fn hear_end(&mut self, index: usize) {
+        let trial = &self.trials[index];
+        if let (Some(learner), Some(fate)) = (&mut self.learner, fate(trial)) {
+            learner.ended(index as u64, fate);
+        }
+    }
+}
+
+/// How `trial` ended, in the study as its stop rule wants it; `None` while it runs.
+fn fate(trial: &Trial) -> Option<Fate> {
+    match trial.state {
+        _ if trial.is_unknown() => Some(Fate::Failed),
+        _ if trial.shadow.is_some() => Some(Fate::Stopped),
+        TrialState::Running | TrialState::Interrupted => None,
+        TrialState::Completed { .. } => Some(Fate::Completed),
+        TrialState::Paused { .. } => Some(Fate::Paused),
+        TrialState::Stopped { .. } => Some(Fate::Stopped),
+        TrialState::Failed { .. } => Some(Fate::Failed),
+    }
+}
+
+/// Tells `learner` all of `trial`. O(points²).
+fn tell_all(learner: &mut dyn Learner, spec: &StudySpec, number: u64, trial: &Trial) {
+    let curve = &trial.curve;
+    let finite = curve.steps().iter().map(|&step| (step, true));
+    let lost = curve.gaps().iter().copied().chain(curve.diverged_at()).map(|step| (step, false));
+    let mut steps: Vec<(f64, bool)> = finite.chain(lost).collect();
+    steps.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let last = trial.shadow.as_ref().map_or(u64::MAX, |decision| decision.step);
+    for (step, is_finite) in steps.into_iter().filter(|(step, _)| *step as u64 <= last) {
+        let score =
+            spec.run_score.value_of(&curve.until(step)).filter(|score| is_finite && score.is_finite());
+        if !trial.is_unknown() {
+            learner.reported(number, trial.trained_at(step as u64), score);
+        }
+    }
+    if let Some(fate) = fate(trial) {
+        learner.ended(number, fate);
+    }
+}
