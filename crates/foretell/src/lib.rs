@@ -8,6 +8,7 @@
 #![doc = include_str!("../examples/own_predictor.rs")]
 //! ```
 
+mod chain;
 mod curves;
 pub mod evaluate;
 mod features;
@@ -17,6 +18,9 @@ mod predict;
 pub mod statistics;
 mod stop;
 
+pub use chain::contest::{Contest, Prospect};
+pub use chain::forecaster::{Chain, ChainEnd};
+pub use chain::levels::chain_levels;
 pub use curves::architecture::{
     ArchitectureError, Counts, FLOPS, ImageShape, Layer, LayerSequence, NETWORK, WEIGHTS,
 };

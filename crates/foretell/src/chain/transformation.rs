@@ -1,0 +1,72 @@
+//! The transformation of scores: one for all curves and levels, so that what lies near the best is spread out.
+
+use crate::statistics::quantile_of_sorted;
+
+/// The distance below the lowest typical score at which values are cut, as a fraction of the range.
+const CUT: f64 = 0.3;
+/// The least range, as a fraction of 1 + |top|: a metric that never changes has none.
+const LEAST_RANGE: f64 = 1e-9;
+/// The least argument of the logarithm: a score above the best of the fit is finite, too.
+const LEAST_ARGUMENT: f64 = 1e-3;
+
+/// The scores of a fit in a few numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Extent {
+    /// The best score.
+    pub(super) top: f64,
+    /// R, the range that counts.
+    pub(super) range: f64,
+    /// Scores below this count as this.
+    pub(super) floor: f64,
+}
+
+impl Extent {
+    /// The extent of `curves`, each the scores at the levels that it reached; `None` if there are no points.
+    pub(super) fn new(curves: &[Vec<f64>]) -> Option<Self> {
+        let sorted = |values: Vec<f64>| {
+            let mut values = values;
+            values.sort_unstable_by(f64::total_cmp);
+            values
+        };
+        let all = sorted(curves.iter().flatten().copied().collect());
+        let first = sorted(curves.iter().filter_map(|curve| curve.first().copied()).collect());
+        let &top = all.last()?;
+        let (first, quarter) = (quantile_of_sorted(&first, 0.5), quantile_of_sorted(&all, 0.25));
+        let range = (top - first).max((top - quarter) / 2.0).max(LEAST_RANGE * (1.0 + top.abs()));
+        Some(Self { top, range, floor: first.min(top - range) - CUT * range })
+    }
+}
+
+/// z = (w(y) − mean)/sd with w(y) = −ln(max(1e-3, 1 + (top − max(y, floor))/(ρR))).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Transformation {
+    pub(super) extent: Extent,
+    /// ρR, the room above the best score in which the scale bends.
+    pub(super) room: f64,
+    pub(super) mean: f64,
+    pub(super) sd: f64,
+}
+
+impl Transformation {
+    /// w(y), not standardized.
+    pub(super) fn warped(&self, score: f64) -> f64 {
+        let Extent { top, floor, .. } = self.extent;
+        -(1.0 + (top - score.max(floor)) / self.room).max(LEAST_ARGUMENT).ln()
+    }
+
+    /// z of a score.
+    pub(super) fn apply(&self, score: f64) -> f64 {
+        (self.warped(score) - self.mean) / self.sd
+    }
+
+    /// The score of z.
+    pub(super) fn invert(&self, z: f64) -> f64 {
+        self.extent.top - self.room * (-(z * self.sd + self.mean)).exp_m1()
+    }
+
+    /// ln |dz/dy| at a score.
+    pub(super) fn log_slope(&self, score: f64) -> f64 {
+        let Extent { top, floor, .. } = self.extent;
+        -(self.room + top - score.max(floor)).max(LEAST_ARGUMENT * self.room).ln() - self.sd.ln()
+    }
+}
