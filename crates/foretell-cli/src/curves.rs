@@ -3,6 +3,7 @@
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use crate::output::{metric_value, note};
+use crate::printed_logs::{self, Asked};
 use crate::progress::Steps;
 use crate::scheduling::ScoreName;
 use clap::{Args, ValueEnum};
@@ -128,10 +129,17 @@ impl CurveFlags {
         }
     }
 
+    /// The metric and direction that the user set.
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        Asked { metric: self.metric.as_deref(), direction: self.direction() }
+    }
+
     /// Reads the curves at `path` and prints notes on the reading to standard error.
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
-        let recorded = read(path, &options).map_err(|error| unread(error, ""))?;
+        let recorded = read(path, &options)
+            .map_err(|error| unread(error, ""))
+            .or_else(|failure| read_printed(path, failure, &self.asked(), &options))?;
         self.say(&recorded);
         Ok(recorded)
     }
@@ -215,12 +223,16 @@ impl CurveFlags {
             empty_between: finished.empty_between,
             ..self.read_options()?
         };
-        let recorded = read(path, &options).map_err(|error| match self.metric {
+        let asked = Asked { metric: options.metric.as_deref(), direction: options.direction };
+        let unread = |error| match self.metric {
             None => {
                 unread(error, &format!(". The metric of the completed runs is `{}`", finished.metric.name))
             }
             Some(_) => unread(error, ""),
-        })?;
+        };
+        let recorded = read(path, &options)
+            .map_err(unread)
+            .or_else(|failure| read_printed(path, failure, &asked, &options))?;
         say_notes(&recorded);
         Ok(recorded)
     }
@@ -443,6 +455,30 @@ fn step(text: &str) -> Result<f64, &'static str> {
 /// Reads curves, or the logs of a tool; a study is named by its folder or its log.
 fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, foretell_logs::Error> {
     with_bar(|watch| foretell_logs::read_watched(path, options, watch))
+}
+
+/// The printed logs at `path`, which could not be read as a file of curves: one run per file. Of a file that is a table by its name, the
+/// `failure` stays.
+fn read_printed(
+    path: &Path,
+    failure: Failure,
+    asked: &Asked<'_>,
+    options: &ReadOptions,
+) -> Result<Recorded, Failure> {
+    const TABLES: [&str; 6] = ["csv", "tsv", "jsonl", "json", "parquet", "gz"];
+    let is_table = path.extension().is_some_and(|ending| TABLES.iter().any(|table| ending == *table));
+    let files = if is_table { Vec::new() } else { printed_logs::below(&[path.to_owned()]) };
+    if files.is_empty() || !path.exists() {
+        return Err(failure);
+    }
+    let (runs, metric) = printed_logs::runs(&files, asked).map_err(|as_logs| {
+        Failure::input(format!(
+            "{}\nIt contains no printed log either: {}",
+            failure.message(),
+            as_logs.message()
+        ))
+    })?;
+    foretell_logs::recorded(&runs, &metric, path, options).map_err(Failure::input)
 }
 
 /// Draws how far `read` has come.

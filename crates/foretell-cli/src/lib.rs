@@ -15,6 +15,7 @@ mod failure;
 mod interrupt;
 mod output;
 mod plot;
+mod printed_logs;
 mod progress;
 mod request_flags;
 mod scheduling;

@@ -249,7 +249,7 @@ fn wrongs(cases: &[Value], check: impl Fn(&Value) -> Option<String> + Sync) -> V
 #[test]
 fn every_case_is_read_as_it_should_be_or_refused_with_the_reason() {
     let all = cases("cases.json");
-    assert_eq!(all.len(), 65);
+    assert_eq!(all.len(), 112);
     let wrong = wrongs(&all, fault);
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
@@ -300,6 +300,53 @@ fn every_format_is_read_alike_by_a_search_of_one_trial() {
     let all: Vec<Value> = cases("formats.json").into_iter().filter(has_one_training).map(live_case).collect();
     let wrong = wrongs(&all, fault);
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), all.len(), wrong.join("\n"));
+}
+
+/// The printed logs of all cases that name their metric, as (name, metric, log).
+fn named_logs() -> Vec<(String, String, String)> {
+    let formats = cases("formats.json").into_iter().map(|case| {
+        let word = |key: &str| case[key].as_str().unwrap().to_owned();
+        (word("name"), word("metric"), word("log"))
+    });
+    let searched = cases("cases.json").into_iter().flat_map(|case| {
+        let arguments = words(&case["args"]);
+        let named = arguments.windows(2).find(|pair| pair[0] == "--metric").map(|pair| pair[1].to_owned());
+        let metric = case["metric_arg"].as_str().map(str::to_owned).or(named);
+        let files = case["files"].as_object().unwrap().clone();
+        let logs = files.into_iter().filter(|(name, _)| name.ends_with(".log"));
+        let log = |(file, log): (String, Value)| {
+            let name = format!("{}/{file}", case["name"].as_str().unwrap());
+            Some((name, metric.clone()?, log.as_str()?.to_owned()))
+        };
+        logs.filter_map(log).collect::<Vec<_>>()
+    });
+    formats.chain(searched).collect()
+}
+
+#[test]
+fn every_log_is_read_line_by_line_as_it_is_read_whole() {
+    let logs = named_logs();
+    assert!(logs.len() > 100);
+    let points = |reports: &[foretell_logs::printed::Report]| {
+        reports.iter().map(|report| (report.step, report.value)).collect::<Vec<_>>()
+    };
+    let mut wrong = Vec::new();
+    // a search has stored the first values of steps that a resumed training repeats
+    for (name, metric, log) in logs.iter().filter(|(name, ..)| name != "resumed") {
+        let reader = ReportReader::new(MetricSource::parse(metric).unwrap(), 0);
+        let whole = reader.clone().read_all(log);
+        let live = points(&reader.read_lines(log));
+        // of several trainings a search reads the first one
+        let first = whole.trainings.first().map(|first| points(first)).unwrap_or_default();
+        if live != first {
+            wrong.push(format!(
+                "{name}: {metric}: live {:?} whole {:?}",
+                &live[..live.len().min(4)],
+                &first[..first.len().min(4)]
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), logs.len(), wrong.join("\n"));
 }
 
 /// The reference page, from the formats and the values read of them.

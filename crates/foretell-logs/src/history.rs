@@ -1,7 +1,7 @@
 //! Histories in JSON: a list of values for each metric, as `json.dump(history.history, file)` writes, or a list of rows.
 
 use crate::json;
-use crate::names::step_rank;
+use crate::names::{is_metric, step_rank};
 use serde_json::{Map, Value as Json};
 
 /// Whether a file that starts so may be a history: an object whose first value is a list or an object, or a list of objects.
@@ -25,10 +25,11 @@ pub(crate) fn begins_one(start: &[u8]) -> bool {
 /// A sentence if the lists have different lengths, so that their epochs are not known.
 pub(crate) fn table(text: &str) -> Result<Option<String>, String> {
     let columns = match json::parse(text) {
-        Some(Json::Object(object)) => columns_of(&object),
+        Some(Json::Object(object)) => series_of(&object).unwrap_or_else(|| columns_of(&object)),
         Some(Json::Array(rows)) => columns_of_rows(&rows),
         _ => Vec::new(),
     };
+    let columns = history_in(columns);
     if columns.is_empty() {
         return Ok(None);
     }
@@ -64,6 +65,55 @@ pub(crate) fn table(text: &str) -> Result<Option<String>, String> {
 
 /// A metric's name and its values.
 type Column = (String, Vec<Option<f64>>);
+
+/// Metrics that are objects with lists of steps and values, as in Sacred's `metrics.json`, by the union of their steps.
+fn series_of(object: &Map<String, Json>) -> Option<Vec<Column>> {
+    let list = |metric: &Json, key: &str| -> Option<Vec<Option<f64>>> {
+        Some(metric.get(key)?.as_array()?.iter().map(json::number).collect())
+    };
+    let series = object.iter().map(|(name, metric)| {
+        let (steps, values) = (list(metric, "steps")?, list(metric, "values")?);
+        let points: Option<Vec<_>> =
+            steps.into_iter().zip(values).map(|(step, value)| Some((step?, value))).collect();
+        Some((name, points?))
+    });
+    let series: Vec<_> = series.collect::<Option<_>>()?;
+    let mut steps: Vec<f64> =
+        series.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.dedup();
+    let value = |points: &[(f64, Option<f64>)], step: &f64| points.iter().rfind(|point| point.0 == *step)?.1;
+    let columns = series
+        .iter()
+        .map(|(name, points)| ((*name).clone(), steps.iter().map(|step| value(points, step)).collect()));
+    let columns: Vec<Column> = columns.collect();
+    (!columns.is_empty()).then(|| {
+        std::iter::once(("step".to_owned(), steps.iter().copied().map(Some).collect()))
+            .chain(columns)
+            .collect()
+    })
+}
+
+/// The columns of the history among lists of several lengths, which may also be shapes or rows of a matrix: those with the name of a metric.
+/// A name that all of them have in front goes, if it is that of the history.
+fn history_in(columns: Vec<Column>) -> Vec<Column> {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_known = |name: &str| is_metric(&last(name)) || step_rank(&last(name)).is_some();
+    let differ = columns.windows(2).any(|pair| pair[0].1.len() != pair[1].1.len());
+    let mut kept = columns;
+    if differ && kept.iter().any(|(name, _)| is_known(name)) {
+        kept.retain(|(name, _)| is_known(name));
+    }
+    let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let first = kept
+        .first()
+        .and_then(|(name, _)| folder(name))
+        .filter(|folder| folder.to_lowercase().ends_with("history"));
+    if first.is_some() && kept.iter().all(|(name, _)| folder(name) == first) {
+        kept.iter_mut().for_each(|(name, _)| *name = last(name));
+    }
+    kept
+}
 
 /// The lists of numbers in an object, or in the one object that it holds under `history`; curves of recorded runs (`values`) are none.
 fn columns_of(object: &Map<String, Json>) -> Vec<Column> {
@@ -137,6 +187,14 @@ mod tests {
         assert_eq!(table(nested).unwrap().as_deref(), Some("epoch,train/loss,val/loss\n1,0.9,1\n2,0.8,2\n"));
         let gap = r#"{"loss": [0.9, NaN, null]}"#;
         assert_eq!(table(gap).unwrap().as_deref(), Some("epoch,loss\n1,0.9\n2,NaN\n3,\n"));
+    }
+
+    #[test]
+    fn a_history_is_found_among_other_lists_and_by_the_steps_of_each_metric() {
+        let report = r#"{"info": {"shape": [64, 64, 3]}, "training_history": {"loss": [0.9, 0.8], "val_acc": [0.5, 0.6]}}"#;
+        assert_eq!(table(report).unwrap().as_deref(), Some("epoch,loss,val_acc\n1,0.9,0.5\n2,0.8,0.6\n"));
+        let sacred = r#"{"loss": {"steps": [10, 20], "values": [0.9, 0.8]}, "val.acc": {"steps": [20], "values": [0.5], "timestamps": ["a"]}}"#;
+        assert_eq!(table(sacred).unwrap().as_deref(), Some("step,loss,val.acc\n10,0.9,\n20,0.8,0.5\n"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::table::{Table, cell_value, count, list, shortened};
 use crate::wide::configuration;
 use foretell::{Configuration, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 /// Reads a long table, and joins the configurations that belong to it.
@@ -60,6 +60,8 @@ struct Columns {
     metric: usize,
     /// Configuration, unless they vary within a run.
     others: Vec<usize>,
+    /// The column that names the metric of a row, and the name of the metric that is read.
+    tag: Option<(usize, String)>,
 }
 
 impl Columns {
@@ -78,10 +80,50 @@ impl Columns {
         }
         let rest: Vec<usize> =
             (0..table.headers().len()).filter(|&at| Some(at) != step && Some(at) != id).collect();
+        if let Some((tag, value)) = tagged(table, &rest) {
+            let tag = Some((tag, metric_in(table.again()?, tag, options.metric.as_deref())?));
+            return Ok(Self { id, step, metric: value, others: Vec::new(), tag });
+        }
         let metric = metric_column(table, &rest, options.metric.as_deref())?;
         let others = rest.into_iter().filter(|&at| at != metric).collect();
-        Ok(Self { id, step, metric, others })
+        Ok(Self { id, step, metric, others, tag: None })
     }
+}
+
+/// The columns with the names and the values of metrics, in a table with a row per metric and step: `tag,step,value`.
+fn tagged(table: &Table, rest: &[usize]) -> Option<(usize, usize)> {
+    const TAGS: [&str; 6] = ["tag", "metric", "metric_name", "name", "key", "variable"];
+    let headers = table.headers();
+    let named = |names: &[&str]| {
+        rest.iter().copied().find(|&at| names.contains(&headers[at].to_lowercase().as_str()))
+    };
+    let has_metric = rest.iter().any(|&at| is_metric(&headers[at]));
+    let found = (named(&TAGS)?, named(&["value"])?);
+    (!has_metric).then_some(found)
+}
+
+/// The metric that was asked for, or else the best by its name, among the cells of the column `tag`.
+fn metric_in(mut table: Table, tag: usize, asked: Option<&str>) -> Result<String, Error> {
+    let mut names = BTreeSet::new();
+    while table.advance()? {
+        names.insert(table.text(tag)?.to_owned());
+    }
+    let best = || {
+        names.iter().filter_map(|name| Some((metric_rank(name)?, name))).min().map(|(_, name)| name.clone())
+    };
+    let only = || names.first().filter(|_| names.len() == 1).cloned();
+    let found = match asked {
+        Some(asked) => names.get(asked).cloned(),
+        None => best().or_else(only),
+    };
+    found.ok_or_else(|| Error::Metric {
+        file: table.file().to_owned(),
+        problem: match asked {
+            Some(asked) => format!("there is no metric `{asked}`"),
+            None => "no name in the column of metrics is that of a known one".to_owned(),
+        },
+        candidates: list(names.iter().map(String::as_str)),
+    })
 }
 
 /// The first column, if it has no name and the others are metrics: pandas' index, which counts epochs.
@@ -148,6 +190,11 @@ impl Rows {
     }
 
     fn add(&mut self, table: &Table) -> Result<(), Error> {
+        if let Some((tag, name)) = &self.columns.tag
+            && table.text(*tag)? != name
+        {
+            return Ok(());
+        }
         self.count += 1;
         let point = Point {
             step: self.columns.step.map_or(Ok(self.count as f64), |column| table.step(column))?,
@@ -190,8 +237,9 @@ impl Rows {
 
     fn finish(mut self, table: &Table, options: &ReadOptions) -> Result<Raw, Error> {
         let name = |at: usize| table.headers()[at].clone();
-        let mut raw =
-            Raw { metric: name(self.columns.metric), id_column: self.columns.id.map(name), ..Raw::default() };
+        let tagged = self.columns.tag.as_ref().map(|(_, name)| name.clone());
+        let metric = tagged.unwrap_or_else(|| name(self.columns.metric));
+        let mut raw = Raw { metric, id_column: self.columns.id.map(name), ..Raw::default() };
         self.note_columns(&mut raw, table, options)?;
         let (mut repeated, mut ends) = (0, Ends::default());
         for run in self.runs {

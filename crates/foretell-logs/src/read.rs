@@ -7,11 +7,12 @@ use crate::names::{id_rank, is_curve_prefix, is_one_run, step_rank};
 use crate::note::{Note, Topic};
 use crate::old::{self, Manifest, Progress};
 use crate::options::ReadOptions;
-use crate::raw::Raw;
+use crate::raw::{Raw, RawRun};
 use crate::recorded::Recorded;
 use crate::source::{Kind, Source};
 use crate::table::{Table, list};
 use crate::{json_lines, long, wide};
+use foretell::{Metric, Run};
 use std::path::{Path, PathBuf};
 
 /// Reads the recorded runs at `path`: a wide or long CSV or JSON lines, plain or `.gz`, or a folder holding them.
@@ -114,6 +115,32 @@ pub fn read_logs(
     let (raw, _) = old::read(paths, options, None, watch)?;
     let first = paths.first().map_or(Path::new("."), PathBuf::as_path);
     collect(raw, set_name(first), first, options)
+}
+
+/// `runs` of a `metric` that were read from `path` in another way, judged like those of a file: repeats and columns that never vary go.
+///
+/// # Errors
+/// [`Error`] if there are no runs.
+pub fn recorded(
+    runs: &[Run],
+    metric: &Metric,
+    path: &Path,
+    options: &ReadOptions,
+) -> Result<Recorded, Error> {
+    let raw_run = |run: &Run| RawRun {
+        id: Some(run.id.clone()),
+        configuration: run.configuration.clone(),
+        steps: run.curve.steps().to_vec(),
+        values: run.curve.scores().iter().map(|&score| metric.direction.value(score)).collect(),
+        ..RawRun::default()
+    };
+    let raw = Raw {
+        runs: runs.iter().map(raw_run).collect(),
+        metric: metric.name.clone(),
+        direction: Some(metric.direction),
+        ..Raw::default()
+    };
+    collect(raw, set_name(path), path, options)
 }
 
 /// As [`read_logs`], but reads only sources that changed since `before` was read from these paths and written into the file of curves

@@ -6,11 +6,15 @@ use super::pattern::MetricPattern;
 use super::report::ReportProblem;
 use super::series::{Chosen, Key, Name, Record, Series};
 use super::table::{Table, is_rule};
-use super::text::prefix;
-use super::words::{Stage, counter, groups, is_past, is_past_line, is_reloaded, stage};
-use regex::bytes::Regex;
+use super::text::{pattern, plain, prefix};
+use super::words::{
+    Stage, counter, counting, groups, is_closing, is_past, is_past_line, is_reloaded, is_stage_alone, stage,
+    telling,
+};
+use foretell::direction_of;
+use regex::Regex;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The most lines of a block.
 const MOST_LINES: usize = 300;
@@ -18,6 +22,13 @@ const MOST_LINES: usize = 300;
 const MOST_SERIES: usize = 1_024;
 /// The longest line without a number that names a stage for the lines below it.
 const TITLE: usize = 60;
+/// The longest line with the stages of a table.
+const ROW: usize = 200;
+/// A list of steps and values behind a name: `'accuracy': [(1, 0.5), (2, 0.6)]`.
+static PAIRS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"["']?([A-Za-z][0-9A-Za-z_ ./@-]*)["']? *[:=] *\[((?:\([0-9]+, *[^(),]+\)(?:, *)?)+)\]"#)
+});
+static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"\(([0-9]+), *([^(),]+)\)"));
 
 /// The values wanted.
 #[derive(Clone, Debug)]
@@ -35,6 +46,10 @@ pub(crate) enum Wanted {
 struct Heading {
     place: Place,
     stage: Option<Stage>,
+    /// The line that named the place.
+    line: u64,
+    /// Whether that line closed its epoch: the values that follow are of another one.
+    is_closed: bool,
 }
 
 /// Lines that belong together: a pretty-printed dictionary, a box of names and values.
@@ -71,7 +86,7 @@ pub(crate) struct Collector {
     table: Option<Table>,
     block: Option<Block>,
     /// Whether the step stands below the values in lines `name: value`; `None` until that is known.
-    pub(crate) is_below: Option<bool>,
+    is_below: Option<bool>,
     is_below_past: bool,
     /// Whether the best model was loaded again: values that follow are not of the training.
     is_below_best: bool,
@@ -84,16 +99,29 @@ pub(crate) struct Collector {
     pub(crate) problems: Vec<ReportProblem>,
     /// The number of epochs that the program announced.
     pub(crate) epochs: Option<u64>,
+    /// Whether lines that close an epoch stand below its values, as in `Epoch 3 finished`; `None` until that is known.
+    is_footed: Option<bool>,
+    /// Records whose epoch is still to be named, below them.
+    footless: Vec<Record>,
+    /// How many trainings headings such as `Fold 2/5` have announced.
+    training: u64,
+    last_training: Option<f64>,
+    /// The number of epochs that lines named, the first one and the last one.
+    pub(crate) named: u64,
+    pub(crate) range: Option<(f64, f64)>,
+    /// The last line without numbers, which may be the upper half of a heading.
+    above: (u64, String),
     /// The fields of the last line or block that was read, for callers that look for other values.
     pub(crate) last: Vec<Field>,
     /// The place that the last line named.
     pub(crate) last_place: Place,
     /// The text that the heading of a table with the metric has; `None` if any may.
     heading_of_metric: Option<Regex>,
+    /// The text of lines that have the metric or may change how the lines below are read; `None` if any may.
+    telling: Option<Regex>,
+    /// Whether somebody looks for other values, too.
+    pub(crate) is_watched: bool,
 }
-
-/// The words of counters, in any letters.
-const COUNTERS: &str = r"(?:train|test|val)[a-z]*[^0-9a-z]{1,3}[0-9]|epoc|step|iter|update|round|episode|generation|batch|\bep\b|\bep[_0-9]|\bit\b|\bup\b|\bgen\b|\xe7\xac\xac|\xe8\xbd\xae";
 
 impl Collector {
     pub(crate) fn new(wanted: Wanted) -> Self {
@@ -101,10 +129,10 @@ impl Collector {
             Wanted::Name(name) => name.hint(),
             Wanted::All | Wanted::Pattern(_) => None,
         };
-        let either =
-            |hint: &String| Regex::new(&format!("(?i-u)(?:{}|{COUNTERS})", regex_syntax::escape(hint))).ok();
         Self {
-            heading_of_metric: hint.as_ref().and_then(either),
+            heading_of_metric: hint.as_deref().and_then(counting),
+            telling: hint.as_deref().and_then(telling),
+            is_watched: true,
             wanted,
             series: Vec::new(),
             index: HashMap::new(),
@@ -120,22 +148,40 @@ impl Collector {
             ready: Vec::new(),
             problems: Vec::new(),
             epochs: None,
+            is_footed: None,
+            footless: Vec::new(),
+            training: 0,
+            last_training: None,
+            named: 0,
+            range: None,
+            above: (0, String::new()),
             last: Vec::new(),
             last_place: Place::default(),
         }
     }
 
-    /// Reads a line of plain text; `is_transient` if the next one is drawn over it.
-    pub(crate) fn take(&mut self, text: &str, is_transient: bool) {
+    /// Reads a line; `is_transient` if the next one is drawn over it. Records that are `held` elsewhere may get another place by it.
+    pub(crate) fn take(&mut self, line: &[u8], is_transient: bool, held: &mut [Record]) {
+        let plain = plain(line);
+        if plain.redraws {
+            self.redraw(held);
+        }
         self.lines += 1;
         self.last.clear();
         self.last_place = Place::default();
         if let Wanted::Pattern(pattern) = &self.wanted {
             let pattern = pattern.clone();
-            self.match_pattern(&pattern, text, is_transient);
+            self.match_pattern(&pattern, line, &plain.text, is_transient);
+        } else {
+            self.take_text(&plain.text, is_transient, held);
+        }
+    }
+
+    fn take_text(&mut self, text: &str, is_transient: bool, held: &mut [Record]) {
+        let (before, text) = text.split_at(prefix(text));
+        if self.is_beside_the_point(text) {
             return;
         }
-        let (before, text) = text.split_at(prefix(text));
         self.group = groups(before);
         let is_blank = text.trim().is_empty();
         if is_blank || is_rule(text.trim()) {
@@ -147,7 +193,20 @@ impl Collector {
         if !is_block && !is_transient && self.take_entry(text) || is_taken(self) {
             return;
         }
+        if self.take_pairs(text) {
+            return;
+        }
         let mut line = parse(text);
+        if line.fields.is_empty() && !line.place.is_named() {
+            self.above = (self.lines, text.to_owned());
+        }
+        if line.place.epoch.is_some()
+            && is_closing(text)
+            && !line.fields.iter().any(|field| self.is_wanted(field))
+        {
+            self.take_footer(line.place, held);
+            return;
+        }
         self.is_below_best &= line.place.epoch.is_none() && line.place.step.is_none();
         if std::mem::take(&mut self.is_below_past) || self.is_below_best {
             line.fields.iter_mut().for_each(|field| field.is_past = true);
@@ -160,8 +219,25 @@ impl Collector {
         self.finish_line(line, shape, text, is_transient);
     }
 
+    /// Whether reading a line would change nothing: it has numbers, but neither the metric nor a word or a sign that tells how other lines are
+    /// read, and no block or table is open.
+    fn is_beside_the_point(&self, text: &str) -> bool {
+        let Some(telling) = self.telling.as_ref().filter(|_| !self.is_watched) else { return false };
+        let is_open =
+            self.table.is_some() || self.block.is_some() || self.is_below_past || self.is_below_best;
+        let begin = text.trim_start_matches(|c: char| c.is_whitespace() || "[(#*-=>|".contains(c));
+        !is_open
+            && self.is_below == Some(false)
+            && self.notations[0] > 0
+            && text.contains(|c: char| c.is_ascii_digit())
+            && !text.contains(['{', '|'])
+            && begin.starts_with(|c: char| !c.is_ascii_digit())
+            && !text.ends_with([':', ','])
+            && !telling.is_match(text)
+    }
+
     /// Marks the last records as drawn over.
-    pub(crate) fn redraw(&mut self, held: &mut [Record]) {
+    fn redraw(&mut self, held: &mut [Record]) {
         let last = self.lines;
         held.iter_mut()
             .rev()
@@ -169,9 +245,77 @@ impl Collector {
             .for_each(|record| record.is_transient = true);
     }
 
+    /// The number of epochs that the program announced, counted from 1: 8 for `Epoch 7/7` after `Epoch 0/7`.
+    pub(crate) fn announced(&self) -> Option<u64> {
+        let (low, high) = self.range.unwrap_or_default();
+        let is_from_zero = |epochs: u64| low == 0.0 && high >= epochs as f64;
+        self.epochs.map(|epochs| epochs + u64::from(is_from_zero(epochs)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn read_every_line(&mut self) {
+        self.telling = None;
+    }
+
+    /// Reads the output of a training like that of `chosen`.
+    pub(crate) fn expect(&mut self, chosen: &Chosen) {
+        (self.is_below, self.is_footed) = (Some(chosen.below), Some(chosen.footed));
+        self.heading.is_closed = chosen.footed;
+    }
+
     /// Reads the end of the output.
     pub(crate) fn finish(&mut self) {
         self.close_block();
+        self.ready.append(&mut self.footless);
+    }
+
+    /// Whether a field may be the metric.
+    fn is_wanted(&self, field: &Field) -> bool {
+        match &self.wanted {
+            Wanted::Name(name) => name.fit(&Key::new(field, false, 0)) > 0,
+            Wanted::All => direction_of(&field.label).is_some(),
+            Wanted::Pattern(_) => false,
+        }
+    }
+
+    /// Takes the lists of steps and values in a line.
+    fn take_pairs(&mut self, text: &str) -> bool {
+        if !text.contains("[(") {
+            return false;
+        }
+        let lists = || PAIRS.captures_iter(text);
+        for list in lists() {
+            for pair in PAIR.captures_iter(&list[2]) {
+                let mut line = parse(&format!("{} {}", &list[1], &pair[2]));
+                line.place = Place { step: pair[1].parse().ok(), ..Place::default() };
+                self.finish_line(line, 0, text, false);
+            }
+        }
+        lists().next().is_some()
+    }
+
+    /// Takes a line that closes an epoch: values above it that no line gave an epoch are of this one. In a log whose first such line has no
+    /// values above it, it is a heading.
+    fn take_footer(&mut self, own: Place, held: &mut [Record]) {
+        let is_new = self.heading.place.epoch != own.epoch;
+        let (since, series) = (self.heading.line, &self.series);
+        let mut above: Vec<&mut Record> = held
+            .iter_mut()
+            .chain(&mut self.ready)
+            .filter(|record| record.line > since && !record.is_own)
+            .collect();
+        let is_metric = |record: &&mut Record| direction_of(&series[record.series].key.label).is_some();
+        let is_all = matches!(self.wanted, Wanted::All);
+        let is_footed =
+            *self.is_footed.get_or_insert(above.iter().any(|record| !is_all || is_metric(record)));
+        if is_footed && is_new {
+            above.iter_mut().for_each(|record| record.place.epoch = own.epoch);
+        }
+        self.footless.iter_mut().filter(|_| is_footed).for_each(|record| record.place.epoch = own.epoch);
+        self.ready.append(&mut self.footless);
+        self.last_place = own;
+        self.place(own, false);
+        self.heading.is_closed = is_footed;
     }
 
     fn take_row(&mut self, text: &str) -> bool {
@@ -188,11 +332,12 @@ impl Collector {
                 return true;
             }
         }
-        let may_name = |filter: &Regex| filter.is_match(text.as_bytes()) || is_short_row(text);
+        let may_name = |filter: &Regex| filter.is_match(text) || is_short_row(text);
         let may_head =
             !text.trim_start().starts_with('{') && self.heading_of_metric.as_ref().is_none_or(may_name);
         if let Some(table) = may_head.then(|| Table::headed(text)).flatten() {
-            self.table = Some(table);
+            let (line, above) = &self.above;
+            self.table = Some(if line + 1 == self.lines { table.under(above) } else { table });
             return true;
         }
         if self.table.as_mut().is_some_and(|table| !table.waits()) {
@@ -266,10 +411,8 @@ impl Collector {
 
     /// Learns from a block of lines `name: value` whether the step stands below the values.
     fn learn(&mut self, block: &Block) {
-        let has_metric = |field: &Field| match &self.wanted {
-            Wanted::Name(name) => name.fit(&Key::new(field, false, 0)) > 0,
-            Wanted::All | Wanted::Pattern(_) => false,
-        };
+        let is_named = matches!(self.wanted, Wanted::Name(_));
+        let has_metric = |field: &Field| is_named && self.is_wanted(field);
         if block.place.is_named() {
             self.is_below = Some(true);
         } else if self.is_below == Some(true) {
@@ -293,7 +436,7 @@ impl Collector {
         }
         let Block { place, fields, text, .. } = block;
         if !fields.is_empty() || place.is_named() {
-            let line = Line { place, fields, notations: [0; 2] };
+            let line = Line { place, fields, ..Line::default() };
             self.finish_line(line, u64::MAX, &text, false);
         }
     }
@@ -301,7 +444,14 @@ impl Collector {
     /// Where a line stands: by its own counters, or those above it.
     fn place(&mut self, own: Place, has_fields: bool) -> Place {
         if own.epoch.is_some() {
+            // values below the last closed epoch were of that one
+            self.ready.append(&mut self.footless);
+            (self.heading.line, self.heading.is_closed) = (self.lines, false);
             let changed = self.heading.place.epoch != own.epoch;
+            self.named += u64::from(changed);
+            let epoch = own.epoch.unwrap_or_default();
+            let (low, high) = self.range.unwrap_or((epoch, epoch));
+            self.range = Some((low.min(epoch), high.max(epoch)));
             self.heading.place =
                 Place { step: if changed { None } else { self.heading.place.step }, batch: None, ..own };
             self.heading.stage = None;
@@ -325,12 +475,31 @@ impl Collector {
         for (all, own) in self.notations.iter_mut().zip(line.notations) {
             *all += own;
         }
-        let own = line.place;
+        let mut own = line.place;
+        let is_heading = line.fields.is_empty() && own.epoch.is_none() && own.step.is_none();
+        if is_heading
+            && own.batch.is_some()
+            && self.heading.place.epoch.is_none()
+            && text.trim_end().ends_with(':')
+            && stage(text).is_none()
+        {
+            // [batch=10/120]: above the values
+            own = Place { step: own.batch, ..Place::default() };
+        }
+        if is_heading && line.training.is_some() && line.training != self.last_training {
+            (self.training, self.last_training) = (self.training + 1, line.training);
+            self.heading.place = Place::default();
+        }
         self.last_place = own;
+        let above = self.heading.clone();
         let place = self.place(own, !line.fields.is_empty());
+        // a line of the same epoch below `Evaluating on val`
+        let said = above.stage.filter(|_| own.epoch.is_none() || own.epoch == above.place.epoch);
         let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= TITLE;
         let is_test = |stage: &Stage| *stage == Stage::Test && line.notations == [0, 0];
-        if let Some(stage) = stage(text).filter(|stage| is_title && (is_titled(text) || is_test(stage))) {
+        if let Some(stage) = stage(text)
+            .filter(|stage| is_title && (is_titled(text) || is_test(stage) || is_stage_alone(text)))
+        {
             self.heading.stage = Some(stage);
         }
         let is_batched =
@@ -340,7 +509,7 @@ impl Collector {
                 field.group = format!("{} {}", self.group, field.group).trim().to_owned();
             }
             if field.stage == Stage::Unsaid {
-                field.stage = self.heading.stage.unwrap_or_default();
+                field.stage = said.unwrap_or_default();
             }
         }
         let others = values(&line);
@@ -364,7 +533,14 @@ impl Collector {
         let Some(series) = self.series_of(key, text) else { return false };
         self.series[series].take(&place, reading, is_transient);
         let (is_own, line, others) = (own.epoch.is_some(), self.lines, Arc::clone(others));
-        self.ready.push(Record { series, place, is_own, reading, line, is_transient, others });
+        let training = self.training;
+        let record = Record { series, place, is_own, reading, line, training, is_transient, others };
+        let is_footless = self.heading.is_closed && !is_own;
+        if is_footless {
+            self.footless.push(record)
+        } else {
+            self.ready.push(record)
+        }
         true
     }
 
@@ -386,13 +562,16 @@ impl Collector {
     }
 
     /// The record of each match of a pattern, at the place that it, its line or a heading names.
-    fn match_pattern(&mut self, pattern: &MetricPattern, text: &str, is_transient: bool) {
+    ///
+    /// Signs of other scripts and wrappers of numbers are replaced in `text`: a pattern that finds nothing in it is matched against the `raw` line.
+    fn match_pattern(&mut self, pattern: &MetricPattern, raw: &[u8], text: &str, is_transient: bool) {
         if let Some(step) = pattern.heading(text) {
             self.heading.place = Place { epoch: Some(step), ..Place::default() };
         }
         let line = parse(&text[prefix(text)..]);
         let (others, mut is_found) = (values(&line), false);
-        for found in pattern.find(text.as_bytes()) {
+        let found = Some(pattern.find(text.as_bytes())).filter(|found| !found.is_empty());
+        for found in found.unwrap_or_else(|| pattern.find(raw)) {
             let found = match found {
                 Ok(found) => found,
                 Err(problem) => {
@@ -416,6 +595,11 @@ impl Collector {
             *all += own;
         }
         (self.last, self.last_place) = (line.fields, line.place);
+    }
+
+    /// Notes in `chosen` how lines stand to the epochs that they belong to.
+    pub(crate) fn describe(&self, chosen: &mut Chosen) {
+        (chosen.below, chosen.footed) = (self.is_below == Some(true), self.is_footed == Some(true));
     }
 
     /// How well series number `series` matches the one that was `chosen` for an earlier trial.
@@ -474,9 +658,10 @@ fn boxed(text: &str) -> Option<(&str, &str)> {
     (is_name && is_value).then_some((name, value))
 }
 
-/// Whether a line is `name: value` and no more.
+/// Whether a line is `name: value` or `name = value` and no more.
 fn is_entry(text: &str) -> bool {
-    let Some((name, value)) = text.trim().split_once(':') else { return false };
+    let Some((name, value)) = text.trim().split_once([':', '=']) else { return false };
+    let name = if value.starts_with(' ') { name.trim_end() } else { name };
     let is_name = name.starts_with(char::is_alphabetic)
         && name.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
     let is_value = value.is_empty() || value.starts_with(' ') && !value.contains(['=', '|', ',']);
@@ -485,7 +670,7 @@ fn is_entry(text: &str) -> bool {
 
 /// Whether a line may have the stages of a table of names: `Training |  Validation`.
 fn is_short_row(text: &str) -> bool {
-    text.len() <= TITLE && text.contains('|') && stage(text).is_some()
+    text.len() <= ROW && text.contains('|') && stage(text).is_some()
 }
 
 /// Whether a line looks like a title.

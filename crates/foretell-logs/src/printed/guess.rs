@@ -4,12 +4,13 @@ use super::collector::{Collector, Wanted};
 use super::pattern::MetricPattern;
 use super::protocol::MetricSource;
 use super::reader::{ReportReader, Whole};
+use super::report::Report;
 use super::series::{Chosen, Series, Unit};
 use super::template::of_line;
-use super::text::plain;
-use super::words::Stage;
+use super::words::{Stage, staged};
 use crate::names::prominence;
 use foretell::{Direction, direction_of};
+use std::cmp::Reverse;
 
 /// A guess of the metric.
 #[derive(Clone, Debug)]
@@ -26,43 +27,94 @@ pub struct Guess {
 
 /// The most likely metric in `text`, a whole output or the beginning of one; `None` if no printed name is known for a metric's.
 pub fn guess(text: &str) -> Option<Guess> {
-    let mut collector = Collector::new(Wanted::All);
-    for line in text.split(['\n', '\r']).filter(|line| !line.is_empty()) {
-        collector.take(&plain(line.as_bytes()).text, false);
-    }
-    collector.finish();
-    let series = &collector.series;
-    let most = series.iter().map(|series| series.count).max()?;
-    let is_known = |series: &Series| direction_of(&series.key.label).is_some();
-    // a script may print its final value alone
-    let has_current = series.iter().any(|series| is_known(series) && !series.key.is_past);
-    let known = |series: &&Series| is_known(series) && !(series.key.is_past && has_current);
-    let best = series.iter().rev().filter(known).max_by_key(|series| rank(series, most))?;
+    let collector = collected(text);
+    let ranked = ranked(&collector.series);
+    // a series that no name and no template finds again leaves its place to the next one
+    let (best, (source, whole)) =
+        ranked.iter().find_map(|series| Some((*series, written(series, &collector, text)?)))?;
     let label = best.key.label.clone();
-    let mut others: Vec<String> = series
-        .iter()
-        .filter(known)
-        .map(|series| series.key.label.clone())
-        .filter(|other| *other != label)
-        .collect();
+    let mut others: Vec<String> =
+        ranked.iter().map(|series| series.key.label.clone()).filter(|other| *other != label).collect();
     others.sort();
     others.dedup();
-    let mut chosen = Chosen::new(&best.key, Unit::Epoch);
-    chosen.below = collector.is_below == Some(true);
-    let named = MetricSource::Json { field: Some(label.clone()) };
-    let wanted = ReportReader::new(named.clone(), 0).with_chosen(Some(chosen)).read_all(text);
-    let (source, whole) = sources(best).into_iter().find_map(|source| {
-        let parsed = MetricSource::parse(&source).ok()?;
-        let read = ReportReader::new(parsed, 0).read_all(text);
-        let same = read.reports.len() == wanted.reports.len()
-            && read
-                .reports
-                .iter()
-                .zip(&wanted.reports)
-                .all(|(one, other)| (one.step, one.value) == (other.step, other.value));
-        same.then_some((source, read))
-    })?;
     Some(Guess { source, name: label, whole, others })
+}
+
+/// All series of `text`.
+pub(crate) fn collected(text: &str) -> Collector {
+    let mut collector = Collector::new(Wanted::All);
+    for line in text.split(['\n', '\r']).filter(|line| !line.is_empty()) {
+        collector.take(line.as_bytes(), false, &mut []);
+    }
+    collector.finish();
+    collector
+}
+
+/// The series whose labels are known for a metric's, the likeliest first.
+pub(crate) fn ranked(series: &[Series]) -> Vec<&Series> {
+    let is_known = |series: &&Series| direction_of(&series.key.label).is_some();
+    // a script may print its final value alone
+    let has_current = series.iter().any(|series| is_known(&series) && !series.key.is_past);
+    let mut known: Vec<&Series> =
+        series.iter().filter(|series| is_known(series) && !(series.key.is_past && has_current)).collect();
+    let most = series.iter().map(|series| series.count).max().unwrap_or_default();
+    let of_training: Vec<bool> = known.iter().map(|series| is_of_training(series, &known)).collect();
+    let mut places: Vec<usize> = (0..known.len()).collect();
+    places.sort_by_key(|&at| Reverse((rank(known[at], most, of_training[at]), known[at].count)));
+    known = places.into_iter().map(|at| known[at]).collect();
+    known
+}
+
+/// The labels that nothing but their numbers of values distinguishes from the likeliest one, which is the first.
+pub(crate) fn tied(ranked: &[&Series]) -> Vec<String> {
+    let most = ranked.iter().map(|series| series.count).max().unwrap_or_default();
+    let place = |series: &Series| rank(series, most, is_of_training(series, ranked));
+    let best = ranked.first().map(|best| place(best));
+    let mut labels: Vec<String> = ranked
+        .iter()
+        .filter(|series| Some(place(series)) == best)
+        .map(|series| series.key.label.clone())
+        .collect();
+    labels.dedup();
+    labels
+}
+
+/// Whether a series without a stage is that of the training: its line or the output also has a held-out value.
+fn is_of_training(series: &Series, known: &[&Series]) -> bool {
+    let is_held_out = |other: &&&Series| matches!(other.key.stage, Stage::Validation | Stage::Test);
+    let (core, _) = staged(&series.key.label);
+    let is_loss = direction_of(&series.key.label) == Some(Direction::Minimize);
+    // in a line with `Validation Loss`, `Accuracy` is of held-out data, too
+    let is_beside = |other: &&Series| {
+        other.key.shape == series.key.shape && (is_loss || staged(&other.key.label).0 == core)
+    };
+    let is_often = series.key.is_batched || series.is_many();
+    series.key.stage == Stage::Unsaid
+        && known.iter().filter(is_held_out).any(|other| is_often || is_beside(other))
+}
+
+/// The value for `--metric` that finds a series again, in the whole output as line by line, and its reports.
+fn written(series: &Series, collector: &Collector, text: &str) -> Option<(String, Whole)> {
+    let label = &series.key.label;
+    let mut chosen = Chosen::new(&series.key, Unit::Epoch);
+    collector.describe(&mut chosen);
+    let named = MetricSource::Json { field: Some(label.clone()) };
+    let wanted = values(&ReportReader::new(named, 0).with_chosen(Some(chosen)).read_all(text).reports);
+    sources(series).into_iter().find_map(|source| {
+        let parsed = MetricSource::parse(&source).ok()?;
+        let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
+        let is_same = values(&whole.reports) == wanted;
+        let is_alike = || {
+            whole.trainings.len() > 1
+                || whole.goes_back
+                || values(&ReportReader::new(parsed, 0).read_lines(text)) == wanted
+        };
+        (is_same && is_alike()).then_some((source, whole))
+    })
+}
+
+fn values(reports: &[Report]) -> Vec<(u64, Option<u64>)> {
+    reports.iter().map(|report| (report.step, report.value.map(f64::to_bits))).collect()
 }
 
 /// Values of `--metric` that may name the series, the simplest first.
@@ -78,11 +130,16 @@ fn sources(series: &Series) -> Vec<String> {
     sources
 }
 
+/// The rank of a series, by its properties in their order.
+type Rank = (bool, bool, u8, bool, u8, bool, (bool, bool, bool, bool));
+
 /// The rank of a series: best is repeated, held out, a score rather than a loss, the most telling by itself, one value per epoch.
-fn rank(series: &Series, most: u64) -> impl Ord + use<> {
+fn rank(series: &Series, most: u64, is_of_training: bool) -> Rank {
     let Series { key, count, varies, .. } = series;
+    let is_whole = (!series.is_many(), !key.is_batched, key.group.is_empty(), key.nth == 0);
     let is_score = direction_of(&key.label) == Some(Direction::Maximize);
     let held_out = match key.stage {
+        Stage::Unsaid if is_of_training => 0,
         Stage::Validation | Stage::Unsaid => 2,
         Stage::Test => 1,
         Stage::Training => 0,
@@ -94,8 +151,7 @@ fn rank(series: &Series, most: u64) -> impl Ord + use<> {
         is_score,
         prominence(&key.label),
         key.stage == Stage::Validation,
-        (!series.is_many(), !key.is_batched, key.group.is_empty(), key.nth == 0),
-        *count,
+        is_whole,
     )
 }
 

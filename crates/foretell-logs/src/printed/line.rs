@@ -1,8 +1,20 @@
 //! The content of one line of text: counters, and numbers with their labels.
 
 use super::number::{Kind, Notation, Reading, Token, tokens};
+use super::text::pattern;
 use super::words::{self, Counter, Stage, counter, is_past, is_past_line, stage};
+use regex::Regex;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+/// An epoch and a batch in one bracket at the start of a line: `[3,  2000] loss: 1.2`.
+static EPOCH_AND_BATCH: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[ \t]*\[ *([0-9]+) *, *([0-9]+) *\] *([^ 0-9,\[])"));
+/// A label that ends where a sentence counts: `accuracy of the network on the 10000 test images: 57 %`.
+static COUNTING: LazyLock<Regex> = LazyLock::new(|| pattern(r" (?:on|over|across|of|from)(?: the| all)? $"));
+/// What is counted, up to the value.
+static COUNTED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^ [A-Za-z -]*[A-Za-z]s(?:[ -][A-Za-z -]*)?[:=]? *[-+.0-9]"));
 
 /// The place of a line in a training, as far as the line names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,8 +64,10 @@ impl Field {
 pub(crate) struct Line {
     pub(crate) place: Place,
     pub(crate) fields: Vec<Field>,
-    /// The numbers without a label, for a message.
+    /// The numbers that show points, or commas, before their decimals.
     pub(crate) notations: [u32; 2],
+    /// The number of a training among several: `Fold 2/5`.
+    pub(crate) training: Option<f64>,
 }
 
 impl Line {
@@ -104,8 +118,14 @@ pub(crate) fn parse(text: &str) -> Line {
         after_epoch: false,
         means: Vec::new(),
     };
+    if words::is_current(text) {
+        parser.stage = Some(Stage::Validation);
+    }
+    parser.take_bracket();
     for token in tokens(text) {
-        parser.take(token);
+        if token.start >= parser.since {
+            parser.take(token);
+        }
     }
     if let Some(stage) = named_mode(text) {
         parser
@@ -123,23 +143,46 @@ fn stage_in_label(field: &Field) -> Option<Stage> {
     stage(&field.label)
 }
 
-/// The stage in `"mode": "val"`.
+/// The stage in `"mode": "val"` and `"_type": "val_epoch"`.
 fn named_mode(text: &str) -> Option<Stage> {
-    ["mode", "phase", "split", "stage", "subset"].into_iter().find_map(|key| {
+    ["mode", "phase", "split", "stage", "subset", "_type\""].into_iter().find_map(|key| {
         let (_, rest) = text.split_once(key)?;
         let rest = rest.trim_start_matches(['"', '\'', ' ']).strip_prefix([':', '='])?;
         stage(rest.trim_start().split([',', '}', ' ']).next()?)
     })
 }
 
+/// Whether a number between two texts is part of a quoted key, `"AP .5": 0.61`, as in a dictionary.
+fn is_in_key(before: &str, after: &str) -> bool {
+    let is_open =
+        before.rsplit_once('"').is_some_and(|(outside, _)| outside.trim_end().ends_with(['{', ',']));
+    is_open && after.split_once('"').is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
+}
+
 impl Parser<'_> {
+    /// Takes the epoch and the batch in a bracket at the start.
+    fn take_bracket(&mut self) {
+        let Some(found) = EPOCH_AND_BATCH.captures(self.text) else { return };
+        let number = |group: usize| found[group].parse().ok();
+        (self.line.place.epoch, self.line.place.batch) = (number(1), number(2));
+        let end = found.get(3).map_or(0, |next| next.start());
+        (self.since, self.boundary) = (end, end);
+    }
+
     fn take(&mut self, token: Token) {
         let Kind::Number { reading, of, percent } = token.kind else {
             self.boundary = token.end;
             return;
         };
         let between = &self.text[self.boundary..token.start];
+        let after = &self.text[token.end..];
         let (label, _) = words::label(between);
+        let counts = reading.point.is_some_and(|value| value.fract() == 0.0 && value > 1.0)
+            && of.is_none()
+            && !percent;
+        if is_in_key(between, after) || counts && COUNTING.is_match(between) && COUNTED.is_match(after) {
+            return;
+        }
         let context = &self.text[self.since..token.start];
         if let Some(said) = words_alone(context, label) {
             self.stage = Some(said);
@@ -150,11 +193,11 @@ impl Parser<'_> {
         // Epoch -3-
         let value = if counter(label).is_some() { value.abs() } else { value };
         let is_count = value >= 0.0 && !percent && value < 1e15;
-        let is_before_epoch = is_epoch_behind(&self.text[token.end..], &self.text[..token.start]);
+        let is_before_epoch = is_epoch_behind(after, &self.text[..token.start]);
         let has_label = label.chars().any(char::is_alphabetic) && !is_before_epoch;
         let is_taken = is_count
             && match has_label {
-                true => self.count_named(label, value, of, (between, &self.text[token.end..])),
+                true => self.count_named(label, value, of, (between, after)),
                 false => self.count_bare(token, value, of, was_epoch),
             };
         let end = token.end;
@@ -197,7 +240,7 @@ impl Parser<'_> {
         let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
         let named =
             if label.to_lowercase().contains("best") { words::unmarked(label) } else { label.to_owned() };
-        if let Some(named) = counter(&named) {
+        if let Some(named) = counter(&named).filter(|named| is_whole || !named.is_unit) {
             if is_late || is_past(&words::unmarked(between)) || (named.counter != Counter::Epoch && !is_whole)
             {
                 return true;
@@ -221,9 +264,15 @@ impl Parser<'_> {
             return true;
         }
         let last = label.rsplit(' ').next().unwrap_or_default().to_lowercase();
-        if is_whole && of.is_none() && words::is_group(&last) {
-            self.group.push_str(&format!(" {last}{value}"));
-            return true;
+        if is_whole && words::is_group(&last) {
+            let training = Some(value).filter(|_| words::is_training(&last, of.is_some()));
+            self.line.training = self.line.training.or(training);
+            if of.is_none() {
+                self.group.push_str(&format!(" {last}{value}"));
+            }
+            if of.is_none() || training.is_some() {
+                return true;
+            }
         }
         let is_stage = words::words(label).iter().all(|word| stage(word).is_some());
         if is_whole && of.is_none() && is_stage && place.epoch.is_none() && has_batches(after) {
@@ -340,7 +389,7 @@ mod tests {
         let e = |epoch: f64| [Some(epoch), None, None];
         let s = |step: f64| [None, Some(step), None];
         type Case<'a> = (&'a str, Place, &'a [(&'a str, f64)]);
-        let cases: [Case<'_>; 20] = [
+        let cases: [Case<'_>; 25] = [
             ("Epoch 3/10 - loss: 0.25 val_acc=.71", e(3.0), &[("loss", 0.25), ("val_acc", 0.71)]),
             ("Epoch 1/12, step 10/40, loss = 2.0401", [Some(1.0), Some(10.0), None], &[("loss", 2.0401)]),
             (
@@ -381,6 +430,15 @@ mod tests {
             ("step 1,000 | val_loss 1.6331", s(1000.0), &[("val_loss", 1.6331)]),
             ("mIoU: 0.61 ± 0.02", [None; 3], &[("mIoU", 0.61)]),
             ("Accuracy: 98/100 (98%)", [None; 3], &[("Accuracy", 0.98)]),
+            ("[3,  2000] loss: 1.2", [Some(3.0), None, Some(2000.0)], &[("loss", 1.2)]),
+            ("[3,2000] loss: 1.2", [Some(3.0), None, Some(2000.0)], &[("loss", 1.2)]),
+            (
+                "Accuracy of the network on the 10000 test images: 57 %",
+                [None; 3],
+                &[("Accuracy of the network", 57.0)],
+            ),
+            (r#"{"AP .5": 0.61, "AP": 0.5, "step": 3}"#, s(3.0), &[("AP .5", 0.61), ("AP", 0.5)]),
+            ("Training acc over epoch: 0.47", [None; 3], &[("Training acc over epoch", 0.47)]),
         ];
         for (text, place, fields) in cases {
             let line = parse(&crate::printed::plain(text.as_bytes()).text);
@@ -400,7 +458,7 @@ mod tests {
     #[test]
     fn a_field_has_the_stage_of_the_words_around_it_and_may_be_past() {
         use Stage::{Test, Training, Unsaid, Validation};
-        let cases: [(&str, &[(Stage, bool)]); 10] = [
+        let cases: [(&str, &[(Stage, bool)]); 13] = [
             ("elapsed 5 min, val_acc 0.5", &[(Unsaid, false), (Validation, false)]),
             ("train Loss: 1.5 Acc: 0.6", &[(Training, false), (Training, false)]),
             (
@@ -412,6 +470,9 @@ mod tests {
             ("Restored the best weights. Test: loss 0.31 val_acc 0.99", &[(Test, true), (Validation, true)]),
             ("max_val_acc 0.5 val_acc_std 0.02", &[(Validation, true), (Validation, true)]),
             (r#"{"loss": 0.3, "epoch": 1, "mode": "val"}"#, &[(Validation, false)]),
+            (r#"{"_type": "val_epoch", "epoch": "2/9", "acc": 0.5}"#, &[(Validation, false)]),
+            ("cur metric, acc: 0.5", &[(Validation, false)]),
+            ("[Evaluator] Steps = 2000 | Return = 51.0", &[(Validation, false)]),
             (r#"{"train": {"loss": 0.5}, "val": {"loss": 0.4}}"#, &[(Training, false), (Validation, false)]),
             (
                 "| train acc 0.6 | val acc 0.5 | test acc 0.1",

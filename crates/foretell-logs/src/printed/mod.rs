@@ -2,8 +2,8 @@
 //!
 //! A number belongs to a *series*: its label, the stage words around it, its position, and the form of its line. Lines of one form are
 //! read alike, and a metric's name is looked for among the labels. If it fits more than one series, these rules choose, in this order:
-//! the label that is the name itself; a current value, before a best one, a target or a spread; validation before training, both before
-//! test; one value per epoch before many; the line of the epoch before those of batches.
+//! the label that is the name itself; a current value, before a best one, a target or a spread; validation, then no stage, then test, then
+//! training; one value per epoch before many; the line of the epoch before those of batches.
 //!
 //! | file | content |
 //! |---|---|
@@ -15,9 +15,11 @@
 //! | `pattern`, `template`, `protocol`, `once` | patterns, line templates, report lines, values printed once |
 //! | `last` | the result behind the reports |
 //! | `guess` | the number that is the metric, if nobody names it |
+//! | `first` | metric, unit and length of a training, by a first trial that has ended |
 //! | `reader` | all of it, on a stream or on a whole output |
 
 mod collector;
+mod first;
 mod guess;
 mod last;
 mod line;
@@ -36,11 +38,12 @@ mod tests;
 mod text;
 mod words;
 
+pub use first::{FirstTrial, Length, LengthOrigin, Metric, PrintedSeries, Role, Trainings, settle_first};
 pub use guess::{Guess, guess};
 pub use last::final_value;
 pub use pattern::{MetricPattern, PatternError};
-pub use protocol::MetricSource;
-pub use reader::{Read, ReportReader, Seen, Whole};
+pub use protocol::{MetricSource, name_in};
+pub use reader::{Read, ReportReader, Seen, StepUnit, Whole};
 pub use report::{Report, ReportProblem};
 pub use series::Chosen;
 pub use text::{Plain, plain};

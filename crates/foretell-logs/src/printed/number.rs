@@ -91,7 +91,12 @@ static SUFFIX: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?-u)^([kKM])?(?:(%)| *(?:/|of ) *([0-9,]*[0-9][0-9,]*)(?:[^.,\w]|\.[^0-9]|\.?$))?")
 });
 /// The numbers behind an `@` are part of a name: `Acc@1`, `mAP@0.5:0.95`, `@[ IoU=0.50:0.95 | maxDets=100 ]`.
-static AT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^@(?: *\[[^\]]*\]|[-0-9.:]*[0-9])?"));
+/// Of `pass@1:0.51` only `@1` is: a range has decimals (`0.5:0.95`), or an end of two digits (`50:95`).
+static AT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?-u)^(@(?: *\[[^\]]*\]|[0-9]*\.[0-9]+(?:[-:][0-9]*\.?[0-9]+)*|[0-9]+)?)(?:([-:][0-9]{2,})(?:[^.0-9]|$))?",
+    )
+});
 /// A clock time, a date, a version.
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -103,9 +108,13 @@ static TIME_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[-0-9:.,/TZ+
 /// A number with letters behind it, or the name of a file.
 static SIZE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?-u)^([0-9]+(?:\.[0-9]+)?)(?:[A-Za-z_]|\.[A-Za-z])[\w/]*"));
-/// Letters that are part of a number.
-static UNIT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?-u)^(?:(?:[kKM]|st|nd|rd|th|[eE][0-9]+)(?:\W|$)|[eE][-+])"));
+/// Letters that are part of a number, or the unit of a metric.
+static UNIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(r"(?-u)^(?:(?:[kKM]|st|nd|rd|th|[eE][0-9]+|{UNITS})(?:\W|$)|[eE][-+])"))
+});
+/// Units of metrics, glued to their values: `25.31dB`. Those of times and sizes are none.
+const UNITS: &str = "dB|db|bpc|bpb|bpd|ppl|nats|bits|pts?|pp";
+static UNIT_END: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?-u)^({UNITS})(?:\W|$)")));
 /// How much of a bar is drawn.
 static BAR: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.[0-9]+)?%\s*[-|#]"));
 /// A name that is followed by its number without a sign between: `epoch_5`, `ep5`, but not the `e` of `1e-3`.
@@ -136,7 +145,9 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
                 found.push(Token { start, end: start + length, kind });
                 length
             }
-            None if rest[0] == b'@' => AT.find(rest).map_or(1, |part| part.end()),
+            None if rest[0] == b'@' => {
+                AT.captures(rest).and_then(|part| part.get(2).or(part.get(1))).map_or(1, |part| part.end())
+            }
             None => 1,
         };
     }
@@ -181,8 +192,9 @@ fn token(rest: &[u8]) -> Option<(usize, Kind)> {
     let reading = if scale > 1.0 { reading.scaled(scale) } else { reading };
     let of = suffix.get(3).and_then(|of| parsed(of.as_bytes(), b','));
     let last = if of.is_some() { 3 } else { 1 };
-    let end = suffix.get(2).or(suffix.get(last)).map_or(0, |part| part.end());
-    Some((length + end, Kind::Number { reading, of, percent: suffix.get(2).is_some() }))
+    let end = length + suffix.get(2).or(suffix.get(last)).map_or(0, |part| part.end());
+    let unit = UNIT_END.captures(&rest[end..]).map_or(0, |unit| unit[1].len());
+    Some((end + unit, Kind::Number { reading, of, percent: suffix.get(2).is_some() }))
 }
 
 /// `nan`, `inf`, `null` or `None` as a word of its own.
@@ -269,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_number_ends_where_a_person_would_end_it() {
-        let cases: [(&str, &[f64]); 24] = [
+        let cases: [(&str, &[f64]); 29] = [
             ("loss 1.5.", &[1.5]),
             ("a=1.2e-3, b=.5 c -0.25", &[1.2e-3, 0.5, -0.25]),
             ("1,234.5 and 12,106 and 3,224,224", &[1234.5, 12106.0, 3224224.0]),
@@ -294,6 +306,11 @@ mod tests {
             ("lr=1e-05", &[1e-5]),
             ("nano information", &[]),
             ("loss=1.2-3", &[1.2]),
+            ("pass@1:0.51 hit@10:0.12 mAP@50:95 0.4 mAP@.5:.95:", &[0.51, 0.12, 0.4]),
+            ("PSNR 25.31dB, SSIM 0.9", &[25.31, 0.9]),
+            ("bits 1.02bpc 3.5db 12kB 12ms", &[1.02, 3.5]),
+            ("Acc@1: 50.5 top@5 0.9", &[50.5, 0.9]),
+            ("精度0.93", &[0.93]),
         ];
         for (text, expected) in cases {
             assert_eq!(numbers(text), expected, "{text}");

@@ -25,6 +25,14 @@ pub enum PatternError {
         /// The problem with it.
         problem: String,
     },
+    /// A place of a template is not closed.
+    #[error(
+        "the closing brace is missing in `{pattern}`. Write {{value}} in the place of the value, and {{step}} in that of the epoch"
+    )]
+    Brace {
+        /// The pattern.
+        pattern: String,
+    },
     /// It is a name, which finds its epochs by itself.
     #[error(
         "--step needs a metric that is a line or a pattern, but `{metric}` is a name. Write '{metric} {{value}}', or leave --step out"

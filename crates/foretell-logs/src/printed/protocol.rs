@@ -1,5 +1,6 @@
 //! The content of a line of a trial's output: a report, nothing, or a report that cannot be used.
 
+use foretell::direction_of;
 use serde_json::{Map, Value};
 
 use super::pattern::{MetricPattern, PatternError};
@@ -45,6 +46,9 @@ impl MetricSource {
     /// # Errors
     /// [`PatternError`] when it is neither.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
+        if ["value", "step"].iter().any(|name| is_open(text, name)) {
+            return Err(PatternError::Brace { pattern: text.to_owned() });
+        }
         if text.contains("{value}") {
             return MetricPattern::template(text).map(|pattern| Self::Pattern(Box::new(pattern)));
         }
@@ -58,6 +62,14 @@ impl MetricSource {
 }
 
 impl MetricSource {
+    /// A value for `--metric` that means the same; empty if any field of report lines does.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Json { field } => field.clone().unwrap_or_default(),
+            Self::Pattern(pattern) => pattern.as_str().to_owned(),
+        }
+    }
+
     /// The meaning of `--metric TEXT` with `--step STEP`, the line that contains the epoch.
     ///
     /// # Errors
@@ -69,6 +81,36 @@ impl MetricSource {
             (Self::Json { .. }, Some(_)) => Err(PatternError::Step { metric: text.to_owned() }),
         }
     }
+}
+
+/// The metric's name in a field's name or a pattern: the last word before the group of the value that is known for a metric's, or
+/// else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`).
+pub fn name_in(metric: &str) -> String {
+    let value = |at: &usize| {
+        let group = &metric[*at..];
+        !group.starts_with("(?") && !metric[..*at].ends_with('\\')
+    };
+    let template = metric.find("{value}");
+    let group = || metric.match_indices('(').map(|(at, _)| at).find(value);
+    let end = template.or_else(group).unwrap_or(metric.len());
+    // an escape stands for other characters and is no part of a name
+    let escaped = metric[..end].split('\\').enumerate();
+    let parts = escaped.map(|(i, part)| part.chars().skip(usize::from(i > 0)).collect::<String>());
+    let plain = parts.collect::<Vec<_>>().join(" ");
+    let in_name = |c: char| c.is_alphanumeric() || "_-./@".contains(c);
+    let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
+    let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
+    let metric = words.iter().rfind(|word| direction_of(word).is_some()).or(words.last());
+    metric.map_or_else(|| "metric".to_owned(), |&word| word.to_owned())
+}
+
+/// Whether a place in a template lacks its closing brace: `acc: {value`.
+fn is_open(text: &str, name: &str) -> bool {
+    let place = format!("{{{name}");
+    text.match_indices(&place).any(|(at, _)| {
+        let rest = &text[at + place.len()..];
+        !rest.starts_with('}') && !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+    })
 }
 
 /// A name without a word in brackets, which no pattern for a number is: `F1 (macro)`, `acc(val)`, `mIoU [%]`.
@@ -195,7 +237,7 @@ pub(crate) fn finite(value: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::MetricSource;
+    use super::{MetricSource, name_in};
 
     #[test]
     fn a_name_is_told_from_a_pattern() {
@@ -213,6 +255,30 @@ mod tests {
             assert!(matches!(MetricSource::parse(name), Ok(MetricSource::Json { .. })), "{name}");
         }
         assert!(matches!(MetricSource::parse("acc (.*)"), Ok(MetricSource::Pattern(_))));
+        let open = MetricSource::parse("acc: {value").expect_err("a brace is missing").to_string();
+        assert!(open.contains("the closing brace"), "{open}");
         assert!(MetricSource::parse("acc=.*").is_err() && MetricSource::parse("").is_err());
+    }
+
+    #[test]
+    fn a_metric_is_called_by_the_word_before_its_value() {
+        let cases = [
+            ("val_acc", "val_acc"),
+            (r"val_acc=([\d.]+)", "val_acc"),
+            (r"step (?P<step>\d+) acc ([\d.]+)", "acc"),
+            (r"'eval_loss': ([\d.e+-]+)", "eval_loss"),
+            (r"val_loss\s*[:=]\s*([\d.]+)", "val_loss"),
+            (r"(?:val|test)_acc ([\d.]+)", "acc"),
+            (r"loss \(val\): ([\d.]+)", "loss"),
+            (r"quality now: ([\d.]+)", "now"),
+            (r"top-1 ([\d.]+)", "top-1"),
+            ("Test: * Acc@1 {value}", "Acc@1"),
+            ("Validation accuracy", "accuracy"),
+            (r"([\d.]+)", "metric"),
+            ("", "metric"),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(name_in(pattern), expected, "{pattern}");
+        }
     }
 }

@@ -6,9 +6,8 @@ use super::number::Notation;
 use super::once::Once;
 use super::protocol::{MetricSource, read_json};
 use super::report::{Report, ReportProblem};
-use super::series::{Choice, Chosen, Name, Record, Unit};
+use super::series::{Choice, Chosen, Name, Record, Series, Unit};
 use super::settle::{Settled, Settler, copies, is_late, notation, unit};
-use super::text::plain;
 use std::collections::BTreeMap;
 
 /// How many names are kept to be suggested.
@@ -17,6 +16,10 @@ const SEEN: usize = 30;
 const MOST_HELD: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
 const ENOUGH: usize = 4;
+
+/// So few values of so many epochs are noted.
+const FEW: usize = 2;
+const MANY: u64 = 10;
 
 /// The note on a value after that of the last epoch.
 const LATE: &str = "the last epoch is followed by another value, for example that of a test or of the best model, which is left out";
@@ -67,8 +70,38 @@ pub struct Whole {
     pub notes: Vec<String>,
     /// The printed values, if there is no report.
     pub seen: Seen,
-    /// The number of epochs that the program announced.
+    /// The number of epochs that the program announced: 8 for `Epoch 0/7` to `Epoch 7/7`.
     pub epochs: Option<u64>,
+    /// What the steps of the reports count.
+    pub unit: StepUnit,
+    /// The series that is read, for the trials that follow; `None` for report lines and patterns.
+    pub chosen: Option<Chosen>,
+    /// Whether the steps go back, as in a resumed training. Here the later values count; a search keeps the ones that it has recorded.
+    pub goes_back: bool,
+    /// Each training in the output, in order: folds, stages and restarts. `reports` are those of the last one.
+    pub trainings: Vec<Vec<Report>>,
+}
+
+/// What the steps of reports count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepUnit {
+    /// Epochs that the output names.
+    #[default]
+    Epoch,
+    /// Updates, iterations or timesteps that it names.
+    Step,
+    /// The reports themselves: it names neither.
+    Report,
+}
+
+impl StepUnit {
+    fn new(unit: Unit) -> Self {
+        match unit {
+            Unit::Epoch | Unit::Bar => Self::Epoch,
+            Unit::Step => Self::Step,
+            Unit::Count => Self::Report,
+        }
+    }
 }
 
 /// Reads one trial's output, line by line; chooses the series that its metric's name means, and settles its epochs.
@@ -77,6 +110,8 @@ pub struct ReportReader {
     source: MetricSource,
     /// The last step that was reported.
     step: u64,
+    /// The step of the last report line.
+    reported: Option<u64>,
     /// The step that it resumed from.
     from: u64,
     /// The resource of a whole training.
@@ -97,6 +132,7 @@ pub struct ReportReader {
     /// Values that the trial prints once, in lines without the metric.
     once: Once,
     notes: Vec<String>,
+    goes_back: bool,
     has_news: bool,
 }
 
@@ -111,6 +147,7 @@ impl ReportReader {
         Self {
             source,
             step: resumed_at,
+            reported: None,
             from: resumed_at,
             whole: None,
             enveloped: false,
@@ -124,8 +161,16 @@ impl ReportReader {
             seen: Some(Seen::default()),
             once: Once::default(),
             notes: Vec::new(),
+            goes_back: false,
             has_news: false,
         }
+    }
+
+    /// The same, which reads even lines that seem to be beside the point.
+    #[cfg(test)]
+    pub(crate) fn with_every_line(mut self) -> Self {
+        self.collector.read_every_line();
+        self
     }
 
     /// The same for a whole training of `resource` epochs.
@@ -144,7 +189,7 @@ impl ReportReader {
     /// Reads the series that was `chosen` for another trial from here on, unless one is read already.
     pub fn follow(&mut self, chosen: &Chosen) {
         if self.earlier.is_none() {
-            self.collector.is_below = Some(chosen.below);
+            self.collector.expect(chosen);
             self.earlier = Some(chosen.clone());
         }
     }
@@ -198,7 +243,10 @@ impl ReportReader {
 
     fn read_line(&mut self, line: &[u8], is_transient: bool) -> Vec<Read> {
         let settled = match self.advance(line, is_transient) {
-            Some(report) => vec![report],
+            Some(report) => {
+                report.iter().for_each(|report| self.note_fall(report));
+                vec![report]
+            }
             None => self.settle(),
         };
         let is_report = !settled.is_empty();
@@ -215,11 +263,8 @@ impl ReportReader {
         if self.enveloped {
             return report;
         }
-        let plain = plain(line);
-        if plain.redraws {
-            self.collector.redraw(&mut self.held);
-        }
-        self.collector.take(&plain.text, is_transient);
+        self.collector.is_watched = self.once.is_waiting() || self.seen.is_some();
+        self.collector.take(line, is_transient, &mut self.held);
         if let Some(seen) = &mut self.seen {
             let place = self.collector.last_place;
             seen.take(&self.collector.last, place.epoch.or(place.step));
@@ -322,6 +367,11 @@ impl ReportReader {
         }
         let is_alone = choice.others.is_empty();
         let series = &self.collector.series;
+        if let MetricSource::Json { field: Some(name) } = &self.source
+            && Name::new(name).has_rival(series, &series[choice.primary])
+        {
+            return false;
+        }
         let is_pattern = matches!(self.source, MetricSource::Pattern(_));
         let places = |of: fn(&Record) -> Option<f64>| {
             let mut places: Vec<u64> =
@@ -348,6 +398,10 @@ impl ReportReader {
             Unit::Bar => places(|record| record.place.batch) >= 3,
             // a heading may come late, and a value may come from several ranks
             Unit::Count => {
+                // the first parts of an epoch may be those of the only one
+                if records.iter().any(|record| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0)) {
+                    return false;
+                }
                 let copies = records.iter().take_while(|record| record.reading == first.reading).count();
                 is_pattern
                     || (copies == 1 && records.len() >= if is_alone { 2 } else { ENOUGH })
@@ -389,7 +443,15 @@ impl ReportReader {
             chosen.single |= earlier.single;
             (chosen.comma, chosen.copies) = (chosen.comma || earlier.comma, earlier.copies);
         }
+        let is_part = |record: &Record| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0);
+        let is_only = || records.iter().all(|record| record.place.epochs == Some(1.0));
+        let is_within = unit == Unit::Count
+            && records.len() > 1
+            && (records.iter().any(|record| is_part(record)) || is_only());
         self.notes.extend(self.said_of(&choice));
+        if is_within {
+            self.notes.push("all values lie within one epoch, so they are counted: 1, 2, 3".to_owned());
+        }
         if chosen.copies > 1 {
             let times =
                 if chosen.copies == 2 { "twice".to_owned() } else { format!("{} times", chosen.copies) };
@@ -397,12 +459,13 @@ impl ReportReader {
                 "each value is printed {times}, for example by several log handlers or ranks. Duplicates are ignored"
             ));
         }
-        chosen.single &= live;
         if chosen.late {
             self.notes.push("the progress bar shows each value in the line of the next epoch, so it counts for the epoch before".to_owned());
         }
-        chosen.below = self.collector.is_below == Some(true);
-        self.settler = Some(Settler::new(chosen.clone(), self.from, live));
+        self.collector.describe(&mut chosen);
+        let mut read = chosen.clone();
+        read.single &= live;
+        self.settler = Some(Settler::new(read, self.from, live));
         (self.chosen, self.choice) = (Some(chosen), Some(choice));
         Ok(())
     }
@@ -411,18 +474,18 @@ impl ReportReader {
     fn said_of(&self, choice: &Choice) -> Option<String> {
         let series = &self.collector.series;
         let MetricSource::Json { field: Some(name) } = &self.source else { return None };
-        let mut titles: Vec<String> = choice.others.iter().map(|&other| series[other].title()).collect();
+        let read = &series[choice.primary];
+        let mut others: Vec<&Series> = choice.others.iter().map(|&other| &series[other]).collect();
+        others.retain(|other| other.title() != read.title());
+        let mut titles: Vec<String> = others.iter().map(|other| other.title()).collect();
         titles.dedup();
         titles.truncate(5);
-        if titles.is_empty() {
-            return None;
-        }
-        let read = &series[choice.primary];
+        let other = others.first()?;
         Some(format!(
             "more than one series is named `{name}`: {} is read, not {}. To read another, set a template of its line, for example --metric '{}'",
             read.title(),
             titles.join(", "),
-            super::template::of_other(&series[choice.others[0]].example, &series[choice.others[0]].key.label)
+            super::template::of_other(&other.example, &other.key.label)
         ))
     }
 
@@ -451,8 +514,11 @@ impl ReportReader {
             match settled {
                 Settled::Report(report) => read.push(Ok(report)),
                 Settled::Back { at, after, restarts } => {
-                    self.is_over = restarts;
                     self.note(back(at, after, restarts));
+                    self.is_over = restarts;
+                    if restarts {
+                        break;
+                    }
                 }
                 Settled::Again { at } => self.note(format!(
                     "step {at} was reported again with another value, and only the first is kept. Set a template of the correct line, for example --metric 'val acc: {{value}}'"
@@ -461,6 +527,21 @@ impl ReportReader {
             }
         }
         read
+    }
+
+    /// Notes report lines whose steps do not rise.
+    fn note_fall(&mut self, report: &Report) {
+        if self.reported.replace(report.step).is_some_and(|last| report.step <= last) {
+            self.note("the steps of report lines go back or repeat, and each step counts only once. Print a step that rises with each report".to_owned());
+        }
+    }
+
+    /// Notes it if nearly all epochs of the output have no value.
+    fn note_few(&mut self, values: usize) {
+        let named = self.collector.named;
+        if (1..=FEW).contains(&values) && named >= MANY {
+            self.note(format!("only {values} of {named} epochs have a value: the lines of the others may stand under other headings"));
+        }
     }
 
     fn note(&mut self, note: String) {
@@ -521,26 +602,30 @@ impl ReportReader {
         few.then(|| "an epoch is reported more than once, for example after a restart. The later value replaces the earlier, unless that was already used".to_owned())
     }
 
+    /// The reports of a complete output that is read line by line, as a search reads it.
+    pub fn read_lines(mut self, text: &str) -> Vec<Report> {
+        let mut read = Vec::new();
+        for (line, is_transient) in parts(text) {
+            read.extend(self.read_line(line.as_bytes(), is_transient));
+        }
+        read.extend(self.flush());
+        read.into_iter().flatten().collect()
+    }
+
     /// Reads `text`, a complete recorded output, including carriage returns: of several trainings the last one, of a resumed one the
     /// later values.
     pub fn read_all(mut self, text: &str) -> Whole {
         let mut whole = Whole::default();
         let mut runs: Vec<BTreeMap<u64, Report>> = vec![BTreeMap::new()];
-        for line in text.split('\n') {
-            let mut parts = line.trim_end_matches('\r').split('\r').peekable();
-            while let Some(part) = parts.next() {
-                let is_transient = parts.peek().is_some();
-                if is_transient && part.is_empty() {
-                    continue;
+        for (line, is_transient) in parts(text) {
+            match self.advance(line.as_bytes(), is_transient) {
+                Some(Ok(report)) => {
+                    self.note_fall(&report);
+                    self.step = report.step;
+                    runs[0].insert(report.step, report);
                 }
-                match self.advance(part.as_bytes(), is_transient) {
-                    Some(Ok(report)) => {
-                        self.step = report.step;
-                        runs[0].insert(report.step, report);
-                    }
-                    Some(Err(problem)) => whole.problems.push(problem),
-                    None => self.held.append(&mut self.collector.ready),
-                }
+                Some(Err(problem)) => whole.problems.push(problem),
+                None => self.held.append(&mut self.collector.ready),
             }
         }
         self.collector.finish();
@@ -559,9 +644,15 @@ impl ReportReader {
                 runs.len()
             ));
         }
-        whole.reports = runs.pop().unwrap_or_default().into_values().collect();
+        let all = |run: BTreeMap<u64, Report>| run.into_values().collect();
+        whole.trainings = runs.into_iter().map(all).collect();
+        whole.reports = whole.trainings.last().cloned().unwrap_or_default();
+        self.note_few(whole.reports.len());
+        whole.goes_back = self.goes_back;
+        whole.chosen = self.chosen().cloned();
+        whole.unit = self.chosen.as_ref().map_or(StepUnit::default(), |chosen| StepUnit::new(chosen.unit));
         whole.seen = self.seen.filter(|_| whole.reports.is_empty()).unwrap_or_default();
-        (whole.notes, whole.epochs) = (self.notes, self.collector.epochs);
+        (whole.notes, whole.epochs) = (self.notes, self.collector.announced());
         whole
     }
 
@@ -583,6 +674,7 @@ impl ReportReader {
                 (Settled::Back { restarts: true, .. }, _) => runs.push(BTreeMap::new()),
                 (Settled::Back { at, after, .. }, Some(run)) => {
                     run.retain(|&step, _| step < at);
+                    self.goes_back = true;
                     self.notes.push(back(at, after, false));
                 }
                 _ => {}
@@ -590,6 +682,15 @@ impl ReportReader {
         }
         left_out
     }
+}
+
+/// The lines of an output, and whether the next one is drawn over each.
+fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    text.split('\n').flat_map(|line| {
+        let mut parts = line.trim_end_matches('\r').split('\r').peekable();
+        std::iter::from_fn(move || parts.next().map(|part| (part, parts.peek().is_some())))
+            .filter(|(part, is_transient)| !(*is_transient && part.is_empty()))
+    })
 }
 
 /// The note if steps go back.

@@ -1,8 +1,8 @@
 //! Series: the numbers of a log that belong together, and which of them a metric's name means.
 
 use super::line::{Field, Place};
-use super::number::Reading;
-use super::words::{Stage, is_past, staged, words};
+use super::number::{Notation, Reading};
+use super::words::{Stage, is_past, staged, unfilled, words};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -49,6 +49,8 @@ pub(crate) struct Record {
     pub(crate) is_own: bool,
     pub(crate) reading: Reading,
     pub(crate) line: u64,
+    /// How many trainings a heading such as `Fold 2/5` had announced.
+    pub(crate) training: u64,
     /// Whether the line is drawn over.
     pub(crate) is_transient: bool,
     /// The other numbers of its line, by name.
@@ -73,7 +75,12 @@ pub(crate) struct Series {
     pub(crate) varies: bool,
     /// A line that has it.
     pub(crate) example: String,
+    /// Its first values.
+    pub(crate) head: Vec<f64>,
 }
+
+/// How many values of a series are shown.
+const HEAD: usize = 3;
 
 /// How much of a line is kept as an example.
 const EXAMPLE: usize = 300;
@@ -81,7 +88,18 @@ const EXAMPLE: usize = 300;
 impl Series {
     pub(crate) fn new(key: Key, fit: u8, example: &str) -> Self {
         let example = example.chars().take(EXAMPLE).collect();
-        Self { key, fit, count: 0, repeats: 0, last: None, places: 0, first: None, varies: false, example }
+        Self {
+            key,
+            fit,
+            count: 0,
+            repeats: 0,
+            last: None,
+            places: 0,
+            first: None,
+            varies: false,
+            example,
+            head: Vec::new(),
+        }
     }
 
     pub(crate) fn take(&mut self, place: &Place, reading: Reading, is_transient: bool) {
@@ -90,6 +108,9 @@ impl Series {
         self.places += u64::from(at.is_some() && at != self.last);
         self.last = at;
         self.count += u64::from(!is_transient);
+        if self.head.len() < HEAD && !is_transient {
+            self.head.push(reading.value(Notation::Point));
+        }
         let bits = reading.point.or(reading.comma).map_or(0, f64::to_bits);
         self.varies |= self.first.is_some_and(|first| first != bits);
         self.first.get_or_insert(bits);
@@ -122,6 +143,8 @@ impl Series {
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub(crate) text: String,
+    /// The text without words that stand between a label and its number: `lm loss` of `lm loss value`.
+    short: String,
     words: Vec<String>,
     core: Vec<String>,
     stage: Option<Stage>,
@@ -130,8 +153,16 @@ pub(crate) struct Name {
 
 impl Name {
     pub(crate) fn new(text: &str) -> Self {
-        let (core, stage) = staged(text);
-        Self { text: text.to_owned(), words: words(text), core, stage, is_past: is_past(text) }
+        let short = Some(unfilled(text)).filter(|short| !short.is_empty()).unwrap_or(text);
+        let (core, stage) = staged(short);
+        Self {
+            text: text.to_owned(),
+            short: short.to_owned(),
+            words: words(short),
+            core,
+            stage,
+            is_past: is_past(text),
+        }
     }
 
     /// A word that each line with the metric has.
@@ -140,9 +171,9 @@ impl Name {
     }
 
     /// How well `key` matches the name: 5 the same words, 4 except for capitals and signs, 3 the stage stands elsewhere in the line, 2 its
-    /// last words, 0 not at all.
+    /// last words, 1 its first words, before those of a sentence, 0 not at all.
     pub(crate) fn fit(&self, key: &Key) -> u8 {
-        if key.label == self.text {
+        if key.label == self.text || key.label == self.short {
             return 5;
         }
         // Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all ]
@@ -158,7 +189,17 @@ impl Name {
         }
         let is_end = !self.core.is_empty() && core.ends_with(&self.core);
         let stage_fits = self.stage.is_none_or(|stage| stage == key.stage);
-        if is_end && stage_fits && self.is_apart(label) { 2 } else { 0 }
+        if is_end && stage_fits && self.is_apart(label) {
+            return 2;
+        }
+        // accuracy of the network
+        let is_begin = !self.core.is_empty() && core.starts_with(&self.core) && stage_fits;
+        u8::from(
+            is_begin
+                && core
+                    .get(self.core.len())
+                    .is_some_and(|word| ["of", "on", "over", "per"].contains(&word.as_str())),
+        )
     }
 
     /// Whether the part before the name in `label` is a word of its own, a path or a stage: `mean reward`, `val/acc`, but not `box_loss`.
@@ -185,7 +226,7 @@ impl Name {
             let is_past = key.is_past && !self.is_past;
             let alike = fitting().filter(|(_, other)| other.key.is_like(key));
             let is_rare = alike.map(|(_, other)| other.places.max(other.count)).sum::<u64>() < 2 && most >= 3;
-            let stage = if self.stage.is_some() { Stage::Unsaid } else { key.stage };
+            let stage = if self.stage.is_some() { 0 } else { key.stage.place() };
             (
                 is_past,
                 is_rare,
@@ -212,6 +253,19 @@ impl Name {
         let others = fitting().filter(is_other).map(|(index, _)| index).collect();
         let secondary = fitting().filter(like).map(|(index, _)| index).collect();
         Some(Choice { primary, secondary, others })
+    }
+}
+
+impl Name {
+    /// Whether a series that came once so far is held-out while the one to be `read` is not: it may come rarely.
+    pub(crate) fn has_rival(&self, series: &[Series], read: &Series) -> bool {
+        let is_better = |other: &Series| {
+            other.fit > 0
+                && !other.key.is_past
+                && other.key.group.is_empty()
+                && other.key.stage.place() < read.key.stage.place()
+        };
+        self.stage.is_none() && series.iter().any(is_better)
     }
 }
 
@@ -247,6 +301,9 @@ pub struct Chosen {
     /// Whether its step stands below its values.
     #[serde(default)]
     pub(crate) below: bool,
+    /// Whether its epoch does, in a line that closes it.
+    #[serde(default)]
+    pub(crate) footed: bool,
     /// Whether a bar shows each value in the next epoch.
     #[serde(default)]
     pub(crate) late: bool,
@@ -281,6 +338,7 @@ impl Chosen {
             single: false,
             comma: false,
             below: false,
+            footed: false,
             late: false,
         }
     }
@@ -316,6 +374,9 @@ mod tests {
             ("loss", "box_loss 0.5", 0),
             ("val_loss", "train loss 0.5", 0),
             ("mAP50", "mAP50-95 0.5", 0),
+            ("accuracy", "accuracy of the network on the 800 test images: 51.06 %", 1),
+            ("lm loss value", "lm loss value: 0.5", 5),
+            ("Average return", "Average return per episode: 0.5", 1),
         ];
         for (name, line, expected) in cases {
             let key = Key::new(&parse(line).fields[0], false, 0);

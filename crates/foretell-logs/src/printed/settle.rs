@@ -51,9 +51,7 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
     let are_batches =
         records.iter().any(|record| record.place.batch.is_some() || record.place.batches.is_some());
     if half(epochs) && (different_epochs > 1 || records.iter().copied().any(|record| is_epoch(&record))) {
-        let one_epoch =
-            different_epochs == 1 && different_steps == records.len() && records.len() > 2 && !are_batches;
-        return if one_epoch { Unit::Step } else { Unit::Epoch };
+        return unit_below_epochs(records, different_epochs, are_batches);
     }
     if counts_steps && is_of_ranks(records) {
         return Unit::Count;
@@ -63,6 +61,23 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
     }
     let rises = records.windows(2).all(|pair| pair[0].place.batch <= pair[1].place.batch);
     if batches == records.len() && different_batches > 1 && rises { Unit::Bar } else { Unit::Count }
+}
+
+/// The unit of records with epochs: the finer count where an epoch has several values and each has a step of its own.
+fn unit_below_epochs(records: &[&Record], epochs: usize, are_batches: bool) -> Unit {
+    let rises = |of: fn(&Record) -> Option<f64>| {
+        records.len() > 2
+            && records.windows(2).all(|pair| of(pair[0]).zip(of(pair[1])).is_some_and(|(a, b)| a < b))
+    };
+    let is_one = epochs == 1 && records.iter().all(|record| record.place.epochs.is_none_or(|all| all <= 1.0));
+    let is_finer = epochs < records.len() && rises(|record| record.place.step) && (!are_batches || is_one);
+    if is_finer {
+        return Unit::Step;
+    }
+    // a training of one epoch that names parts of it
+    let is_only = records.len() > 2 && records.iter().all(|record| record.place.epochs == Some(1.0));
+    let in_parts = is_one && !are_batches && (is_only || rises(|record| record.place.epoch));
+    if in_parts { Unit::Count } else { Unit::Epoch }
 }
 
 /// Whether the steps number the ranks that print the same value each: 0, 1, 2, 0, 1, 2.
@@ -158,8 +173,11 @@ const SINGLE: u64 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Settler {
     chosen: Chosen,
-    /// The step that counting continues from.
+    /// The step that counting continues from, and where it began.
     counted: u64,
+    from: u64,
+    /// The training that counted values belong to, among several in sequence.
+    training: Option<u64>,
     pending: Option<Pending>,
     /// The first step of this training.
     first: Option<u64>,
@@ -181,6 +199,8 @@ impl Settler {
         Self {
             chosen,
             counted: from,
+            from,
+            training: None,
             pending: None,
             first: None,
             group: None,
@@ -291,6 +311,15 @@ impl Settler {
     }
 
     fn count(&mut self, record: &Record) -> Vec<Settled> {
+        let before = self.training.replace(record.training);
+        if before.is_some_and(|before| before != record.training) && self.counted > self.from {
+            let mut settled: Vec<Settled> = self.finish().map(Settled::Report).into_iter().collect();
+            let after = std::mem::replace(&mut self.counted, self.from);
+            settled.push(Settled::Back { at: self.from + 1, after, restarts: true });
+            self.group = None;
+            settled.extend(self.count(record));
+            return settled;
+        }
         let bits = record.reading.value(Notation::Point).to_bits();
         let copies = self.chosen.copies;
         if let Some((first, seen)) = self.group.filter(|&(_, seen)| seen < copies) {

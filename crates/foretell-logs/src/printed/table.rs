@@ -2,7 +2,7 @@
 
 use super::line::{Field, Line};
 use super::number::{Kind, Reading, tokens};
-use super::words::{Counter, Stage, counter, is_past, stage};
+use super::words::{Counter, Stage, counter, is_amount, is_past, stage};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The most lines that may stand between a heading and its first row.
@@ -72,6 +72,7 @@ fn without_bar(text: &str) -> &str {
 /// The name in a cell of a heading.
 fn heading(cell: &str) -> Option<String> {
     let cell = cell.trim_end_matches(':');
+    let cell = cell.strip_prefix("# ").unwrap_or(cell);
     let closes = cell.ends_with(')') && !cell.contains('(');
     let cell = if closes { cell.trim_end_matches(')') } else { cell };
     let begins = cell == "#" || cell.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '%');
@@ -96,7 +97,13 @@ impl Table {
             .map_or((Sign::Blanks, 3), |(sign, _, least)| (*sign, *least));
         let tried = if sign.0 == Sign::Blanks { vec![sign, (Sign::Blank, 3)] } else { vec![sign] };
         tried.into_iter().find_map(|(sign, least)| {
-            let cells = cells(text, sign);
+            let mut cells = cells(text, sign);
+            // a table with a row per metric has no name above its names
+            let is_of_stages =
+                cells.len() > 2 && cells[0].is_empty() && cells[1..].iter().all(|cell| stage(cell).is_some());
+            if is_of_stages {
+                cells.remove(0);
+            }
             let names: Vec<String> = cells.iter().filter_map(|cell| heading(cell)).collect();
             // of words between single blanks only a step makes a heading
             let is_heading =
@@ -110,10 +117,26 @@ impl Table {
         })
     }
 
+    /// This heading with the line above it, if that is the upper half of a heading in two lines: `average  since` above `loss  last`.
+    pub(crate) fn under(self, above: &str) -> Self {
+        let upper = cells(above, Sign::Blanks);
+        let is_half = |cell: &&str| heading(cell).is_some() && counter(cell).is_none();
+        if !matches!(self.sign, Sign::Blanks | Sign::Blank)
+            || upper.len() != self.names.len()
+            || !upper.iter().all(is_half)
+        {
+            return self;
+        }
+        let names = upper.iter().zip(&self.names).map(|(upper, name)| format!("{upper} {name}"));
+        Self { names: names.collect(), ..self }
+    }
+
     /// The two lines of one heading, joined column by column.
     pub(crate) fn joined(&self, text: &str) -> Option<Self> {
         let under = cells(text, self.sign);
-        let is_under = self.rows == 0 && self.sign == Sign::Bar && under.len() == self.names.len();
+        let is_under = self.rows == 0
+            && matches!(self.sign, Sign::Bar | Sign::Blanks)
+            && under.len() == self.names.len();
         let has_name = |cell: &&&str| cell.chars().any(char::is_alphabetic);
         let none_is_number = under.iter().all(|cell| tokens(cell).is_empty());
         (is_under && none_is_number && under.iter().any(|cell| has_name(&cell))).then(|| {
@@ -147,16 +170,29 @@ impl Table {
                 self.names = Some(names.collect::<Vec<_>>()).filter(|names| names.len() == found.len())?;
             }
         }
+        // the sign of a comment is no column
+        if self.rows == 0
+            && found.len() + 1 == self.names.len()
+            && ["#", "%"].contains(&self.names[0].as_str())
+        {
+            self.names.remove(0);
+        }
         if found.len() != self.names.len() {
             return None;
         }
         let mut line = Line::default();
         let (mut group, mut numbers, mut others) = (String::new(), 0, 0);
         let has_hash = self.names.iter().any(|name| name == "#");
+        let is_file = matches!(self.sign, Sign::Comma | Sign::Semicolon | Sign::Tab);
+        let counts = is_file && !self.names.iter().any(|name| counter(name).is_some());
         for (name, cell) in self.names.iter().zip(found) {
             match value(cell) {
                 Cell::Number(reading, of) => {
                     numbers += 1;
+                    if counts && line.place.step.is_none() && is_amount(name) {
+                        line.place.step = reading.point.or(reading.comma);
+                        continue;
+                    }
                     take(&mut line, name, reading, of, has_hash);
                 }
                 Cell::Text if cell.contains(':') || cell.contains('=') => return None,
@@ -301,6 +337,8 @@ mod tests {
                 (Some(200.0), 0.45, ""),
             ),
             ("epoch train_loss val_loss", "2 0.5 0.4", "val_loss", (Some(2.0), 0.4, "")),
+            ("#  step   rmse_val   lr", "  100   1.5e-01   1e-3", "rmse_val", (Some(100.0), 0.15, "")),
+            ("|      | train | validation | test |", "| acc | 0.6 | 0.5 | 0.4 |", "acc", (None, 0.6, "")),
         ];
         for (heading, row, name, (place, value, group)) in cases {
             assert_eq!(read(heading, row, name), Some((place, value, group.to_owned())), "{heading}\n{row}");
@@ -312,6 +350,9 @@ mod tests {
         ] {
             assert_eq!(read(heading, row, "acc"), None, "{heading}");
         }
+        let upper = "average  since         example";
+        let table = Table::headed("loss     last          counter").expect("a heading").under(upper);
+        assert_eq!(table.names, ["average loss", "since last", "example counter"]);
         assert!(is_rule("|:---:|:---:|") && is_rule("------") && !is_rule("- loss -"));
     }
 }

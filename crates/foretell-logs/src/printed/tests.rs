@@ -1,6 +1,7 @@
 //! Whole outputs and streams, as trainings print them.
 
 use super::{MetricSource, ReportProblem, ReportReader};
+use proptest::prelude::*;
 
 type Point = (u64, Option<f64>);
 
@@ -304,4 +305,67 @@ fn what_was_printed_instead_of_the_metric_is_remembered() {
     assert!(reader.read(b"{'loss': 0.5, 'epoch': 3.25}").is_empty(), "a part of an epoch is no epoch");
     let seen = reader.seen().expect("no report yet");
     assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, loss 0.5"));
+}
+
+/// Lines of many kinds, most of them without the metric.
+fn lines() -> impl Strategy<Value = Vec<String>> {
+    let words = [
+        "epoch",
+        "Epoch: [",
+        "step ",
+        "[",
+        "]",
+        "train",
+        "val",
+        "Test:",
+        "fold 2",
+        "loading",
+        "best",
+        "loss 0.",
+        "lr 1e-3",
+        " | ",
+        ": ",
+        ",",
+        "acc",
+        "x = ",
+        "{",
+        "}",
+        "finished",
+        "第",
+        "轮",
+        "currentStep ",
+        "numEpochs ",
+        "a  b  c",
+        "iteration",
+        "ep",
+        "up",
+        "e",
+        " 7",
+        "12",
+        "0.5",
+        "(3/4)",
+        "\t",
+    ];
+    let line =
+        prop::collection::vec(prop::sample::select(words.to_vec()), 0..8).prop_map(|words| words.concat());
+    prop::collection::vec(line, 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    /// After the first report, lines without the metric and without a telling word are passed over.
+    #[test]
+    fn lines_beside_the_point_change_nothing(lines in lines()) {
+        let mut output = "epoch 1 loss 0.9 acc 0.1\nepoch 2 loss 0.8 acc 0.2\nepoch 3 loss 0.7 acc 0.3\n".to_owned();
+        for (number, line) in lines.iter().enumerate() {
+            output.push_str(line);
+            output.push('\n');
+            if number % 5 == 4 {
+                output.push_str(&format!("acc 0.{number}\n"));
+            }
+        }
+        let points = |reader: ReportReader| reader.read_lines(&output).into_iter().map(|report| (report.step, report.value)).collect::<Vec<_>>();
+        prop_assert_eq!(points(reader("acc")), points(reader("acc").with_every_line()), "{}", output);
+    }
 }

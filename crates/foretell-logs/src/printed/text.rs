@@ -41,10 +41,11 @@ static COUNTED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?i-u:ep|e-|step|i
 static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([^:=]*?\.py:[0-9]+)(?:(\])|[ :])"));
 /// Another source: `__main__:train:42 - `, `package.module - `, or a name before a level.
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(&format!(r"^([A-Za-z_][0-9A-Za-z_.:<>-]*)(?: [-|] [ |-]*({LEVELS})| [-|] |\] )"))
+    pattern(&format!(r"^([A-Za-z_][0-9A-Za-z_.:<>/-]*)(?: [-|] [ |-]*({LEVELS})| [-|] |\] )"))
 });
 
-fn pattern(text: &str) -> Regex {
+/// A pattern that is part of the program.
+pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of the program")
 }
 
@@ -169,6 +170,7 @@ mod tests {
             ("I0302 10:10:12.123456 140123456789 logging_writer.py:48] ", "[500] loss=1"),
             ("INFO:__main__:", "epoch 0: 1"),
             ("INFO:root:", "epoch 0: 1"),
+            ("2031-05-06 10:01:00,147 - log/train.log - INFO - ", "evaluate:dev"),
             ("[2024-03-02 10:00:01] [INFO] ", "Epoch 1"),
             ("2024-03-02 10:00:22,120 - INFO - allennlp.training.callbacks - ", "accuracy | 0.1 | 0.2"),
             ("2024/03/02 10:11:12 - mmengine - INFO - ", "Iter(train) [ 4000/40000]  lr: 9.0e-03"),

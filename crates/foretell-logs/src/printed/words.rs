@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The data that a value was measured on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stage {
     Validation,
@@ -14,6 +14,18 @@ pub(crate) enum Stage {
     Unsaid,
     Training,
     Test,
+}
+
+impl Stage {
+    /// The place of this stage in the order in which a name that has several is understood: held-out data first.
+    pub(crate) fn place(self) -> u8 {
+        match self {
+            Self::Validation => 0,
+            Self::Unsaid => 1,
+            Self::Test => 2,
+            Self::Training => 3,
+        }
+    }
 }
 
 /// The unit that a counter counts.
@@ -57,25 +69,35 @@ const FILLER: Senses = 1 << 14;
 /// At the start of a line announces settings.
 const SETTINGS: Senses = 1 << 15;
 const RELOADED: Senses = 1 << 16;
+/// Before a counter's word makes a unit of it, which belongs to the name: `return per episode`, `acc over epoch`.
+const PER: Senses = 1 << 17;
+/// Behind the name of an epoch shows that its values stand above: `Epoch 3 finished`.
+const CLOSING: Senses = 1 << 18;
+/// Belongs to the name of data: `Evaluating on the val set`.
+const OF_DATA: Senses = 1 << 20;
+/// Counts the steps of a table that names no other counter: `trees`, `tokens`.
+const AMOUNT: Senses = 1 << 21;
+/// Names the values of now, in a line beside one with the best.
+const CURRENT: Senses = 1 << 19;
 
-const LISTS: [(Senses, &str); 17] = [
+const LISTS: [(Senses, &str); 22] = [
     (
         VALIDATION,
-        "val valid validation validate validating dev eval evaluation evaluating evaluate heldout 验证 验证集 validierung",
+        "val valid validation validate validating dev eval evaluation evaluating evaluate evaluator heldout holdout 验证 验证集 validierung",
     ),
     (TRAINING, "train training trn learn 训练 训练集"),
     (TEST, "test testing tst 测试 测试集"),
     (EPOCH, "epoch epochs ep e epoche epoca épocas época epoka эпоха 轮次 轮 エポック"),
     (
         STEP,
-        "step steps iteration iterations iter iters it update updates up timestep timesteps round rounds episode episodes generation gen",
+        "step steps iteration iterations iter iters it update updates up timestep timesteps round rounds episode episodes generation gen nsamp counter",
     ),
     (BATCH, "batch batches minibatch mb"),
     (
         COUNTED,
         "global current cur training train total boosting env trainer optimizer optim learner my this val valid validation eval test num",
     ),
-    (INDEX, "num number no nr idx index id"),
+    (INDEX, "num number no nr idx index id completed done"),
     (
         NO_COUNTER,
         "best max maximum num n number total warmup without per every last saved from patience until stop",
@@ -106,7 +128,48 @@ const LISTS: [(Senses, &str); 17] = [
         "config configuration args arguments hparams hyperparameters hyperparams settings options usage command namespace parameters params",
     ),
     (RELOADED, "restored restoring restore reloaded reloading loaded loading load reload"),
+    (PER, "per over"),
+    (CLOSING, "done finished end ended took completed complete"),
+    (CURRENT, "cur current"),
+    (OF_DATA, "on the set data split"),
+    (AMOUNT, "trees tokens samples examples images frames nsamp"),
 ];
+
+/// The senses of words that may change how the lines below are read: counters, stages, headings of trainings, models loaded again.
+const TELLING: Senses = STAGE | EPOCH | STEP | BATCH | GROUP | PAST_LINE | RELOADED;
+
+/// An expression for text that has a word of one of these `wanted` senses, in any letters, or `hint`. It also matches text that only looks so:
+/// a word of four letters or more may be part of another one, and a shorter one ends where its letters do, or begins with a capital.
+fn expression(wanted: Senses, hint: &str) -> String {
+    let words = || {
+        LISTS
+            .iter()
+            .filter(|(sense, _)| sense & wanted != 0)
+            .flat_map(|(_, list)| list.split_ascii_whitespace())
+    };
+    let (long, short): (Vec<&str>, Vec<&str>) = words().partition(|word| word.len() > 3 || !word.is_ascii());
+    let join =
+        |words: &[&str]| words.iter().map(|word| regex_syntax::escape(word)).collect::<Vec<_>>().join("|");
+    let capital = |word: &&str| word[..1].to_uppercase() + &word[1..];
+    let capitals: Vec<String> = short.iter().map(capital).collect();
+    let capitals = join(&capitals.iter().map(String::as_str).collect::<Vec<_>>());
+    // 第 stands before the number of an epoch, 个 and 期 behind it
+    format!(
+        "(?i:{hint}|第|个|期|{})|(?:^|[^A-Za-z])(?i:{})(?:$|[^a-z])|(?:{capitals})(?:$|[^a-z])",
+        join(&long),
+        join(&short)
+    )
+}
+
+/// Finds a `hint` in any letters, or a word that may change how the lines below are read.
+pub(crate) fn telling(hint: &str) -> Option<regex::Regex> {
+    regex::Regex::new(&expression(TELLING, &regex_syntax::escape(hint))).ok()
+}
+
+/// Finds a `hint` in any letters, or the word of a counter.
+pub(crate) fn counting(hint: &str) -> Option<regex::Regex> {
+    regex::Regex::new(&expression(EPOCH | STEP | BATCH, &regex_syntax::escape(hint))).ok()
+}
 
 /// The senses of each known word.
 static SENSES: LazyLock<HashMap<&str, Senses>> = LazyLock::new(|| {
@@ -124,10 +187,21 @@ fn senses(word: &str) -> Senses {
     known.copied().unwrap_or_default()
 }
 
-/// The words of `text`; `Acc@1` and `mAP50-95` are one word each.
+/// The words of `text`; `Acc@1` and `mAP50-95` are one word each, and `ValidationLoss` is two.
 fn split(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let in_word = |c: char| c.is_alphanumeric() || "@%".contains(c);
-    text.split(move |c| !in_word(c)).filter(|word| word.contains(char::is_alphanumeric))
+    let words = text.split(move |c| !in_word(c)).filter(|word| word.contains(char::is_alphanumeric));
+    words.flat_map(|word| {
+        let (stage, rest) = word.split_at(stage_in_front(word));
+        [stage, rest].into_iter().filter(|part| !part.is_empty())
+    })
+}
+
+/// The length of the stage that `word` begins with, if a capital letter follows: `ValidationLoss`, `testAcc`.
+fn stage_in_front(word: &str) -> usize {
+    let capital = word.bytes().skip(1).position(|byte| byte.is_ascii_uppercase()).map_or(0, |at| at + 1);
+    let is_stage = word.is_char_boundary(capital) && senses(&word[..capital]) & STAGE != 0;
+    if is_stage { capital } else { 0 }
 }
 
 /// The words of `text` in small letters.
@@ -176,6 +250,22 @@ pub(crate) fn is_past_line(text: &str) -> bool {
     names(text, PAST_LINE)
 }
 
+/// Whether a line that names an epoch says that it is over, and speaks of no stage, which may be over earlier.
+pub(crate) fn is_closing(text: &str) -> bool {
+    names(text, CLOSING) && stage(text).is_none()
+}
+
+/// Whether a line has the current values of a metric, as opposed to the best ones: `cur metric, acc: 0.51`.
+pub(crate) fn is_current(text: &str) -> bool {
+    let Some((before, _)) = text.split_once("metric") else { return false };
+    split(before).next_back().is_some_and(|word| senses(word) & CURRENT != 0)
+}
+
+/// Whether `text` consists of words for stages, with words that name nothing: `evaluate:dev`, `Evaluating on val`.
+pub(crate) fn is_stage_alone(text: &str) -> bool {
+    stage(text).is_some() && split(text).all(|word| senses(word) & (STAGE | OF_DATA) != 0)
+}
+
 /// Whether a line reports that the best model was loaded again.
 pub(crate) fn is_reloaded(text: &str) -> bool {
     names(text, RELOADED) && split(text).any(|word| word.eq_ignore_ascii_case("best"))
@@ -196,9 +286,20 @@ pub(crate) fn staged(name: &str) -> (Vec<String>, Option<Stage>) {
     (kept, last)
 }
 
+/// Whether a column of this name counts the steps of a table that names no other counter.
+pub(crate) fn is_amount(name: &str) -> bool {
+    senses(name) & AMOUNT != 0
+}
+
 /// Whether `word` numbers one of many.
 pub(crate) fn is_group(word: &str) -> bool {
     senses(word) & GROUP != 0
+}
+
+/// Whether `word` numbers one of several trainings in sequence; a seed or a run does only where their number is named: `run 2/5`.
+pub(crate) fn is_training(word: &str, has_total: bool) -> bool {
+    ["fold", "folds", "折", "repeat", "repetition"].contains(&word)
+        || has_total && ["seed", "run"].contains(&word)
 }
 
 /// Words of `text` such as `rank0` and `fold_2`.
@@ -230,12 +331,14 @@ pub(crate) struct Named {
     pub(crate) counter: Counter,
     /// Whether the word may as well say how many there are: `epochs: 10`.
     pub(crate) is_plural: bool,
+    /// Whether a word before it may have it for a unit, if its number is not whole: `mean of epoch: 0.5`.
+    pub(crate) is_unit: bool,
 }
 
 /// The counter that `label`, the text before a number, names.
 pub(crate) fn counter(label: &str) -> Option<Named> {
     if label.ends_with('第') {
-        return Some(Named { counter: Counter::Epoch, is_plural: false });
+        return Some(Named { counter: Counter::Epoch, is_plural: false, is_unit: false });
     }
     let label = label.split(['(', '[']).next().unwrap_or_default();
     let mut tokens = label
@@ -248,9 +351,12 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
     }
     let mut parts: Vec<String> = if token.is_ascii() { words_of_name(token) } else { words(token) };
     let is_behind = |word: &String| senses(word) & INDEX != 0 || stage_of(word).is_some();
+    let all = parts.len();
     while parts.len() > 1 && parts.last().is_some_and(is_behind) {
         parts.pop();
     }
+    // steps_completed
+    let is_behind_any = parts.len() < all;
     let word = parts.pop()?;
     let counter = match senses(&word) & (EPOCH | STEP | BATCH) {
         EPOCH => Counter::Epoch,
@@ -259,6 +365,7 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         _ => return None,
     };
     let is_plural = word.len() > 2
+        && !is_behind_any
         && word.ends_with('s')
         && word != "timesteps"
         && !(word == "updates" && parts.iter().any(|part| part == "num"));
@@ -266,14 +373,32 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         |part: &String| senses(part) & COUNTED == 0 || (part == "num" && counter == Counter::Epoch);
     let mut before = tokens.take(2);
     let nearest = before.next().unwrap_or_default();
-    let is_of_many =
-        names(nearest, OF_MANY) && (is_plural || before.next().is_some_and(|word| names(word, NO_COUNTER)));
-    let is_counter = !(parts.iter().any(is_setting) || names(nearest, NO_COUNTER) || is_of_many);
-    is_counter.then_some(Named { counter, is_plural })
+    let second = before.next().unwrap_or_default();
+    let is_of_many = names(nearest, OF_MANY) && (is_plural || names(second, NO_COUNTER));
+    let is_per = names(nearest, PER) || names(second, PER);
+    let is_counter = !(parts.iter().any(is_setting) || names(nearest, NO_COUNTER) || is_of_many || is_per);
+    let is_unit = !nearest.is_empty() && !names(nearest, COUNTED);
+    is_counter.then_some(Named { counter, is_plural, is_unit })
 }
 
 /// The label of a number, and the text before the label, from the `text` between the number and the previous one.
 pub(crate) fn label(text: &str) -> (&str, &str) {
+    let text = unfilled(text);
+    let begin = if text.contains("@[") { 0 } else { separator(text) };
+    let mut label = text[begin..].trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '%');
+    if label.ends_with(']') && !label.contains('[') {
+        label = label.trim_end_matches(']');
+    }
+    let label = label.trim_end_matches(['"', '\'', ' ']);
+    // `the accuracy on the validation set is 0.71`
+    let label = [" on the ", " over the "]
+        .into_iter()
+        .fold(label, |label, phrase| label.split_once(phrase).map_or(label, |(name, _)| name));
+    (label, &text[..begin])
+}
+
+/// `text` without the signs and words at its end that stand between a name and its number: `loss value: `, `acc is `.
+pub(crate) fn unfilled(text: &str) -> &str {
     let mut end = text.len();
     loop {
         let trimmed =
@@ -289,18 +414,7 @@ pub(crate) fn label(text: &str) -> (&str, &str) {
         }
         end -= last.len();
     }
-    let text = &text[..end];
-    let begin = if text.contains("@[") { 0 } else { separator(text) };
-    let mut label = text[begin..].trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '%');
-    if label.ends_with(']') && !label.contains('[') {
-        label = label.trim_end_matches(']');
-    }
-    let label = label.trim_end_matches(['"', '\'', ' ']);
-    // `the accuracy on the validation set is 0.71`
-    let label = [" on the ", " over the "]
-        .into_iter()
-        .fold(label, |label, phrase| label.split_once(phrase).map_or(label, |(name, _)| name));
-    (label, &text[..begin])
+    &text[..end]
 }
 
 /// `text` without a closing bracket at its end that nothing opened.
@@ -372,6 +486,7 @@ mod tests {
             ("]\ttrain-logloss:", "train-logloss"),
             ("\tvalid_0's auc: ", "valid_0's auc"),
             (" (", ""),
+            ("| lm loss value: ", "lm loss"),
         ];
         for (text, expected) in cases {
             assert_eq!(label(text).0, expected, "{text}");
@@ -396,6 +511,9 @@ mod tests {
             ("Num Epochs", None),
             ("best epoch", None),
             ("End of epoch", epoch(false)),
+            ("Training acc over epoch", None),
+            ("Average return per evaluation episode", None),
+            ("steps_completed", step(false)),
             ("number of epoch", None),
             ("after epochs", None),
             ("steps_per_epoch", None),

@@ -6,6 +6,7 @@ use super::flags::Arguments;
 use crate::catalogue::named_space;
 use crate::failure::Failure;
 use foretell_logs::direction_of;
+pub(crate) use foretell_logs::printed::name_in;
 use foretell_run::{
     CONFIG, ConfigFile, EPOCHS, MetricSource, PARAMS_FILE, PARAMS_JSON, SEED, TRIAL_DIR, fill_in,
 };
@@ -227,54 +228,6 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
                 ("scale", arguments.width.map(Value::from)),
             ];
             named_space(arguments.space.as_deref().unwrap_or_default(), size)
-        }
-    }
-}
-
-/// The metric's name in a field's name or a pattern: the last word before the group of the value that is known for a metric's, or
-/// else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`).
-pub(crate) fn name_in(metric: &str) -> String {
-    let value = |at: &usize| {
-        let group = &metric[*at..];
-        !group.starts_with("(?") && !metric[..*at].ends_with('\\')
-    };
-    let template = metric.find("{value}");
-    let group = || metric.match_indices('(').map(|(at, _)| at).find(value);
-    let end = template.or_else(group).unwrap_or(metric.len());
-    // an escape stands for other characters and is no part of a name
-    let escaped = metric[..end].split('\\').enumerate();
-    let parts = escaped.map(|(i, part)| part.chars().skip(usize::from(i > 0)).collect::<String>());
-    let plain = parts.collect::<Vec<_>>().join(" ");
-    let in_name = |c: char| c.is_alphanumeric() || "_-./@".contains(c);
-    let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
-    let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
-    let metric = words.iter().rfind(|word| direction_of(word).is_some()).or(words.last());
-    metric.map_or_else(|| "metric".to_owned(), |&word| word.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::name_in;
-
-    #[test]
-    fn a_metric_is_called_by_the_word_before_its_value() {
-        let cases = [
-            ("val_acc", "val_acc"),
-            (r"val_acc=([\d.]+)", "val_acc"),
-            (r"step (?P<step>\d+) acc ([\d.]+)", "acc"),
-            (r"'eval_loss': ([\d.e+-]+)", "eval_loss"),
-            (r"val_loss\s*[:=]\s*([\d.]+)", "val_loss"),
-            (r"(?:val|test)_acc ([\d.]+)", "acc"),
-            (r"loss \(val\): ([\d.]+)", "loss"),
-            (r"quality now: ([\d.]+)", "now"),
-            (r"top-1 ([\d.]+)", "top-1"),
-            ("Test: * Acc@1 {value}", "Acc@1"),
-            ("Validation accuracy", "accuracy"),
-            (r"([\d.]+)", "metric"),
-            ("", "metric"),
-        ];
-        for (pattern, expected) in cases {
-            assert_eq!(name_in(pattern), expected, "{pattern}");
         }
     }
 }

@@ -1,0 +1,261 @@
+//! What a finished first trial printed: the metric, the unit of its steps, and how long a training is.
+
+use super::guess::{collected, guess, ranked, tied};
+use super::last::final_value;
+use super::protocol::MetricSource;
+use super::reader::{ReportReader, StepUnit, Whole};
+use super::series::Series;
+use super::words::Stage;
+use foretell::direction_of;
+
+/// The most series that are listed.
+const LISTED: usize = 30;
+/// The lines at the end of an output that may have its summary.
+const LAST: usize = 200;
+
+/// The data that a series was measured on, as far as its lines say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Training data.
+    Training,
+    /// Validation data.
+    Validation,
+    /// Test data.
+    Test,
+    /// The lines do not say.
+    Unknown,
+}
+
+/// A series that was printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrintedSeries {
+    /// Its label, as it is printed.
+    pub name: String,
+    /// The number of its values.
+    pub values: u64,
+    /// The first values, three at most.
+    pub first: Vec<f64>,
+    /// The data it was measured on.
+    pub role: Role,
+    /// Whether it is not the value of now: the best so far, a target, a spread.
+    pub is_past: bool,
+    /// Whether its lines count batches, or most epochs have several values.
+    pub is_within_epochs: bool,
+    /// Whether its name is known for a metric's.
+    pub is_metric: bool,
+}
+
+/// The metric that an output settles.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Metric {
+    /// No series is the one asked for, or, if none was, none has the name of a metric.
+    None,
+    /// One series.
+    One {
+        /// The value for `--metric` that finds it.
+        source: String,
+        /// Its label.
+        name: String,
+        /// Why it was chosen, as a part of a sentence: `it is named`, `held-out before training data`.
+        why: &'static str,
+    },
+    /// Nothing decides between several, or only the training's values were printed: the person is to be asked. The likeliest comes first.
+    InDoubt {
+        /// The value for `--metric` that finds the likeliest.
+        source: String,
+        /// Its label.
+        name: String,
+        /// The labels that it may be, the likeliest first.
+        between: Vec<String>,
+    },
+}
+
+/// Where the length of a training comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthOrigin {
+    /// The study or the script's option declares it.
+    Declared,
+    /// The output announces it: `Epoch 3/12`.
+    Announced,
+    /// The last value stands there.
+    LastValue,
+}
+
+/// How long a training is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// The number of steps: 8 for epochs 0 to 7.
+    pub steps: u64,
+    /// What they count.
+    pub unit: StepUnit,
+    /// Where it comes from.
+    pub origin: LengthOrigin,
+}
+
+/// Several trainings in one output: folds, stages, repetitions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trainings {
+    /// The number of values of each, in order.
+    pub values: Vec<u64>,
+    /// The last value of each.
+    pub ends: Vec<Option<f64>>,
+    /// The result that is printed behind the last one, such as a mean over the folds.
+    pub summary: Option<f64>,
+}
+
+impl Trainings {
+    /// The score of all of them: the printed summary, or else the mean of their ends.
+    pub fn score(&self) -> Option<f64> {
+        let ends: Option<Vec<f64>> = self.ends.iter().copied().collect();
+        let mean =
+            ends.filter(|ends| !ends.is_empty()).map(|ends| ends.iter().sum::<f64>() / ends.len() as f64);
+        self.summary.or(mean)
+    }
+}
+
+/// What the output of a finished first trial settles.
+#[derive(Clone, Debug)]
+pub struct FirstTrial {
+    /// The series that were printed, the likeliest metric first, 30 at most.
+    pub series: Vec<PrintedSeries>,
+    /// The metric.
+    pub metric: Metric,
+    /// The reports of it, and notes on their reading; empty without a metric.
+    pub whole: Whole,
+    /// How long a training is; `None` without a value and a declaration.
+    pub length: Option<Length>,
+    /// Trainings in sequence; `None` if there is one.
+    pub trainings: Option<Trainings>,
+    /// What a person should know, one sentence each; the notes of `whole` are among them.
+    pub notes: Vec<String>,
+}
+
+/// Settles metric, step and length from `text`, the whole output of a first trial that has ended.
+///
+/// `wanted` is the study's metric (`None`: the likeliest is taken), `declared` the number of epochs that the study or an option of the script
+/// declares. It is kept, unless the output counts something else than epochs: then a note names both units.
+///
+/// ```
+/// use foretell_logs::printed::{LengthOrigin, Metric, StepUnit, settle_first};
+/// let printed: String = (0..8).map(|epoch| format!("Epoch {epoch}/7\nval acc: 0.{epoch}\n")).collect();
+/// let first = settle_first(&printed, None, None);
+/// assert!(matches!(first.metric, Metric::One { ref source, .. } if source == "val acc"));
+/// let length = first.length.expect("it is announced");
+/// assert_eq!((length.steps, length.unit, length.origin), (8, StepUnit::Epoch, LengthOrigin::Announced));
+/// assert_eq!(first.series[0].first, [0.0, 0.1, 0.2]);
+/// ```
+pub fn settle_first(text: &str, wanted: Option<&MetricSource>, declared: Option<u64>) -> FirstTrial {
+    let collector = collected(text);
+    let ranked = ranked(&collector.series);
+    let (metric, whole) = match wanted {
+        Some(source) => asked(text, source),
+        None => found(text, &ranked),
+    };
+    let length = length(&whole, declared);
+    let trainings = trainings(&whole, text);
+    let mut notes = whole.notes.clone();
+    notes.extend(note_of_length(&whole, declared));
+    notes.extend(trainings.as_ref().map(note_of_trainings));
+    FirstTrial { series: listed(&ranked, &collector.series), metric, whole, length, trainings, notes }
+}
+
+fn listed(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
+    let others = all.iter().filter(|series| !ranked.iter().any(|known| std::ptr::eq(*known, *series)));
+    let shown = |series: &Series| PrintedSeries {
+        name: series.key.label.clone(),
+        values: series.count,
+        first: series.head.clone(),
+        role: match series.key.stage {
+            Stage::Training => Role::Training,
+            Stage::Validation => Role::Validation,
+            Stage::Test => Role::Test,
+            Stage::Unsaid => Role::Unknown,
+        },
+        is_past: series.key.is_past,
+        is_within_epochs: series.key.is_batched || series.is_many(),
+        is_metric: direction_of(&series.key.label).is_some(),
+    };
+    ranked.iter().copied().chain(others).take(LISTED).map(shown).collect()
+}
+
+/// The metric that a study names.
+fn asked(text: &str, source: &MetricSource) -> (Metric, Whole) {
+    let whole = ReportReader::new(source.clone(), 0).read_all(text);
+    let Some(report) = whole.reports.first() else { return (Metric::None, whole) };
+    let source = source.text();
+    let only = || report.metrics.keys().next().cloned().unwrap_or_default();
+    let name = if source.is_empty() { only() } else { source.clone() };
+    (Metric::One { source, name, why: "it is named" }, whole)
+}
+
+/// The likeliest metric.
+fn found(text: &str, ranked: &[&Series]) -> (Metric, Whole) {
+    let Some(guess) = guess(text) else { return (Metric::None, Whole::default()) };
+    let is_it = |series: &&&Series| series.key.label == guess.name;
+    let stage = ranked.iter().find(is_it).map(|series| series.key.stage);
+    let is_held_out = |series: &&Series| matches!(series.key.stage, Stage::Validation | Stage::Test);
+    let is_training = stage == Some(Stage::Training);
+    let why = match stage {
+        Some(Stage::Validation | Stage::Test) => "it is of held-out data",
+        _ if ranked.iter().any(is_held_out) => "no other series can be found by a name or a template",
+        _ => "its name is that of a metric",
+    };
+    let (source, name) = (guess.source, guess.name);
+    let mut between = tied(ranked);
+    if is_training {
+        between.extend(guess.others);
+    }
+    let is_clear = between.len() < 2 && !is_training || !between.contains(&name);
+    let metric =
+        if is_clear { Metric::One { source, name, why } } else { Metric::InDoubt { source, name, between } };
+    (metric, guess.whole)
+}
+
+fn length(whole: &Whole, declared: Option<u64>) -> Option<Length> {
+    let of = |steps, unit, origin| Some(Length { steps, unit, origin });
+    let last = whole.trainings.first().and_then(|reports| reports.last()).map(|report| report.step);
+    let from_zero = whole.reports.first().is_some_and(|report| report.step == 0);
+    match (declared, whole.epochs, last) {
+        (Some(declared), _, _) => of(declared, StepUnit::Epoch, LengthOrigin::Declared),
+        (None, Some(epochs), _) if whole.unit == StepUnit::Epoch => {
+            of(epochs, StepUnit::Epoch, LengthOrigin::Announced)
+        }
+        (None, _, Some(last)) => of(last + u64::from(from_zero), whole.unit, LengthOrigin::LastValue),
+        (None, _, None) => None,
+    }
+}
+
+/// The note if a declared number of epochs is not what the steps of the output count.
+fn note_of_length(whole: &Whole, declared: Option<u64>) -> Option<String> {
+    let (declared, last) = (declared?, whole.reports.last()?.step);
+    (whole.unit == StepUnit::Step && last > declared).then(|| {
+        format!("{declared} epochs are declared, but the values stand at steps (the last one at {last}). Set the number of steps")
+    })
+}
+
+fn trainings(whole: &Whole, text: &str) -> Option<Trainings> {
+    if whole.trainings.len() < 2 {
+        return None;
+    }
+    let last: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    let end = |reports: &Vec<super::report::Report>| reports.last().and_then(|report| report.value);
+    Some(Trainings {
+        values: whole.trainings.iter().map(|reports| reports.len() as u64).collect(),
+        ends: whole.trainings.iter().map(end).collect(),
+        summary: final_value(&last),
+    })
+}
+
+fn note_of_trainings(trainings: &Trainings) -> String {
+    let (count, all) = (trainings.values.len(), trainings.values.iter().sum::<u64>());
+    let alike = trainings.values.iter().all(|values| *values == trainings.values[0]);
+    let length =
+        if alike { format!("{} values each", trainings.values[0]) } else { format!("{all} values together") };
+    let score = match (trainings.summary, trainings.score()) {
+        (Some(summary), _) => format!("its score is the printed summary, {summary}"),
+        (None, Some(mean)) => format!("its score is the mean of their last values, {mean}"),
+        (None, None) => "it has no score, because one of them diverged".to_owned(),
+    };
+    format!("this trial trains {count} times ({length}): {score}")
+}
