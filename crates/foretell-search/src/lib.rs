@@ -51,6 +51,7 @@ mod front;
 mod judge;
 mod lengths;
 mod lessons;
+pub mod limits;
 mod objective;
 mod parameter;
 mod parameter_space;
@@ -88,7 +89,7 @@ pub use replay::{
     BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec,
     Setting, Table, Taken, Teacher, TrialTrace, moments, replay, replay_log, replay_watched,
 };
-pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
+pub use request::{Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
 pub use returned::{Relation, Returned};
 pub use samplers::random::trial_stream;
 pub use samplers::surrogate::{Contour, Relevances, Slice, Surface, relevances, relevances_of};

@@ -12,12 +12,14 @@ pub enum RangeError {
         field: &'static str,
     },
     /// A number that no search counts up to.
-    #[error("{field} {value} is too large. The maximum is {MOST}")]
+    #[error("{field} {value} is too large. The maximum is {most}")]
     Endless {
         /// The field.
         field: &'static str,
         /// The given value.
         value: u64,
+        /// The maximum, one of [`limits`](crate::limits).
+        most: u64,
     },
     /// A share outside [0, 1).
     #[error("{field} {value} is outside [0, 1)")]
@@ -49,13 +51,10 @@ impl RangeError {
     }
 }
 
-/// The most trials and epochs: sums and products of them stay far from the largest number there is.
-const MOST: u64 = 1_000_000_000_000;
-
-/// That no field is above [`MOST`].
-pub(crate) fn countable(fields: &[(&'static str, u64)]) -> Result<(), RangeError> {
-    match fields.iter().find(|(_, value)| *value > MOST) {
-        Some(&(field, value)) => Err(RangeError::Endless { field, value }),
+/// That no field is above `most`.
+pub(crate) fn at_most(most: u64, fields: &[(&'static str, u64)]) -> Result<(), RangeError> {
+    match fields.iter().find(|(_, value)| *value > most) {
+        Some(&(field, value)) => Err(RangeError::Endless { field, value, most }),
         None => Ok(()),
     }
 }
@@ -88,12 +87,9 @@ mod tests {
     #[test]
     fn each_range_ends_where_it_says() {
         assert_eq!(at_least_one(&[("a", 1), ("b", 0)]), Err(RangeError::Zero { field: "b" }));
-        assert!(countable(&[("a", MOST)]).is_ok());
-        let endless = countable(&[("a", 1), ("epochs", u64::MAX)]).unwrap_err();
-        assert_eq!(
-            endless.to_string(),
-            "epochs 18446744073709551615 is too large. The maximum is 1000000000000"
-        );
+        assert!(at_most(9, &[("a", 9)]).is_ok());
+        let endless = at_most(9, &[("a", 1), ("epochs", 10)]).unwrap_err();
+        assert_eq!(endless.to_string(), "epochs 10 is too large. The maximum is 9");
         assert!(share("s", 0.0).is_ok() && share("s", 1.0).is_err() && share("s", f64::NAN).is_err());
         assert!(growth("f", None).is_ok() && growth("f", Some(1.25)).is_ok());
         for value in [1.0, f64::NAN, f64::INFINITY] {

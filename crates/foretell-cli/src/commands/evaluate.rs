@@ -13,6 +13,7 @@ use foretell::evaluate::{
 use foretell::statistics::{mean, standard_error};
 use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale, Value};
 use foretell_logs::Recorded;
+use foretell_search::limits;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,13 +44,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     test_where: Option<(String, Value)>,
     /// Number of random splits.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::REPEATS as i64))]
     repeats: u32,
     /// Seed for the splits and the predictors.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR).
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
     draws: Option<u32>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]

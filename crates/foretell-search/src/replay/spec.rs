@@ -2,7 +2,8 @@
 
 use super::error::ReplayError;
 use super::table::Table;
-use crate::range::{at_least_one, growth, share};
+use crate::limits;
+use crate::range::{at_least_one, at_most, growth, share};
 use crate::samplers::SamplerSpec;
 use crate::schedulers::brackets::plan;
 use crate::schedulers::rank::Rank;
@@ -124,6 +125,10 @@ impl ReplaySpec {
             ("burn-in", self.burn_in as u64),
             ("largest resource", self.resource(table)),
         ])?;
+        at_most(limits::ORDERINGS, &[("orderings", self.orderings as u64)])?;
+        at_most(limits::WORKERS, &[("workers", self.workers as u64)])?;
+        let points = [("first check", self.first_check), ("points between checks", self.check_every)];
+        at_most(limits::COUNT, &points)?;
         share("exempt fraction", self.exempt)?;
         growth("refit factor", self.refit)?;
         let max_resource = self.resource(table);
@@ -141,7 +146,8 @@ impl ReplaySpec {
             Schedule::Full | Schedule::Asha { .. } | Schedule::SuccessiveHalving { .. }
         );
         if let Schedule::Hyperband { eta, runs, .. } = self.schedule {
-            let wanted = plan(max_resource, eta).map_err(ScheduleError::from)?.totals().configurations * runs;
+            let a_run = plan(max_resource, eta).map_err(ScheduleError::from)?.totals().configurations;
+            let wanted = a_run.saturating_mul(runs);
             if self.sampler != RecordedSampler::Random && wanted > self.trials(table) as u64 {
                 return Err(ReplayError::Spent { wanted, got: self.trials(table) });
             }

@@ -14,7 +14,6 @@ mod written;
 
 pub use names::{Refit, Rungs, SchedulerName};
 pub use refusal::{Refusal, read_fields};
-pub use resolve::MOST_TRIALS;
 
 #[cfg(feature = "schema")]
 use crate::defaults::*;

@@ -5,6 +5,7 @@ use super::{Queued, Refusal, StudyRequest};
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_TRIALS};
 use crate::lessons::Lessons;
+use crate::limits::PLANNED_TRIALS;
 use crate::parameter_space::ParameterSpace;
 use crate::samplers::SamplerSpec;
 use crate::schedulers::brackets::plan;
@@ -17,9 +18,6 @@ use crate::stopping::policy::Policy;
 use crate::stopping::{ForecastRule, RungsFirstRule};
 use crate::study::{Queue, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
-
-/// The maximum number of trials of a search with a time budget.
-pub const MOST_TRIALS: u64 = 1_000_000;
 
 impl StudyRequest {
     /// Returns the requested study. `there` is the study to continue, if any: its settings replace those that the request leaves open.
@@ -288,7 +286,7 @@ impl StudyRequest {
     fn all_combinations(&self, space: &Space) -> Option<u64> {
         match space {
             Space::Parameters(space) if self.sampler == Some("grid".into()) => {
-                space.all(MOST_TRIALS).map(|all| all.len() as u64)
+                space.all(PLANNED_TRIALS).map(|all| all.len() as u64)
             }
             _ => None,
         }
@@ -310,7 +308,7 @@ impl StudyRequest {
             let levels = schedule.levels(max_resource).ok().filter(|_| planned);
             let first = levels.and_then(|levels| levels.first().copied());
             let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
-            let many = paid.or(self.ends_by_time.then_some(MOST_TRIALS));
+            let many = paid.or(self.ends_by_time.then_some(PLANNED_TRIALS));
             let many = many.max(there.map(|there| there.trials));
             return Ok(self.trials.or(many).or(self.all_combinations(space)).unwrap_or(DEFAULT_TRIALS));
         };

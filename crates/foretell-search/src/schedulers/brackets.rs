@@ -7,7 +7,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// The largest resource that a plan is made for: its totals then fit 64 bits with room to spare.
-const LARGEST: u64 = 1_000_000_000_000;
+const LARGEST: u64 = crate::limits::COUNT;
 
 /// The reason why a plan is impossible.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum BracketError {
         eta: u64,
     },
     /// R is beyond what a plan is made for.
-    #[error("the largest resource {resource} is above 1000000000000. Count in a coarser unit")]
+    #[error("the largest resource {resource} is above {LARGEST}. Count in a coarser unit")]
     TooLarge {
         /// R as given.
         resource: u64,

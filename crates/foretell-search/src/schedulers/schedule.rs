@@ -1,5 +1,6 @@
 //! The choice of a scheduler: a description that can be written down, and the scheduler it describes.
 
+use crate::limits::PLANNED_TRIALS;
 use crate::schedulers::Scheduler;
 use crate::schedulers::asha::Asha;
 use crate::schedulers::brackets::{
@@ -74,12 +75,26 @@ pub enum ScheduleError {
     /// No Hyperband run at all.
     #[error("Hyperband runs is 0, but must be at least 1")]
     Runs,
+    /// A plan of more trials than fit into memory.
+    #[error(
+        "the scheduler plans {trials} trials, but the maximum is {most}. Set fewer `epochs` (count in a coarser unit), a larger `eta`, or fewer trials or `runs`",
+        most = PLANNED_TRIALS
+    )]
+    Trials {
+        /// Trials of the plan.
+        trials: u64,
+    },
     /// κ is out of range.
     #[error(transparent)]
     Kappa(#[from] KappaError),
     /// There are no such brackets.
     #[error(transparent)]
     Bracket(#[from] BracketError),
+}
+
+/// That a plan of `trials` trials can be held in memory.
+fn planned(trials: u64) -> Result<(), ScheduleError> {
+    if trials > PLANNED_TRIALS { Err(ScheduleError::Trials { trials }) } else { Ok(()) }
 }
 
 impl Schedule {
@@ -104,16 +119,19 @@ impl Schedule {
                 if epochs == 0 || keep == 0 || keep > trials || epochs >= max_resource {
                     return Err(ScheduleError::IEpoch { epochs, keep, trials, points: max_resource });
                 }
+                planned(trials)?;
             }
             Self::Hyperband { eta, runs, kappa, .. } => {
                 kappa.validate()?;
                 if runs == 0 {
                     return Err(ScheduleError::Runs);
                 }
-                plan(max_resource, eta)?;
+                let a_run = plan(max_resource, eta)?.totals().configurations;
+                planned(a_run.saturating_mul(runs))?;
             }
             Self::SuccessiveHalving { eta } => {
                 successive_halving(trials, max_resource, eta)?;
+                planned(trials)?;
             }
             Self::Asha { eta, rungs } => {
                 Asha::new(trials, max_resource, eta, rungs)?;

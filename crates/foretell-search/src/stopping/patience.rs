@@ -3,7 +3,8 @@
 use super::{NamedRule, Needs, Ruling, StopRule, Watched};
 use crate::defaults::DEFAULT_PATIENCE;
 use crate::part::PartError;
-use crate::range::at_least_one;
+use crate::limits::COUNT;
+use crate::range::{at_least_one, at_most};
 use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +44,8 @@ impl StopRule for PatienceRule {
 
     fn check(&self, _max_resource: u64) -> Result<(), PartError> {
         let patience = [("patience", self.patience as u64)];
-        at_least_one(&patience).map_err(|error| PartError::new("patience", error))
+        let checked = at_least_one(&patience).and_then(|()| at_most(COUNT, &patience));
+        checked.map_err(|error| PartError::new("patience", error))
     }
 
     fn in_words(&self) -> Option<String> {

@@ -9,6 +9,7 @@ use crate::request_flags::ComparedFlags;
 use crate::scheduling::RecordedSamplerName;
 use clap::ValueEnum;
 use foretell::{ErrorBudget, StopCriterion};
+use foretell_search::limits;
 use foretell_search::{Caution, Kappa, KappaOf, Rank, Reference, Refit, SchedulerName};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -90,7 +91,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR).
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
     pub(super) draws: Option<u32>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
@@ -172,6 +173,13 @@ impl Arguments {
         ];
         if let Some((name, _)) = at_least_1.iter().find(|(_, zero)| *zero) {
             return Err(flag(name, &"it is 0, but must be at least 1"));
+        }
+        let at_most = [
+            ("--orderings", self.orderings as u64, limits::ORDERINGS),
+            ("--workers", self.workers as u64, limits::WORKERS),
+        ];
+        if let Some((name, value, most)) = at_most.iter().find(|(_, value, most)| value > most) {
+            return Err(flag(name, &format!("{value} is too large. The maximum is {most}")));
         }
         if self.agreeing(false).contains(&0) {
             return Err(flag("--agreeing-checks", &"it is 0, but must be at least 1"));

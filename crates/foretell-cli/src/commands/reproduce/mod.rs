@@ -9,6 +9,7 @@ use crate::output::{Format, note, print, print_json, table};
 use crate::plot;
 use foretell::evaluate::EvaluationOptions;
 use foretell_paper::reproduce::{Asked, Failed, Part, Reproduced, Show};
+use foretell_search::limits;
 use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell reproduce`.
@@ -29,16 +30,16 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 100, value_parser = crate::commands::evaluate::runs)]
     train: usize,
     /// Number of random splits per seed, or of orders of the runs.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::REPEATS as i64))]
     repeats: u32,
     /// Number of seeds for the published values, starting at `--seed`.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=limits::REPEATS))]
     seeds: u64,
     /// File of finished rows, to continue after an interruption.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR, as in the paper).
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
     draws: Option<u32>,
     /// Fractions of the curve in the part `observed`.
     #[arg(

@@ -3,8 +3,9 @@
 use super::opening::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
 use foretell::Value;
+use foretell_search::limits::PLANNED_TRIALS;
 use foretell_search::{
-    MOST_TRIALS, Parameter, ParameterKind, ParameterSpace, Plan, SamplerSpec, Schedule, ScheduleError, Space,
+    Parameter, ParameterKind, ParameterSpace, Plan, SamplerSpec, Schedule, ScheduleError, Space,
     StudySpec, Totals, plan, successive_halving,
 };
 use serde::Serialize;
@@ -147,13 +148,13 @@ fn shortened(kind: &ParameterKind) -> String {
 fn how_many(spec: &StudySpec) -> String {
     match spec.budget_epochs {
         Some(budget) => format!("trials until {budget} epochs are spent"),
-        None if spec.trials == MOST_TRIALS => "trials until the time is spent".to_owned(),
+        None if spec.trials == PLANNED_TRIALS => "trials until the time is spent".to_owned(),
         None => format!("{} trials", spec.trials),
     }
 }
 
 fn schedule(spec: &StudySpec, plan: &Planned) -> String {
-    let ends_otherwise = spec.budget_epochs.is_some() || spec.trials == MOST_TRIALS;
+    let ends_otherwise = spec.budget_epochs.is_some() || spec.trials == PLANNED_TRIALS;
     let Planned { trials, max_resource, epochs, epochs_full_training, .. } = plan;
     let share = 100.0 * *epochs as f64 / (*epochs_full_training).max(1) as f64;
     let rungs = format!("rungs at {} epochs", join(&plan.levels));

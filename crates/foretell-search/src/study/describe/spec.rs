@@ -3,10 +3,11 @@
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::difference::{Difference, differences};
+use crate::limits;
 use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::part::PartError;
-use crate::range::{RangeError, at_least_one, countable, growth, share};
+use crate::range::{RangeError, at_least_one, at_most, growth, share};
 use crate::samplers::random::trial_seed;
 use crate::samplers::{SamplerSpec, grid};
 use crate::schedulers::rank::Rank;
@@ -317,10 +318,18 @@ impl StudySpec {
             at_least_one(&[("until_no_improvement", trials)])?;
         }
         self.validate_repeats()?;
-        countable(&counts)?;
+        let others = [
+            ("repeats", self.repeats()),
+            ("until_no_improvement", self.until_no_improvement.unwrap_or(1)),
+            ("budget_epochs", self.budget_epochs.unwrap_or(1)),
+            ("nth_best", self.criterion.nth_best as u64),
+            ("agreeing_checks", self.criterion.agreeing_checks as u64),
+        ];
+        at_most(limits::COUNT, &others)?;
         if parts.scheduler.is_none() {
             self.schedule.validate(self.trials, self.max_resource)?;
         }
+        at_most(limits::COUNT, &counts)?;
         at_least_one(&counts)?;
         if let Some(rule) = self.policy.rule() {
             rule.check(self.max_resource)?;
