@@ -18,7 +18,7 @@ mod salvage;
 pub(crate) mod stored;
 
 pub use error::EventLogError;
-pub use line::Stamp;
+pub use line::{LineProblem, Stamp};
 pub use lock::LockError;
 pub(crate) use reader::Dropped;
 pub use reader::{LogReader, Position, read_log};

@@ -2,7 +2,10 @@
 
 use std::io::{self, BufRead, Read};
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use thiserror::Error;
 
 use crc32fast::hash as crc32;
@@ -36,7 +39,7 @@ pub struct Stamp {
 /// A problem with a line of the event log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LineProblem {
-    /// The line does not end with a newline: its writing was cut short.
+    /// The beginning of a line that was being written: its newline is missing, and nothing in it is damaged.
     #[error("it is cut short")]
     Cut,
     /// The line is longer than any record.
@@ -102,12 +105,7 @@ impl LineProblem {
         use LineProblem::{Edited, FlippedBit, Joined, Long, Sequence, Unnumbered};
         let is_other =
             matches!(self, Long | Joined | Sequence { .. } | Unnumbered | FlippedBit { .. } | Edited);
-        is_other || self.may_be_torn()
-    }
-
-    /// Whether a write that was cut short may have left such a line.
-    pub fn may_be_torn(&self) -> bool {
-        matches!(self, Self::Cut | Self::Frame | Self::Checksum { .. })
+        is_other || matches!(self, Self::Cut | Self::Frame | Self::Checksum { .. })
     }
 }
 
@@ -164,7 +162,36 @@ pub(super) fn parts(line: &[u8]) -> Result<(Option<Stamp>, &[u8]), LineProblem> 
     if line.len() > LONGEST {
         return Err(LineProblem::Long);
     }
-    unframed(line.strip_suffix(b"\n").ok_or(LineProblem::Cut)?)
+    let whole = line.strip_suffix(b"\n");
+    unframed(whole.ok_or_else(|| if is_cut_short(line) { LineProblem::Cut } else { LineProblem::Frame })?)
+}
+
+/// Whether `line`, which has no newline, is the beginning of a line, as a write that was cut short leaves it. Zeros, rubbish and a
+/// second record in it are damage instead: acknowledged records may have stood there.
+fn is_cut_short(line: &[u8]) -> bool {
+    let start = BEFORE_VERSION.as_bytes();
+    let begins = if line.len() < start.len() { start.starts_with(line) } else { line.starts_with(start) };
+    // a number that ends after its sign, point or exponent is no JSON, but the text before it is a beginning
+    let before_number =
+        line.iter().rposition(|byte| !b"+-.eE0123456789".contains(byte)).map_or(0, |end| end + 1);
+    begins && (begins_json(line) || begins_json(&line[..before_number]))
+}
+
+/// Whether `text` is a JSON value, or the beginning of one.
+fn begins_json(text: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => values.byte_offset() == text.len(),
+        Some(Err(error)) => error.is_eof(),
+        None => false,
+    }
+}
+
+/// The sequence number of a line that may be cut short behind it.
+pub(super) fn number_of_cut(line: &[u8]) -> Option<u64> {
+    let place = line.windows(BEFORE_NUMBER.len()).position(|text| text == BEFORE_NUMBER.as_bytes())?;
+    let (found, rest) = number(&line[place..], BEFORE_NUMBER).ok()?;
+    rest.starts_with(b",").then_some(found)
 }
 
 /// Reads a line into `line`, at most [`LONGEST`] bytes of it; answers its length, and whether more of it was passed over up to its newline.

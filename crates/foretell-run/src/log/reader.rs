@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::EventLogError;
-use super::line::{LineProblem, Stamp, decode, diagnose, read_line};
+use super::line::{LineProblem, Stamp, decode, diagnose, number_of_cut, read_line};
 
 /// The number of bytes of the file read at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -30,7 +30,7 @@ impl Position {
     pub const START: Self = Self { records: 0, bytes: 0 };
 }
 
-/// The torn end of a log, which opening dropped: the last line, when it was cut short or fails its checksum.
+/// The torn end of a log, which opening dropped: the beginning of one line, without its newline, at the end of the file.
 ///
 /// It is what a crash in the middle of a write leaves behind; such a record was never acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,13 +163,24 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
         }
     }
 
-    /// Drops a damaged last line; refuses any other line that cannot be read.
+    /// `problem`, or the one of a line that is cut short and not due: records before it are missing.
+    fn check_cut(&self, problem: LineProblem) -> LineProblem {
+        let due = self.position.records + 1;
+        match number_of_cut(&self.line) {
+            Some(found) if problem == LineProblem::Cut && found != due => {
+                LineProblem::Sequence { found, due }
+            }
+            _ => problem,
+        }
+    }
+
+    /// Drops a last line that was cut short; refuses any other line that cannot be read.
     fn drop_or_refuse(&mut self, problem: LineProblem, bytes: u64) -> Result<(), EventLogError> {
         let rest = self.file.fill_buf().map_err(EventLogError::file("read", &self.path))?;
         let is_last = rest.is_empty();
         let line = self.position.records as usize + 1;
-        let problem = diagnose(&self.line, problem);
-        if is_last && problem.may_be_torn() {
+        let problem = self.check_cut(diagnose(&self.line, problem));
+        if is_last && problem == LineProblem::Cut {
             let shown = &self.line[..self.line.len().min(SHOWN_BYTES)];
             let text = String::from_utf8_lossy(shown).into_owned();
             self.dropped = Some(Dropped { line, bytes, text, problem });
