@@ -13,6 +13,7 @@ TARGET = HERE.parent / "docs" / "reference" / "python.md"
 #: Modules in the order of the page, and the names that users import them by.
 MODULES = {
     "study": "foretell",
+    "_records": "foretell",
     "_search": "foretell",
     "space": "foretell",
     "remote": "foretell",

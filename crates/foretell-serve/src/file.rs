@@ -8,15 +8,22 @@ use serde_json::json;
 
 use crate::error::ServeError;
 use crate::fold::Fold;
+use crate::snapshot::Shown;
 use crate::views;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The script's modules, in the order of their use.
-const SCRIPT: [&str; 18] = [
+const SCRIPT: [&str; 23] = [
     include_str!("page/state.js"),
     include_str!("page/colors.js"),
+    include_str!("page/choice.js"),
+    include_str!("page/elements.js"),
+    include_str!("page/picture.js"),
     include_str!("page/scales.js"),
+    include_str!("page/objectives.js"),
+    include_str!("page/addresses.js"),
+    include_str!("page/columns.js"),
     include_str!("page/filter.js"),
     include_str!("page/tip.js"),
     include_str!("page/curves.js"),
@@ -26,11 +33,10 @@ const SCRIPT: [&str; 18] = [
     include_str!("page/parameters.js"),
     include_str!("page/surface.js"),
     include_str!("page/table.js"),
-    include_str!("page/trial.js"),
     include_str!("page/about.js"),
+    include_str!("page/trial.js"),
     include_str!("page/downloads.js"),
     include_str!("page/compare.js"),
-    include_str!("page/addresses.js"),
     include_str!("page/main.js"),
 ];
 
@@ -43,7 +49,8 @@ pub fn page(name: &str, log: &Path, catalogue: &Catalogue) -> Result<String, Ser
     let mut fold = Fold::new(log, catalogue);
     fold.update().map_err(refusal)?;
     let Some(study) = fold.study() else { return Err(refusal("nothing is recorded yet".to_owned())) };
-    let state = views::news(&fold, &mut views::Shown::default());
+    let mut state = Vec::new();
+    views::news(&fold, &mut Shown::default(), &mut |news, _| state.push(news));
     let importance = views::importance(name, &fold, study);
     let surface = views::surface(name, &fold, study, &views::leading_pairs(&fold, study));
     let data = json!({"study": name, "state": state, "importance": importance, "surface": surface});

@@ -21,7 +21,8 @@ True
 """
 
 from ._foretell import Decision, Forecast, __version__, predictors
-from ._search import Best, FinishedStudy, Trial, TrialRecord
+from ._records import Best, TrialRecord
+from ._search import FinishedStudy, Trial
 from .forecaster import Forecaster
 from .judge import Judge, Judgement
 from .load import Loaded, load

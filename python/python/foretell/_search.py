@@ -9,10 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from . import space
+from ._records import Best, TrialRecord
 from ._show import Bar, html, trial_html
 from .space import Parameter, Space
 
@@ -21,7 +22,6 @@ _log = logging.getLogger("foretell")
 #: An objective returns nothing, a value, or a dict with a value for each objective.
 Objective = Callable[["Trial"], "float | Mapping[str, float] | None"]
 FrameKind = Literal["pandas", "polars", "dicts"]
-State = Literal["running", "interrupted", "paused", "completed", "stopped", "failed"]
 
 
 class _Halt(BaseException):
@@ -30,50 +30,6 @@ class _Halt(BaseException):
 
 class Grown(BaseException):
     """A parameter has joined the space: the objective runs again, in a trial with a value for it."""
-
-
-class Best(TypedDict):
-    """The best trial so far: its number (`trial`), `score` and `config`.
-
-    >>> import foretell
-    >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=1)
-    >>> study.optimize(lambda trial: trial.config["x"])
-    >>> study.best["score"] == study.best["config"]["x"]
-    True
-    """
-
-    trial: int
-    score: float
-    config: dict[str, Any]
-
-
-class TrialRecord(TypedDict):
-    """The record of a trial.
-
-    >>> import foretell
-    >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=1)
-    >>> study.optimize(lambda trial: trial.config["x"])
-    >>> record: foretell.TrialRecord = study.trials[0]
-    >>> record["state"]
-    'completed'
-    """
-
-    #: The number of the trial, from 0.
-    number: int
-    #: The values of its parameters.
-    config: dict[str, Any]
-    #: Whether the trial runs, or how it ended.
-    state: State
-    #: The score, for example the last or the best value; `None` without a result.
-    score: float | None
-    #: The epochs with a report.
-    steps: list[float]
-    #: The value reported at each step.
-    values: list[float]
-    #: The last decision, or `None`.
-    decision: dict[str, Any] | None
-    #: The reason for a failure.
-    error: str | None
 
 
 class Trial:

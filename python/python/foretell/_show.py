@@ -6,10 +6,9 @@ import importlib.util
 import io
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ._search import TrialRecord
+from ._records import TrialRecord
 
 #: Maximum number of trials in the table.
 MOST_ROWS = 5

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
 from ._local_server import address_of
-from ._search import Best, Search, Trial
+from ._records import Best
+from ._search import Search, Trial
 from .space import Space, SpaceLike, listed
 
 if TYPE_CHECKING:

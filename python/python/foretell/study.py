@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ._foretell import Study as _Core
 from ._foretell import relation, stored
 from ._runs import collect
-from ._search import Best, Grown, Search, Trial
+from ._records import Best
+from ._search import Grown, Search, Trial
 from ._settings import StudySettings
 from .space import Parameter, Space, SpaceLike, listed
 

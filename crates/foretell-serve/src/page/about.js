@@ -1,31 +1,35 @@
 // The study itself: its settings and space, who works on it, and a configuration of one's own to try next.
-import { duration, number, state } from "./state.js";
-import { declared } from "./scales.js";
-import { api, asks, chosen, element, pairs } from "./trial.js";
-import { inView, look, remember, view } from "./addresses.js";
-import { $, address, source, study } from "./main.js";
+import { $, address, duration, number, page, shown, source, state, study } from "./state.js";
+import { chosen } from "./choice.js";
+import { api, asks, element, pairs, row } from "./elements.js";
+import { declared, optionsOf } from "./scales.js";
+import { inView, remember, view } from "./addresses.js";
 
-export function row(texts, name) {
-  const tr = document.createElement("tr");
-  for (const text of texts) {
-    const td = element(name, text);
-    if (name === "th") td.scope = "col";
-    tr.append(td);
-  }
-  return tr;
+// The settings by the names that flags and study files give them; the names that are the same are left out.
+const NAMES = { max_resource: "epochs", run_score: "score", schedule: "scheduler", "workload.about": "trains" };
+// Settings of a part of their own, such as the criterion, stand beside the others.
+const OPENED = ["criterion", "workload"];
+
+// What a value says, in words: a name with its numbers instead of JSON.
+function worded(value) {
+  if (value === null || typeof value !== "object") return shown(value);
+  if (Array.isArray(value)) return value.map(worded).join("; ");
+  const entries = Object.entries(value).filter(([, inner]) => inner !== null && inner !== "");
+  const said = entries.map(([name, inner]) =>
+    inner !== null && typeof inner === "object" && !Array.isArray(inner) ? `${name} (${worded(inner)})` : `${name.replaceAll("_", " ")} ${worded(inner)}`,
+  );
+  return said.join(", ");
 }
 
-// What stands in the settings, with the names of what it stands in.
-function flat(settings, before = "") {
+function settingsOf(settings, before = "") {
   return Object.entries(settings).flatMap(([name, value]) => {
-    if ((name === "space" && value.parameters) || value === null || (Array.isArray(value) && !value.length)) return [];
-    return typeof value === "object" && !Array.isArray(value)
-      ? flat(value, before + name + ".")
-      : [[before + name, Array.isArray(value) ? value.map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join(", ") : value]];
+    // the metric stands among the settings already
+    if (before + name === "workload.metric" || (name === "space" && value.parameters) || value === null || (Array.isArray(value) && !value.length)) return [];
+    if (OPENED.includes(name)) return settingsOf(value, name + ".");
+    return [[(NAMES[before + name] || NAMES[name] || name).replaceAll("_", " "), worded(value)]];
   });
 }
 
-export const optionsOf = (parameter) => (parameter.kind === "flag" ? ["false", "true"] : parameter.options || null);
 const bounds = (parameter) => (optionsOf(parameter) ? optionsOf(parameter).join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`);
 let aboutOf = null,
   offeredFor = null;
@@ -36,10 +40,7 @@ export function about(leader) {
   if (!inView("all-settings") || !state.settings || aboutOf === state.settings) return;
   aboutOf = state.settings;
   const parameters = (state.settings.space && state.settings.space.parameters) || [];
-  pairs(
-    $("all-settings"),
-    flat(state.settings).map(([name, value]) => [name.replaceAll("_", " "), value]),
-  );
+  pairs($("all-settings"), settingsOf(state.settings));
   $("space").tHead.replaceChildren(row(["name", "kind", "values", "applies if"], "th"));
   $("space").tBodies[0].replaceChildren(
     ...parameters.map((one) => row([one.name, one.kind, bounds(one), one.active_if ? `${one.active_if.name} is ${one.active_if.equals}` : "always"], "td")),
@@ -123,7 +124,7 @@ export async function enqueue(event) {
 export function tryAgain() {
   const trial = state.trials.get(chosen);
   if (!trial) return;
-  look({ view: "settings", trial: null, filter: $("filter").value });
+  page.look({ view: "settings", trial: null, filter: $("filter").value });
   remember(true);
   fields(trial.configuration);
   $("enqueue").hidden = false;

@@ -1,13 +1,16 @@
 // The address of what is looked at, after its #: /STUDY/VIEW?trial=17&filter=lr=0.01..0.1. Back and forward work.
-import { known } from "./parameters.js";
-import { askSurface } from "./surface.js";
-import { attend, chosen, openIn } from "./trial.js";
-import { askWorkers } from "./about.js";
-import { comparisonSoon } from "./compare.js";
-import { $, $$, open, soon, studies, study } from "./main.js";
+import { $, $$, page, study } from "./state.js";
+import { attend, chosen } from "./choice.js";
 
 const VIEWS = ["overview", "parameters", "trials", "settings", "compare"];
 export let view = VIEWS[0];
+
+// Shows `name`, and hides the sections of all other views.
+export function setView(name) {
+  view = name;
+  for (const section of $$("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
+  document.documentElement.dataset.view = view;
+}
 
 export const inView = (id) => !$(id).closest(".away");
 // What is looked at, with `change`.
@@ -45,33 +48,7 @@ export function remember(step = false) {
   links();
 }
 
-// Shows what the address says.
-function arrive() {
-  const to = addressed();
-  if (to.study && to.study !== study && studies.includes(to.study)) open(to.study, to);
-  else look(to);
-}
-
-export function look(to) {
-  view = to.view;
-  $("filter").value = to.filter;
-  attend({ openIn: to.view === "trials" ? "row" : to.view === "overview" && to.trial === chosen ? openIn : "home" });
-  if (to.trial !== chosen || openIn === "row") attend({ chosen: to.trial, asked: null, reveal: to.trial !== null });
-  for (const section of $$("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
-  document.documentElement.dataset.view = view;
-  links();
-  soon();
-  askForView();
-  if (view === "compare" || view === "overview") comparisonSoon();
-}
-
-// Asks for what only this view shows.
-export function askForView() {
-  if (view === "parameters" && !known.slices.length) askSurface();
-  if (view === "settings") askWorkers();
-}
-
-function links() {
+export function links() {
   for (const link of $$("#views a")) {
     link.setAttribute("href", addressOf({ view: link.dataset.view }));
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
@@ -79,6 +56,22 @@ function links() {
   }
 }
 
-addEventListener("popstate", () => {
-  if (study) arrive();
-});
+// Opens a trial: in its row of the table, or beneath the curves.
+export function choose(id, where = view === "trials" ? "row" : "home") {
+  attend({ chosen: id, asked: null, openIn: where });
+  remember(true);
+  page.draw();
+  $("why-title").focus({ preventScroll: true });
+  $("why").scrollIntoView({ block: "nearest" });
+}
+
+export function close() {
+  const before = chosen;
+  attend({ chosen: null, asked: null });
+  remember(true);
+  page.draw();
+  rowButton(before)?.focus({ preventScroll: true });
+}
+
+// The button of the table that opens `trial`.
+export const rowButton = (trial) => $("trials").querySelector(`[data-trial="${trial}"]`);

@@ -1,12 +1,11 @@
 // The best so far, against epochs and against time; and all trials, when they ended.
-import { better, ended, number, outcome, state, worth } from "./state.js";
+import { $, better, ended, number, outcome, state, worth } from "./state.js";
 import { color, shadeOf } from "./colors.js";
+import { canvas, frame } from "./picture.js";
 import { results } from "./scales.js";
-import { inSight } from "./filter.js";
-import { canvas, frame } from "./curves.js";
-import { dotsOf, drawDots } from "./dots.js";
 import { inView } from "./addresses.js";
-import { $ } from "./main.js";
+import { inSight } from "./filter.js";
+import { dotsOf, drawDots } from "./dots.js";
 
 export function bestSoFar() {
   const trials = dotsOf((trial) => trial.ended),
@@ -31,7 +30,7 @@ function against(id, trials, at, label) {
     scale = results(),
     pad = (scale.high - scale.low) * 0.06,
     end = Math.max(...trials.map(at)) || 1;
-  const { x, y } = frame(pen, {
+  const { x, y, clip, holds } = frame(pen, {
     left: 58,
     right: 14,
     top: 12,
@@ -44,12 +43,12 @@ function against(id, trials, at, label) {
     label,
     whole: false,
   });
-  const held = (value) => Math.min(scale.high + pad, Math.max(scale.low - pad, value));
+  clip();
   spreads(pen, trials.slice(-200), (trial) => x(at(trial)), y);
   drawDots(
     pen,
     id,
-    trials.map((trial) => ({ trial, left: x(at(trial)), top: y(held(outcome(trial).value)) })),
+    trials.filter((trial) => holds(outcome(trial).value)).map((trial) => ({ trial, left: x(at(trial)), top: y(outcome(trial).value) })),
     trials.length > 500 ? 1.8 : 3,
   );
   let best = null;
@@ -58,15 +57,16 @@ function against(id, trials, at, label) {
   pen.beginPath();
   for (const trial of [...state.trials.values()].filter((trial) => trial.ended && ended(trial) && worth(trial) !== null).sort((a, b) => at(a) - at(b))) {
     if (best !== null && !better(worth(trial), best)) continue;
-    if (best === null) pen.moveTo(x(at(trial)), y(held(worth(trial))));
+    if (best === null) pen.moveTo(x(at(trial)), y(worth(trial)));
     else {
-      pen.lineTo(x(at(trial)), y(held(best)));
-      pen.lineTo(x(at(trial)), y(held(worth(trial))));
+      pen.lineTo(x(at(trial)), y(best));
+      pen.lineTo(x(at(trial)), y(worth(trial)));
     }
     best = worth(trial);
   }
-  if (best !== null) pen.lineTo(x(end), y(held(best)));
+  if (best !== null) pen.lineTo(x(end), y(best));
   pen.stroke();
+  pen.restore();
   $(id).setAttribute("aria-label", `The best so far against ${label}: ${number(best)} after ${number(end)}; each trial as a dot`);
 }
 

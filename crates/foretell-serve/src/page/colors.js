@@ -1,6 +1,5 @@
 // The colors of trials, by what they came to; the table is the one of the pictures of the command line.
-import { metric, minimizes, number, outcome, state } from "./state.js";
-import { $ } from "./main.js";
+import { $, metric, minimizes, number, outcome, state } from "./state.js";
 const SHADES = /** @type {any} */ ("/*SHADES*/");
 
 export const color = (name) =>
@@ -29,7 +28,8 @@ export function toned(value) {
 }
 export const shadeOf = (trial) => {
   const { value } = outcome(trial);
-  return value === null ? color("failed") : shades()[toned(value)];
+  // a trial without a report has no result yet; only one that failed has the color of failures
+  return value !== null ? shades()[toned(value)] : color(trial.state === "failed" ? "failed" : "line");
 };
 
 // Trials by their shade, the worst first: those of one shade are drawn together.

@@ -1,10 +1,9 @@
 // Several studies side by side: the best so far against the epochs spent, and their totals.
-import { number } from "./state.js";
+import { $, $$, address, number } from "./state.js";
 import { color } from "./colors.js";
-import { canvas, frame } from "./curves.js";
-import { row } from "./about.js";
+import { row } from "./elements.js";
+import { canvas, frame } from "./picture.js";
 import { inView } from "./addresses.js";
-import { $, $$, address } from "./main.js";
 const HUES = ["running", "best", "completed", "failed", "violet", "teal"];
 let compared = [];
 

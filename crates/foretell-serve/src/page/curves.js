@@ -1,11 +1,10 @@
 // The learning curves: all of them, or quantile bands with the running and the best ones where there are too many.
-import { better, ended, metric, number, outcome, state, worth } from "./state.js";
+import { $, better, ended, metric, number, outcome, page, state, worth } from "./state.js";
 import { byShade, color, key, shadeOf } from "./colors.js";
-import { decades } from "./scales.js";
+import { chosen } from "./choice.js";
+import { canvas, frame } from "./picture.js";
 import { inSight } from "./filter.js";
 import { tip, untip } from "./tip.js";
-import { chosen } from "./trial.js";
-import { $, soon } from "./main.js";
 const SINGLY = 2000; // so many curves are drawn singly
 const LEADERS = 50; // so many of the best are, where there are more
 const FANS = 20; // so many forecasts are drawn
@@ -29,53 +28,6 @@ export function seenValues(trial) {
   }
   smoothed.known.set(trial, found);
   return found;
-}
-
-export function canvas(id) {
-  const element = $(id),
-    scale = window.devicePixelRatio || 1,
-    box = element.getBoundingClientRect();
-  element.width = box.width * scale;
-  element.height = box.height * scale;
-  const pen = element.getContext("2d");
-  pen.scale(scale, scale);
-  pen.font = "12px system-ui, sans-serif";
-  pen.lineJoin = "round";
-  return { pen, width: box.width, height: box.height };
-}
-
-// Round numbers from low to high, about `count` of them.
-export function ticks(low, high, count) {
-  const raw = (high - low) / count,
-    power = 10 ** Math.floor(Math.log10(raw)),
-    unit = [1, 2, 5, 10].find((u) => u * power >= raw) * power;
-  const first = Math.ceil(low / unit),
-    found = [];
-  for (let i = first; i * unit <= high + unit * 1e-9 && found.length < 50; i++) found.push(+(i * unit).toPrecision(12));
-  return found;
-}
-
-export function frame(pen, { left, right, top, bottom, width, height, low, high, begin = 0, end, label, whole = true, bare = false, log = false }) {
-  const x = (step) => left + ((width - left - right) * (step - begin)) / (end - begin),
-    f = log ? Math.log : (value) => value;
-  const y = (value) => top + (height - top - bottom) * (1 - (f(Math.min(high, Math.max(low, value))) - f(low)) / (f(high) - f(low)));
-  pen.strokeStyle = color("line");
-  pen.fillStyle = color("soft");
-  pen.lineWidth = 1;
-  pen.textAlign = "right";
-  for (const value of log ? decades(low, high) : ticks(low, high, Math.max(2, (height - top - bottom) / 45))) {
-    pen.beginPath();
-    pen.moveTo(left, y(value));
-    pen.lineTo(width - right, y(value));
-    pen.stroke();
-    pen.fillText(number(value), left - 6, y(value) + 4);
-  }
-  pen.textAlign = "center";
-  if (!bare)
-    for (const step of ticks(begin, end, Math.max(2, whole ? Math.min(end - begin, (width - left - right) / 90) : (width - left - right) / 90)))
-      if (!whole || Number.isInteger(step)) pen.fillText(number(step), x(step), height - bottom + 16);
-  pen.fillText(label, left + (width - left - right) / 2, height - 3);
-  return { x, y };
 }
 
 // The range that holds all but the wildest of at most 20,000 values.
@@ -103,18 +55,16 @@ function range(trials) {
 }
 
 export function curves(leader) {
-  const { pen, width, height } = canvas("curves");
   const all = [...state.trials.values()].filter((trial) => trial.last !== null);
-  canvas("hover");
   untip();
   Object.assign(plot, { trials: [], dots: [] });
   describe(all, leader);
   key();
-  if (!all.length) {
-    pen.fillStyle = color("soft");
-    pen.fillText("no reports yet", 20, height / 2);
-    return;
-  }
+  $("curves-empty").hidden = all.length > 0;
+  $("curves-box").hidden = $("curve-controls").hidden = !all.length;
+  if (!all.length) return;
+  const { pen, width, height } = canvas("curves");
+  canvas("hover");
   let [low, high] = range(all);
   const narrow = width < 560,
     many = all.length > SINGLY,
@@ -132,12 +82,17 @@ export function curves(leader) {
   let begin = 0;
   if (looking.part) [begin, end, low, high] = looking.part;
   const edge = narrow ? 44 : 58;
-  const { x, y } = frame(pen, { left: edge, right: 14 + strip, top: 12, bottom: 36, width, height, low, high, begin, end, label: "epoch", log });
-  Object.assign(plot, { trials: single, x, y, end, box: { left: edge, right: width - 14 - strip, top: 12, bottom: height - 36, begin, end, low, high, log } });
-  pen.save();
-  pen.beginPath();
-  pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36);
-  if (looking.part) pen.clip();
+  // above the picture stands the name of the best trial, where it covers no curve
+  const top = leader ? 28 : 12;
+  const { x, y, clip } = frame(pen, { left: edge, right: 14 + strip, top, bottom: 36, width, height, low, high, begin, end, label: "epoch", log });
+  Object.assign(plot, { trials: single, x, y, end, box: { left: edge, right: width - 14 - strip, top, bottom: height - 36, begin, end, low, high, log } });
+  if (leader) {
+    pen.textAlign = "left";
+    pen.fillStyle = color("best");
+    pen.fillText(`best: trial ${leader.id}, ${number(worth(leader))}`, edge, 17);
+  }
+  if (strip) stoppedAt(pen, left, { from: width - strip, width: strip - 12, y, top, bottom: height - 36, low, high });
+  clip();
   $("bands-legend").hidden = !many;
   if (many) {
     const rest = all.filter((trial) => trial.state !== "running");
@@ -145,20 +100,11 @@ export function curves(leader) {
     $("bands-legend").textContent = `bands: the middle 50 % and 90 % of the ${rest.length} ended trials, at each epoch that they reached`;
   }
   lines(pen, single, leader, x, y);
-  if (strip && looking.part) pen.restore();
-  if (strip) stoppedAt(pen, left, { from: width - strip, width: strip - 12, y, bottom: height - 36, low, high });
-  if (strip && looking.part) {
-    pen.save();
-    pen.beginPath();
-    pen.rect(edge - 3, 8, width - 14 - strip - edge + 6, height - 36);
-    pen.clip();
-  }
   for (const trial of single.filter((trial) => trial.state === "running" && inSight(trial)).slice(-FANS)) fan(pen, trial, x, y, whole);
   if (leader) {
     pen.strokeStyle = color("best");
     pen.lineWidth = 3;
     path(pen, [leader], x, y);
-    written(pen, `best: trial ${leader.id}`, x(leader.steps[leader.steps.length - 1]) - 4, Math.max(22, y(worth(leader)) - 8), "right", color("best"));
   }
   const picked = state.trials.get(chosen);
   if (picked && picked.last !== null) {
@@ -224,29 +170,19 @@ export function endDrag(event) {
   const [a, b] = [placeIn(drag.left, drag.top), placeIn(event.clientX - box.left, event.clientY - box.top)];
   const part = [Math.min(a.step, b.step), Math.max(a.step, b.step), Math.min(a.value, b.value), Math.max(a.value, b.value)];
   if (part[1] - part[0] > 1e-9 && part[3] - part[2] > 1e-12) looking.part = part;
-  soon();
+  page.soon();
 }
 
 export function unzoom() {
   looking.part = null;
-  soon();
-}
-
-// A text that can be read over lines.
-export function written(pen, text, x, y, align, ink) {
-  pen.textAlign = align;
-  pen.strokeStyle = color("paper");
-  pen.lineWidth = 4;
-  pen.strokeText(text, x, y);
-  pen.fillStyle = ink;
-  pen.fillText(text, x, y);
+  page.soon();
 }
 
 // Ended before the end, and forecast: drawn beside the curves, where it was to end.
 const isLeft = (trial) => ["stopped", "paused", "interrupted"].includes(trial.state) && outcome(trial).how === "forecast";
 
 // Where trials that were stopped were forecast to end: all as dots, the best with their central 90 %.
-function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
+function stoppedAt(pen, left, { from, width, y, top: upper, bottom, low, high }) {
   pen.strokeStyle = color("line");
   pen.lineWidth = 1;
   pen.beginPath();
@@ -264,6 +200,10 @@ function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
     .slice(0, SINGLY)
     .map((trial, i) => ({ trial, left: place(trial, i), top: y(outcome(trial).value) }))
     .reverse();
+  pen.save();
+  pen.beginPath();
+  pen.rect(from, upper - 3, width, bottom - upper + 6);
+  pen.clip();
   plot.dots.forEach(({ trial, left: at, top }, i) => {
     const { interval } = outcome(trial),
       spread = plot.dots.length - i <= FANS;
@@ -280,7 +220,7 @@ function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
     pen.arc(at, top, spread ? 2.6 : 1.6, 0, 7);
     pen.fill();
   });
-  pen.globalAlpha = 1;
+  pen.restore();
 }
 
 function describe(all, leader) {
@@ -458,6 +398,7 @@ export function nearest(event) {
     }
     for (const i of [low - 1, low]) {
       if (i < 0) continue;
+      if (values[i] < plot.box.low || values[i] > plot.box.high) continue;
       const away = Math.hypot(plot.x(steps[i]) - left, plot.y(values[i]) - top);
       if (away < least) {
         least = away;
@@ -478,9 +419,15 @@ export function hover(event) {
   }
   const { trial, i, dot } = found,
     [left, top] = dot ? [dot.left, dot.top] : [plot.x(trial.steps[i]), plot.y(seenValues(trial)[i])];
+  const { box } = plot;
   pen.strokeStyle = pen.fillStyle = color("ink");
   pen.lineWidth = 2;
+  pen.save();
+  pen.beginPath();
+  pen.rect(box.left - 3, box.top - 3, box.right - box.left + 6, box.bottom - box.top + 6);
+  pen.clip();
   path(pen, [trial], plot.x, plot.y);
+  pen.restore();
   pen.beginPath();
   pen.arc(left, top, 4, 0, 7);
   pen.fill();

@@ -1,10 +1,10 @@
 // Trials as dots: of what is measured full, of forecasts hollow. The pointer finds them.
-import { better, outcome, state } from "./state.js";
+import { $, better, outcome, state } from "./state.js";
 import { color, shadeOf } from "./colors.js";
+import { chosen } from "./choice.js";
+import { choose } from "./addresses.js";
 import { inSight } from "./filter.js";
 import { tip, untip } from "./tip.js";
-import { choose, chosen } from "./trial.js";
-import { $ } from "./main.js";
 export const MOST_DOTS = 3000; // so many are drawn, the best and some of the others
 export const dotted = new Map(); // by canvas
 

@@ -1,10 +1,11 @@
 // Trials and curves as files, with the columns that `foretell study export` has.
-import { ended, metric, state, worth } from "./state.js";
-import { element } from "./trial.js";
-import { study } from "./main.js";
+import { ended, metric, state, study, worth } from "./state.js";
+import { element } from "./elements.js";
 
-const csvCell = (value) =>
-  value === null || value === undefined ? "" : typeof value === "string" && /[,"\n\r]/.test(value) ? `"${value.replace(/"/g, '""')}"` : String(value);
+// As `foretell study export` writes it: a text that a spreadsheet would take for a formula begins with an apostrophe.
+const plain = (text) => (/^[=+\-@\t\r]/.test(text) && isNaN(Number(text)) ? "'" + text : text);
+const quotedCell = (text) => (/[,"\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+const csvCell = (value) => (value === null || value === undefined ? "" : typeof value === "string" ? quotedCell(plain(value)) : String(value));
 const csv = (columns, rows) => [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((cells) => cells.map(csvCell).join(",") + "\n").join("");
 
 function trialRows() {

@@ -1,8 +1,7 @@
 // Which trials are looked at: words, and terms such as lr=0.01..0.1, optimizer=adam,sgd or state=stopped. Brushes write such terms.
-import { metric, outcome, shown, state, worth } from "./state.js";
-import { cell, columns, columnsNow, table } from "./table.js";
+import { $, metric, outcome, page, shown, state, worth } from "./state.js";
 import { remember } from "./addresses.js";
-import { $, soon } from "./main.js";
+import { cell, columns } from "./columns.js";
 
 const RESULT = "result";
 const split = (text) => text.match(/(?:[^\s"]|"[^"]*"?)+/g) || [];
@@ -84,11 +83,10 @@ export function setTerm(name, range) {
   setFilter([...kept, ...(range === null ? [] : [`${name}=${range}`])].join(" "));
 }
 
+// The table and the pictures follow soon.
 export function setFilter(text) {
   if ($("filter").value !== text) $("filter").value = text;
   $("rows").scrollTop = 0;
-  columnsNow();
-  table();
-  soon();
+  page.soon();
   remember();
 }

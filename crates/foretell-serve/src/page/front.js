@@ -1,41 +1,14 @@
 // The front of a study with several objectives: the trials that no other dominates, and the hypervolume against the epochs spent.
-import { number, state, whole } from "./state.js";
+import { $, number, state, whole } from "./state.js";
 import { color, shadeOf } from "./colors.js";
+import { element } from "./elements.js";
+import { canvas, frame, shortened, written } from "./picture.js";
 import { between, results } from "./scales.js";
-import { inSight } from "./filter.js";
-import { canvas, frame, written } from "./curves.js";
-import { MOST_DOTS, drawDots } from "./dots.js";
-import { shortened } from "./parameters.js";
-import { element } from "./trial.js";
+import { isSmallBetter, objectives, placed } from "./objectives.js";
 import { inView } from "./addresses.js";
-import { $ } from "./main.js";
+import { inSight } from "./filter.js";
+import { MOST_DOTS, drawDots } from "./dots.js";
 const LOG_FROM = 20; // an axis whose largest value is so many times its smallest is logarithmic
-
-// The study's front as the server sent it last; null with one objective, or before a trial has ended.
-export const objectives = () => (state.front ? state.front.objectives : []);
-const isSmallBetter = (at) => objectives()[at].direction === "minimize";
-
-// All trials of the front's picture: where they lie, and by which list.
-function placed() {
-  const { trials, dominated, stopped } = state.front,
-    finished =
-      (kind) =>
-      ({ trial, values }) => ({ trial: state.trials.get(trial), values, kind, interval: null });
-  const forecast = ({ trial, forecast: { mean, interval }, others }) => ({
-    trial: state.trials.get(trial),
-    values: [mean, ...others],
-    kind: "stopped",
-    interval,
-  });
-  return [...stopped.map(forecast), ...dominated.map(finished("dominated")), ...trials.map(finished("front"))].filter(({ trial }) => trial);
-}
-
-// What the trials of the front's picture came to in each objective, by trial; found anew with the front.
-let valuesOf = { of: null, found: new Map() };
-export function knownValues() {
-  if (state.front && valuesOf.of !== state.front) valuesOf = { of: state.front, found: new Map(placed().map(({ trial, values }) => [trial.id, values])) };
-  return state.front ? valuesOf.found : new Map();
-}
 
 // The limits of an objective, as numbers.
 function limitsOf(at) {

@@ -1,32 +1,23 @@
 // Takes the study from the page itself, or from the server as it goes on, and draws.
-import { duration, leading, number, startAgain, state, take, whole, worth } from "./state.js";
+import { $, $$, address, duration, follows, leading, number, page, source, startAgain, state, studies, study, take, whole, worth } from "./state.js";
+import { asked, attend, chosen, openIn, reveal } from "./choice.js";
+import { canvas } from "./picture.js";
+import { addressed, choose, inView, links, remember, setView, view } from "./addresses.js";
+import { columnsNow } from "./columns.js";
 import { setFilter } from "./filter.js";
 import { untip } from "./tip.js";
-import { beginDrag, canvas, curves, drag, endDrag, hover, looking, nearest, plot, unzoom } from "./curves.js";
+import { beginDrag, curves, drag, endDrag, hover, looking, nearest, plot, unzoom } from "./curves.js";
 import { findable } from "./dots.js";
 import { bestSoFar } from "./best.js";
 import { front } from "./front.js";
 import { beginBrush, endBrush, importance, known, moveBrush, parallel, parallels } from "./parameters.js";
 import { askSurface, contour, slices, surface } from "./surface.js";
-import { ROW, columnsNow, kept, rows, table } from "./table.js";
-import { asked, attend, choose, chosen, openIn, order, reveal, why } from "./trial.js";
-import { about, askNotes, bestOf, copy, enqueue, tryAgain, writeNotes } from "./about.js";
+import { ROW, kept, rows, table } from "./table.js";
+import { about, askNotes, askWorkers, bestOf, copy, enqueue, tryAgain, writeNotes } from "./about.js";
+import { order, why } from "./trial.js";
 import { download } from "./downloads.js";
 import { comparisonSoon, offer } from "./compare.js";
-import { addressed, askForView, inView, look, remember, view } from "./addresses.js";
-/** @type {(id: string) => any} */
-export const $ = (id) => document.getElementById(id);
-/** @type {(selector: string, root?: any) => any[]} */
-export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-const token = new URLSearchParams(location.search).get("token");
-export const address = (path, query = {}) => {
-  const words = new URLSearchParams(token ? { ...query, token } : query).toString();
-  return words ? path + "?" + words : path;
-};
-export let study = null,
-  studies = [],
-  source = null,
-  due = false,
+let due = false,
   took = 0,
   drawnAt = 0,
   learned = { at: -Infinity, ended: -1, soon: null };
@@ -74,7 +65,7 @@ function totals(leader) {
   return trials.total - trials.running;
 }
 
-export function draw() {
+function draw() {
   const began = performance.now(),
     leader = leading();
   due = false;
@@ -100,8 +91,10 @@ export function draw() {
     learned.soon = setTimeout(() => learn(done), Math.max(0, learned.at + 2000 - drawnAt));
 }
 
+Object.assign(page, { draw, soon, look });
+
 // Draws soon; where drawing takes long, not more than a quarter of the time.
-export function soon() {
+function soon() {
   if (due) return;
   due = true;
   setTimeout(() => requestAnimationFrame(draw), Math.max(0, drawnAt + Math.min(2000, 3 * took) - performance.now()));
@@ -130,9 +123,9 @@ function arriveAt(id) {
   $("why").scrollIntoView({ block: "nearest" });
 }
 
-export function open(name, to = { view, trial: null, filter: "" }) {
+function open(name, to = { view, trial: null, filter: "" }) {
   if (source) source.close();
-  study = name;
+  follows({ study: name });
   startAgain();
   attend({ chosen: null });
   looking.part = null;
@@ -152,7 +145,7 @@ export function open(name, to = { view, trial: null, filter: "" }) {
 // Follows the study from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.
 function follow() {
   const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records, decisions: "none" }));
-  source = own;
+  follows({ source: own });
   const say = (text) => {
     if (own === source) $("live").textContent = text;
   };
@@ -177,11 +170,34 @@ function follow() {
   own.addEventListener("mended", () => say(going()));
 }
 
+function look(to) {
+  $("filter").value = to.filter;
+  attend({ openIn: to.view === "trials" ? "row" : to.view === "overview" && to.trial === chosen ? openIn : "home" });
+  if (to.trial !== chosen || openIn === "row") attend({ chosen: to.trial, asked: null, reveal: to.trial !== null });
+  setView(to.view);
+  links();
+  soon();
+  askForView();
+  if (view === "compare" || view === "overview") comparisonSoon();
+}
+
+// Asks for what only this view shows.
+function askForView() {
+  if (view === "parameters" && !known.slices.length) askSurface();
+  if (view === "settings") askWorkers();
+}
+
+// Shows what the address says.
+function arrive() {
+  const to = addressed();
+  if (to.study && to.study !== study && studies.includes(to.study)) open(to.study, to);
+  else look(to);
+}
+
 async function begin() {
   const data = JSON.parse($("data").textContent || "null");
   if (data) {
-    study = data.study;
-    studies = [study];
+    follows({ study: data.study, studies: [data.study] });
     data.state.forEach(take);
     $("title").textContent = study;
     document.title = study + " · Foretell";
@@ -198,7 +214,7 @@ async function begin() {
     return;
   }
   const there = await reply.json();
-  studies = there.studies;
+  follows({ studies: there.studies });
   if (!studies.length) {
     $("live").textContent = "there are no studies yet; this page checks again every five seconds";
     setTimeout(begin, 5000);
@@ -296,6 +312,9 @@ $("yes").onclick = () => order("stop");
 $("keep").onclick = () => order("keep");
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && asked !== null) $("no").click();
+});
+addEventListener("popstate", () => {
+  if (study) arrive();
 });
 const redraw = () => {
   soon();

@@ -1,13 +1,12 @@
 // What the parameters do: parallel coordinates with brushes, and how much of the results each of them explains.
-import { better, leading, metric, outcome, state, varying } from "./state.js";
+import { $, better, leading, metric, outcome, state, varying } from "./state.js";
 import { byShade, color } from "./colors.js";
+import { chosen } from "./choice.js";
+import { canvas, shortened, written } from "./picture.js";
 import { results, scale } from "./scales.js";
+import { choose, inView } from "./addresses.js";
 import { inSight, quoted, setTerm, termOf } from "./filter.js";
 import { tip, untip } from "./tip.js";
-import { canvas, written } from "./curves.js";
-import { choose, chosen } from "./trial.js";
-import { inView } from "./addresses.js";
-import { $ } from "./main.js";
 const THREADS = 1500; // so many trials are drawn
 const AXES = 14;
 const REACH = 24; // a brush begins so near to its axis
@@ -72,7 +71,7 @@ export function parallel(leader) {
       thread(pen, [trial]);
       spreadOf(pen, trial);
     }
-  axes.forEach((axis, i) => drawAxis(pen, axis, i === axes.length - 1, (width - left - right) / names.length, height));
+  axes.forEach((axis, i) => drawAxis(pen, axis, i === axes.length - 1, (width - left - right) / names.length, width));
   $("hover-parallel").style.minWidth = $("parallel").style.minWidth;
   canvas("hover-parallel");
 }
@@ -112,7 +111,7 @@ function spreadOf(pen, trial) {
   pen.stroke();
 }
 
-function drawAxis(pen, { name, scale, x }, last, room, height) {
+function drawAxis(pen, { name, scale, x }, last, room, width) {
   const { y } = parallels,
     brush = brushOf(name, scale);
   if (brush) {
@@ -127,7 +126,10 @@ function drawAxis(pen, { name, scale, x }, last, room, height) {
   pen.moveTo(x, y(0));
   pen.lineTo(x, y(1));
   pen.stroke();
-  written(pen, shortened(pen, name, room - 6), x, 16, "center", color("ink"));
+  // the names at the sides are moved inside
+  const label = shortened(pen, name, room - 6),
+    half = pen.measureText(label).width / 2;
+  written(pen, label, Math.min(width - half - 4, Math.max(half + 4, x)), 16, "center", color("ink"));
   if (scale.log) written(pen, "log", x, 29, "center", color("soft"));
   for (const { text, place } of scale.ticks) {
     pen.strokeStyle = color("soft");
@@ -249,12 +251,6 @@ function hoverThread(event) {
   tip(event, found);
 }
 
-export function shortened(pen, text, width) {
-  let kept = text;
-  while (kept.length > 3 && pen.measureText(kept).width > width) kept = kept.slice(0, -2) + "…";
-  return kept;
-}
-
 // The best half, and every so many-th of the others.
 function sampled(trials) {
   if (trials.length <= THREADS) return trials;
@@ -281,7 +277,7 @@ export function importance(found) {
         ? "was fitted."
         : `explains ${explained} % of the differences between unseen trials` + (explained < 30 ? ": too little to trust this order." : "."));
   $("importance-bars").replaceChildren(
-    ...found.parameters.map(({ name, share }) => {
+    ...found.parameters.map(({ name, share, share_sd: sd }) => {
       const row = document.createElement("li"),
         label = document.createElement("span"),
         bar = document.createElement("span"),
@@ -289,7 +285,7 @@ export function importance(found) {
       const percent = Math.round(100 * Math.min(1, share));
       label.textContent = name;
       label.title = name;
-      value.textContent = percent + " %";
+      value.textContent = percent + (sd === null ? " %" : ` ± ${Math.round(100 * sd)} %`);
       bar.className = "bar";
       bar.style.setProperty("--share", percent + "%");
       bar.setAttribute("aria-hidden", "true");

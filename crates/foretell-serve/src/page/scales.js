@@ -1,13 +1,14 @@
 // Where the values of a parameter lie on an axis: by the scale that it is searched on.
 import { number, state } from "./state.js";
 import { span } from "./colors.js";
-import { ticks } from "./curves.js";
-import { optionsOf } from "./about.js";
+import { decades, ticks } from "./picture.js";
 
 export const declared = (name) => {
   const space = state.settings && state.settings.space;
   return (space && space.parameters && space.parameters.find((parameter) => parameter.name === name)) || null;
 };
+
+export const optionsOf = (parameter) => (parameter.kind === "flag" ? ["false", "true"] : parameter.options || null);
 
 // `place` of a value is from 0 to 1, `at` goes back; `ticks` are the values that are written.
 export function scale(name) {
@@ -45,23 +46,6 @@ export function between(low, high, log = false, whole = false) {
     at,
     ticks: wanted.filter((v) => v >= low && v <= high && (!whole || Number.isInteger(v))).map((v) => ({ text: number(v), place: place(v) })),
   };
-}
-
-// Powers of ten, with their doubles and fives where they are few, or of two where those are fewer still.
-export function decades(low, high) {
-  const found = (steps) => {
-    const values = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
-      for (const step of steps) {
-        const value = +(step * 10 ** power).toPrecision(6);
-        if (value >= low && value <= high) values.push(value);
-      }
-    return values;
-  };
-  const tens = found([1]);
-  if (tens.length >= 3) return tens.filter((_, i) => i % Math.ceil(tens.length / 6) === 0);
-  const more = found([1, 2, 5]);
-  return more.length >= 2 ? more : [low, high];
 }
 
 function choices(options, known) {

@@ -115,3 +115,45 @@ export function duration(seconds) {
   if (minutes < 1) return Math.round(seconds) + " s";
   return minutes < 60 ? Math.round(minutes) + " min" : minutes < 2880 ? (minutes / 60).toFixed(1) + " h" : (minutes / 1440).toFixed(1) + " d";
 }
+
+export const named = (trial) =>
+  trial.state === "stopped" && trial.byHand
+    ? "stopped manually"
+    : trial.state === "completed"
+      ? "completed"
+      : trial.state === "running" && trial.kept
+        ? "running, kept"
+        : trial.state === "paused" && state.totals.budget_spent
+          ? "paused, budget spent"
+          : trial.state;
+
+// Why a trial failed, on one line: the last line that it printed, which names the error, and how it ended.
+export function reason({ why }) {
+  const lines = why
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  if (lines.length < 2) return lines[0] || "";
+  return `${lines[lines.length - 1]} (${lines[0].replace(/;? last output:$|:$/, "")})`;
+}
+
+/** @type {(id: string) => any} */
+export const $ = (id) => document.getElementById(id);
+/** @type {(selector: string, root?: any) => any[]} */
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const token = new URLSearchParams(location.search).get("token");
+export const address = (path, query = {}) => {
+  const words = new URLSearchParams(token ? { ...query, token } : query).toString();
+  return words ? path + "?" + words : path;
+};
+
+// The study that is shown, all that are served, and the connection that its news come by: none in a file.
+export let study = null,
+  studies = [],
+  source = null;
+export function follows(change) {
+  ({ study, studies, source } = { study, studies, source, ...change });
+}
+
+// What any part may ask of the whole page; main.js says how.
+export const page = { draw() {}, soon() {}, look(_) {} };

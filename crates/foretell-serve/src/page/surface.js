@@ -1,14 +1,14 @@
 // The results as a surface over the parameters: a slice along each, a contour over two, with how unsure they are.
-import { better, number, outcome, shown, uncertain } from "./state.js";
+import { $, address, better, number, outcome, shown, source, study, uncertain } from "./state.js";
 import { color, shades, toned } from "./colors.js";
+import { chosen } from "./choice.js";
+import { element } from "./elements.js";
+import { canvas, frame, shortened, ticks } from "./picture.js";
 import { results, scale } from "./scales.js";
-import { inSight } from "./filter.js";
-import { canvas, frame, ticks } from "./curves.js";
-import { dotsOf, dotted, drawDots, findable } from "./dots.js";
-import { axesNow, known, shortened } from "./parameters.js";
-import { chosen, element } from "./trial.js";
 import { inView } from "./addresses.js";
-import { $, address, source, study } from "./main.js";
+import { inSight } from "./filter.js";
+import { dotsOf, dotted, drawDots, findable } from "./dots.js";
+import { axesNow, known } from "./parameters.js";
 const CENTRAL = 1.645; // so many standard deviations on either side hold 90 %
 Object.assign(known, { slices: [], through: null, contours: new Map(), isPairChosen: false });
 
@@ -65,7 +65,12 @@ function oneSlice(id, { name, values, means, sds }) {
     low = held.low - pad,
     high = held.high + pad;
   const side = own.kinds ? (width - 72) / (2 * own.kinds.length + 1) : 8,
-    { x: across, y } = frame(pen, {
+    {
+      x: across,
+      y,
+      clip,
+      holds,
+    } = frame(pen, {
       left: 52,
       right: 12,
       top: 12,
@@ -88,7 +93,8 @@ function oneSlice(id, { name, values, means, sds }) {
   pen.textAlign = "center";
   for (const { text, place } of own.ticks)
     pen.fillText(shortened(pen, text, (width - 60) / own.ticks.length), across(0) + side + (across(1) - across(0) - 2 * side) * place, height - 22);
-  const trials = dotsOf((trial) => trial.configuration[name] !== null && trial.configuration[name] !== undefined).slice(-1000);
+  const trials = dotsOf((trial) => trial.configuration[name] !== null && trial.configuration[name] !== undefined && holds(outcome(trial).value)).slice(-1000);
+  clip();
   drawDots(
     pen,
     id,
@@ -120,6 +126,7 @@ function oneSlice(id, { name, values, means, sds }) {
     values.forEach((value, i) => pen.lineTo(x(value), y(means[i])));
     pen.stroke();
   }
+  pen.restore();
   const best = means.reduce((found, mean, i) => (better(mean, means[found]) ? i : found), 0);
   $(id).setAttribute("aria-label", `Scores along ${name}: the best expected score is ${uncertain(means[best], sds[best])} at ${shown(values[best])}`);
 }

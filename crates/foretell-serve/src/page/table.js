@@ -1,62 +1,14 @@
 // The table of trials: sorted and filtered; only the rows in sight are in the document.
-import { isYours, metric, minimizes, shown, state, uncertain, varying, whole, worth } from "./state.js";
+import { $, isYours, minimizes, shown, state, uncertain, whole } from "./state.js";
 import { shadeOf } from "./colors.js";
-import { knownValues, objectives } from "./front.js";
+import { chosen, openIn } from "./choice.js";
+import { choose, close, inView, rowButton } from "./addresses.js";
+import { cell, chosenColumns, columns, columnsNow, title } from "./columns.js";
 import { filtering } from "./filter.js";
-import { choose, chosen, close, openIn } from "./trial.js";
-import { inView } from "./addresses.js";
-import { $ } from "./main.js";
 export const ROW = 30; // a row's height
 export let sort = { key: "score", down: true },
   kept = [],
-  columns = [],
   focused = null;
-
-export const named = (trial) =>
-  trial.state === "stopped" && trial.byHand
-    ? "stopped manually"
-    : trial.state === "completed"
-      ? "completed"
-      : trial.state === "running" && trial.kept
-        ? "running, kept"
-        : trial.state === "paused" && state.totals.budget_spent
-          ? "paused, budget spent"
-          : trial.state;
-
-const cells = {
-  trial: (t) => t.id,
-  state: named,
-  epochs: (t) => t.epochs,
-  score: worth,
-  forecast: (t) => (t.forecast ? t.forecast.mean : null),
-  why: (t) => (t.byHand ? "" : t.why.split("\n")[0]),
-};
-export const cell = (trial, key) =>
-  key.startsWith("p:") ? trial.configuration[key.slice(2)] : key.startsWith("m:") ? measured(trial, key.slice(2)) : cells[key](trial);
-const title = (key) => (key[1] === ":" ? key.slice(2) : key === "score" ? metric() : key);
-
-// What a trial came to in another objective, or reported last of another metric.
-function measured(trial, name) {
-  const at = objectives().findIndex((objective) => objective.name === name),
-    there = at > 0 ? knownValues().get(trial.id) : null;
-  return there ? there[at] : (trial.metrics[name] ?? null);
-}
-
-// What the columns are: those of every trial, the other objectives, then the parameters that vary; and what the reader has chosen.
-let chosenColumns = new Map();
-export function columnsNow() {
-  const others = objectives()
-      .slice(1)
-      .map(({ name }) => name)
-      .filter((name) => !state.parameters.has(name)),
-    metrics = new Set([...others, ...[...state.trials.values()].slice(-200).flatMap((trial) => Object.keys(trial.metrics))]);
-  const vary = new Set(varying()),
-    parameters = [...state.parameters.keys()];
-  const all = ["trial", "state", "epochs", "score", ...[...metrics].map((name) => "m:" + name), "forecast", ...parameters.map((name) => "p:" + name), "why"];
-  const usual = (key) => (key.startsWith("m:") ? others.includes(key.slice(2)) : key.startsWith("p:") ? vary.has(key.slice(2)) : true);
-  columns = all.filter((key) => key === "trial" || (chosenColumns.get(key) ?? usual(key)));
-  offerColumns(all.slice(1));
-}
 
 // The choice of columns.
 function offerColumns(all) {
@@ -82,7 +34,7 @@ function offerColumns(all) {
 }
 
 export function table() {
-  columnsNow();
+  offerColumns(columnsNow());
   const { passing, set } = filtering();
   // the better first, where down
   const sign = (sort.down ? -1 : 1) * ((sort.key === "score" || sort.key === "forecast") && minimizes() ? -1 : 1);
@@ -97,7 +49,8 @@ export function table() {
     .map(([, trial]) => trial);
   $("shown").textContent = set ? `${whole(kept.length)} of ${whole(state.trials.size)} trials` : `${whole(state.trials.size)} trials`;
   $("unfilter").hidden = !set;
-  if (!inView("list")) return;
+  $("rows").hidden = $("column-choice").hidden = !state.trials.size;
+  if (!inView("list") || !state.trials.size) return;
   head();
   rows();
   $("trials").setAttribute("aria-rowcount", kept.length + 1);
@@ -166,7 +119,7 @@ export function rows() {
   const held = openedRow && openedRow.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null;
   body.replaceChildren(...wanted);
   held?.focus({ preventScroll: true });
-  if (inside) (button(focused) || scroller).focus({ preventScroll: true });
+  if (inside) (rowButton(focused) || scroller).focus({ preventScroll: true });
 }
 
 // The row beneath the open one, which holds what is known of its trial.
@@ -227,8 +180,8 @@ function line(trial, index, stop) {
     const td = row.cells[i],
       text = key === "forecast" && trial.forecast ? uncertain(trial.forecast.mean, trial.forecast.sd) : shown(cell(trial, key));
     if (td.textContent !== text) td.textContent = text;
-    if (key === "why") td.title = text;
-    td.className = key === "state" ? trial.state : numeric(key) ? "number" : "";
+    if (key === "why") td.title = trial.why;
+    td.className = key === "state" ? trial.state : key === "why" ? "why" : numeric(key) ? "number" : "";
   });
   return row;
 }
@@ -257,8 +210,6 @@ function openerOf(trial) {
   return button;
 }
 
-export const button = (trial) => $("trials").querySelector(`[data-trial="${trial}"]`);
-
 // Moves the focus to row `index`.
 function goTo(index) {
   const at = openIn === "row" ? kept.findIndex((trial) => trial.id === chosen) : -1;
@@ -269,5 +220,5 @@ function goTo(index) {
   else if (top > scroller.scrollTop + sight) scroller.scrollTop = top - sight;
   focused = kept[index].id;
   rows();
-  button(focused)?.focus({ preventScroll: true });
+  rowButton(focused)?.focus({ preventScroll: true });
 }

@@ -1,7 +1,5 @@
 // What is said beside the pointer: a trial with its parameters. It is never cut at an edge.
-import { metric, number, outcome, shown, uncertain } from "./state.js";
-import { named } from "./table.js";
-import { $ } from "./main.js";
+import { $, metric, named, number, outcome, shown, uncertain } from "./state.js";
 
 export function tip(event, trial, line) {
   const box = $("tip"),

@@ -1,47 +1,11 @@
 // One trial: settings, metrics, output, and why it was stopped or goes on, decision by decision; and what a person orders about it.
-import { metric, number, outcome, shown, state, uncertain, whole, worth } from "./state.js";
+import { $, address, metric, named, number, outcome, reason, shown, source, state, study, uncertain, whole, worth } from "./state.js";
 import { color } from "./colors.js";
-import { canvas, frame } from "./curves.js";
-import { button, kept, named, opened } from "./table.js";
-import { row } from "./about.js";
-import { addressOf, remember, view } from "./addresses.js";
-import { $, address, draw, source, study } from "./main.js";
-export let chosen = null,
-  asked = null,
-  openIn = "home",
-  reveal = false;
-// Sets some of these from another file.
-export function attend(change) {
-  ({ chosen, asked, openIn, reveal } = { chosen, asked, openIn, reveal, ...change });
-}
-
-// Opens a trial: in its row of the table, or beneath the curves.
-export function choose(id, where = view === "trials" ? "row" : "home") {
-  chosen = id;
-  asked = null;
-  openIn = where;
-  remember(true);
-  draw();
-  $("why-title").focus({ preventScroll: true });
-  $("why").scrollIntoView({ block: "nearest" });
-}
-
-export function close() {
-  const before = chosen;
-  chosen = null;
-  asked = null;
-  remember(true);
-  draw();
-  button(before)?.focus({ preventScroll: true });
-}
-
-export const element = (tag, text, attributes = {}) => {
-  const made = document.createElement(tag);
-  if (text !== null && text !== undefined) made.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
-};
-
+import { asked, attend, chosen, openIn } from "./choice.js";
+import { api, asks, element, pairs, row } from "./elements.js";
+import { canvas, frame } from "./picture.js";
+import { addressOf } from "./addresses.js";
+import { kept, opened } from "./table.js";
 /** @type {any} */
 let whyPanel = null;
 export function why() {
@@ -56,8 +20,8 @@ export function why() {
   }
   panel.hidden = !trial;
   if (!trial) return;
-  const reason = trial.why && !trial.byHand ? ": " + trial.why.split("\n")[0] : "";
-  $("why-title").textContent = `Trial ${trial.id}: ${named(trial)}${reason}`;
+  const because = trial.why && !trial.byHand ? ": " + reason(trial) : "";
+  $("why-title").textContent = `Trial ${trial.id}: ${named(trial)}${because}`;
   const more = trial.why.includes("\n") ? trial.why : "";
   $("failure").hidden = !more;
   $("failure").textContent = more;
@@ -75,16 +39,6 @@ export function why() {
   hand(trial);
   decisions(trial);
   details(trial);
-}
-
-export function pairs(list, entries) {
-  list.replaceChildren(
-    ...entries.map(([name, value]) => {
-      const div = document.createElement("div");
-      div.append(element("dt", name), element("dd", shown(value)));
-      return div;
-    }),
-  );
 }
 
 function decisions(trial) {
@@ -122,17 +76,11 @@ function details(trial) {
   $("address-of").href = addressOf({ view: "trials", trial: trial.id, filter: "" });
   $("try-again").hidden = !source || !(state.settings && state.settings.space && state.settings.space.parameters);
   const now = `${trial.epochs} ${trial.state} ${trial.kept}`;
-  if (source && detailed.as !== now) {
-    detailed.as = now;
-    askDetails(detailed, trial);
-  }
+  if (detailed.as === now) return;
+  detailed.as = now;
+  if (source) askDetails(detailed, trial);
+  else showDetails();
 }
-
-export const api = (path) => `/api/studies/${encodeURIComponent(study)}${path}`;
-export const asks = async (path, query) => {
-  const reply = await fetch(address(path, query)).catch(() => null);
-  return reply && reply.ok ? reply.json() : null;
-};
 
 async function askDetails(own, trial) {
   const found = await asks(api(`/trials/${trial.id}`));
@@ -159,7 +107,9 @@ async function askOutput(own, trial) {
 
 function showDetails() {
   const { found } = detailed,
-    series = Object.entries(found ? found.metrics : {}).filter(([, { steps }]) => steps.length > 1);
+    own = state.trials.get(detailed.id),
+    known = [...(own ? [[metric(), own]] : []), ...Object.entries(found ? found.metrics : {})],
+    series = known.filter(([, { steps }]) => steps.length > 1);
   $("command-of").hidden = $("copy-command").hidden = !(found && found.command);
   $("command").textContent = found && found.command ? found.command : "";
   $("used").textContent = found && found.usage ? used(found.usage) : "";
@@ -198,7 +148,7 @@ function metricCurve(id, name, steps, values) {
   }
   const pad = (high - low) * 0.08,
     { x, y } = frame(pen, {
-      left: 52,
+      left: 58,
       right: 10,
       top: 10,
       bottom: 32,
@@ -230,7 +180,7 @@ function showOutput() {
 function hand(trial) {
   const may = Boolean(source) && trial.state === "running";
   $("hand").hidden = !may;
-  if (!may) asked = null;
+  if (!may) attend({ asked: null });
   const sure = asked === trial.id;
   $("stop").hidden = $("keep").hidden = sure;
   $("sure").hidden = !sure;
@@ -243,7 +193,7 @@ function hand(trial) {
 export async function order(what) {
   const trial = state.trials.get(chosen);
   if (!trial) return;
-  asked = null;
+  attend({ asked: null });
   trial.ordered = what === "stop" ? "stopping …" : "keeping …";
   why();
   $(what === "stop" ? "why-title" : "keep").focus();

@@ -284,7 +284,7 @@ const tests = {
     assert.match(await taken("curves.csv"), /^trial,step,val_acc\n0,1,0\.\d+\n0,2,/);
     const curves = join(home, "curves.jsonl"); writeFileSync(curves, await taken("curves.jsonl"));
     assert.match(execFileSync(FORETELL, ["forecast", curves, "--help"], { encoding: "utf8" }), /Usage/);
-    assert.match(await page.textContent("#all-settings"), /max resource20/);
+    assert.match(await page.textContent("#all-settings"), /epochs20/);
     await page.fill('#enqueue-fields [name="lr"]', "0.02"); await page.selectOption('#enqueue-fields [name="optimizer"]', "sgd");
     await page.click("#enqueue-form button");
     await until("it is enqueued", async () => /tried next/.test(await page.textContent("#enqueued")));
@@ -446,6 +446,42 @@ const tests = {
     const { records } = await call(free.url, "GET", "/api/studies/first-1000/records");
     assert.ok(!records.some((record) => record.reason === "by_hand"), "nobody elsewhere stops a trial");
     await other.context().close(); stranger.close(); await server.stop(); await free.stop();
+  },
+
+  async "no curve is bent to the frame, a reason comes first, and only failures have their color"() {
+    several();
+    const file = join(home, "bent.html");
+    execFileSync(FORETELL, ["report", join(home, "several/baseline"), "--out", file], { stdio: "ignore" });
+    const page = await opened("file://" + file, { records: 1 });
+    const found = await page.evaluate(() => {
+      const { box, y } = plot,
+        height = box.high - box.low,
+        failed = { state: "failed", outcome: { value: null } },
+        silent = { state: "running", outcome: { value: null } },
+        bars = [...document.querySelectorAll("#importance-bars li > span:last-child")].map((bar) => parseFloat(bar.textContent)),
+        least = [ticks(0.41, 0.59, 2), ticks(0.1, 1.9, 2), ticks(7, 7.02, 2)].map((found) => found.length);
+      return {
+        over: y(box.high + height) < box.top - 10,
+        under: y(box.low - height) > box.bottom + 10,
+        sum: bars.reduce((a, b) => a + b, 0),
+        reason: reason({ why: "exit code 1; last output:\n  loading\n  ValueError: too large" }),
+        short: reason({ why: "diverged" }),
+        isFailed: [shadeOf(failed) === color("failed"), shadeOf(silent) === color("failed")],
+        least: Math.min(...least),
+        charts: (choose([...state.trials.values()].find((trial) => trial.values.length > 2).id), document.querySelectorAll("#metrics-curves canvas").length),
+        settings: (look({ view: "settings", trial: null, filter: "" }), draw(), document.querySelector("#all-settings").textContent),
+      };
+    });
+    assert.ok(found.over && found.under, "a value outside of the frame is drawn outside of it");
+    assert.ok(Math.abs(found.sum - 100) <= 3, `importances sum to ${found.sum} %`);
+    assert.equal(found.reason, "ValueError: too large (exit code 1)");
+    assert.equal(found.short, "diverged");
+    assert.deepEqual(found.isFailed, [true, false]);
+    assert.ok(found.least >= 2, "an axis has two numbers at least");
+    assert.ok(found.charts >= 1, "the metric has a chart of its own");
+    assert.match(found.settings, /epochs20/);
+    assert.ok(!/[{}]|max.resource|criterion/.test(found.settings), found.settings);
+    await closed(page);
   },
 
   async "axe finds nothing in any view, in light and dark, at three widths"() {

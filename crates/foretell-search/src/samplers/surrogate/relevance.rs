@@ -34,9 +34,11 @@ pub struct Relevances {
 pub struct Relevance {
     /// Its name.
     pub name: String,
-    /// The share of the process's variance that is left if all other parameters are known: 0 if it does not matter. Shares add
-    /// up to more than 1 where parameters work together.
+    /// Its part of the importance, from 0 to 1; all parts together are 1. It is the fraction of the process's variance that is left if
+    /// all other parameters are known, over the sum of these fractions, which is above 1 where parameters work together.
     pub share: f64,
+    /// The standard error of the share over the choice of trials; null where it cannot be computed.
+    pub share_sd: Option<f64>,
     /// ℓ, the process's length, over the parameter's whole range: a short one means that results change fast along it.
     pub length: f64,
 }
@@ -60,11 +62,28 @@ pub fn relevances_of(surface: &Surface) -> Relevances {
     let mut found = Relevances { trials, needed: TRIALS, used, ..Relevances::default() };
     let Some(fitted) = &surface.fitted else { return found };
     found.explained = fitted.explained;
-    let shares = total_effects(&fitted.cube, &fitted.process);
-    let parts = fitted.names.iter().cloned().zip(shares).zip(fitted.lengths.iter().copied());
-    found.parameters = parts.map(|((name, share), length)| Relevance { name, share, length }).collect();
+    let shares = |process| scaled(total_effects(&fitted.cube, process));
+    let left_out: Vec<Vec<f64>> = fitted.parts.iter().map(shares).collect();
+    let share_sd = |j: usize| standard_error(&left_out.iter().map(|shares| shares[j]).collect::<Vec<_>>());
+    let all = fitted.names.iter().cloned().zip(shares(&fitted.process)).zip(fitted.lengths.iter().copied());
+    let relevance = |(j, ((name, share), length))| Relevance { name, share, share_sd: share_sd(j), length };
+    found.parameters = all.enumerate().map(relevance).collect();
     found.parameters.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
+}
+
+/// `effects` as parts of their sum; all 0 if nothing has an effect.
+fn scaled(effects: Vec<f64>) -> Vec<f64> {
+    let sum: f64 = effects.iter().sum();
+    effects.into_iter().map(|effect| if sum > 0.0 { effect / sum } else { 0.0 }).collect()
+}
+
+/// The standard error of an estimate, by its values with each part of the data left out in turn: the jackknife of Tukey 1958.
+fn standard_error(left_out: &[f64]) -> Option<f64> {
+    let n = left_out.len() as f64;
+    let center = mean(left_out);
+    let spread: f64 = left_out.iter().map(|value| (value - center).powi(2)).sum();
+    (n >= 2.0).then(|| ((n - 1.0) / n * spread).sqrt())
 }
 
 /// The total effect of each coordinate on the mean of `process`.
@@ -154,6 +173,16 @@ mod tests {
         // by hand: lr alone has the variance (0.1/4)²·(16/5 − 16/9), act alone 0.1², together 0.0109
         for (name, expected) in [("lr", 0.08), ("act", 0.92), ("width", 0.0)] {
             assert!((share(name) - expected).abs() < 0.07, "{name}: {found:?}");
+        }
+        let of_both =
+            |c: &Configuration| Some(of_rate(c)? * if c["act"].text() == Some("tanh") { 1.0 } else { -1.0 });
+        for study in [study(40, Direction::Maximize, of_two), study(40, Direction::Maximize, of_both)] {
+            let found = relevances(&study);
+            let sum: f64 = found.parameters.iter().map(|parameter| parameter.share).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{found:?}");
+            let sds =
+                found.parameters.iter().map(|parameter| parameter.share_sd.expect("there are enough trials"));
+            assert!(sds.clone().all(|sd| (0.0..0.5).contains(&sd)) && sds.sum::<f64>() > 0.0, "{found:?}");
         }
     }
 

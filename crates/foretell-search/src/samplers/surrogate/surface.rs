@@ -15,6 +15,8 @@ use serde::Serialize;
 pub(super) const TRIALS: usize = 10;
 /// Trials that the process is made from, at most.
 const LEARNED: usize = 150;
+/// Parts of the trials that are left out in turn.
+const PARTS: usize = 5;
 /// Places along a slice, at most.
 const ALONG: usize = 41;
 /// Places along each side of a contour, at most.
@@ -37,6 +39,8 @@ pub struct Surface {
 pub(super) struct Fitted {
     pub(super) cube: Cube,
     pub(super) process: Process,
+    /// The same with one of [`PARTS`] parts of the trials left out: how much the trials decide.
+    pub(super) parts: Vec<Process>,
     pub(super) names: Vec<String>,
     pub(super) lengths: Vec<f64>,
     pub(super) explained: Option<f64>,
@@ -118,6 +122,13 @@ impl Fitted {
     fn new(study: &Study, cube: Cube, names: Vec<String>, seen: &[Seen]) -> Option<Self> {
         let Observations { points, targets, noise, center, unit } = Observations::new(seen);
         let known = Hyperparameters::likeliest(&cube, &points, &targets, &noise);
+        let without = |part: usize| {
+            let kept = || (0..points.len()).filter(move |i| i % PARTS != part);
+            let points = kept().map(|i| points[i].clone()).collect();
+            let (targets, noise): (Vec<f64>, Vec<f64>) = kept().map(|i| (targets[i], noise[i])).unzip();
+            Process::new(&cube, &known, points, &targets, &noise)
+        };
+        let parts = (0..PARTS).filter_map(without).collect();
         let process = Process::new(&cube, &known, points, &targets, &noise)?;
         let left = mean(&process.held_out_errors().iter().map(|error| error * error).collect::<Vec<_>>());
         let spread = mean(&targets.iter().map(|target| target * target).collect::<Vec<_>>());
@@ -131,6 +142,7 @@ impl Fitted {
             lengths: known.lengths(),
             cube,
             process,
+            parts,
             names,
             explained,
             direction,
