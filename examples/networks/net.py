@@ -4,8 +4,8 @@
     foretell search examples/networks/cuda-convnet.toml     # net.py cuda-convnet: eight settings, from FORETELL_PARAMS
 
 They have the layers, starting weights, optimizers and schedules of the built-in spaces `metaqnn` and `cuda-convnet`. `--data` is the folder
-of CIFAR-10's binary files (`foretell data fetch cifar10`); without it, small images are drawn. `--check` compares the parameter counts
-and 50 losses with those in `torch_losses.json`, with which the built-in networks are compared, too.
+of CIFAR-10's binary files (`foretell data fetch cifar10`); without it, images of stripes are drawn. `--check` compares the parameter
+counts and 50 losses with those in `torch_losses.json`, with which the built-in networks are compared, too.
 """
 
 import argparse
@@ -122,13 +122,20 @@ def cifar10(folder):
     return split(images, labels)
 
 
-def drawn(count=1200, classes=10, side=16):
-    """Small images of noise with a bright line, whose place is the class."""
+def drawn(count=2000, classes=10, side=32):
+    """Images of stripes in a round window, in noise. The class is the direction of the stripes; place, width, phase and color vary, and so
+    does the direction by a few degrees, so that no network is always right."""
     source = torch.Generator().manual_seed(7)
+    uniform = lambda low, high: low + (high - low) * torch.rand(count, 1, 1, generator=source)
     labels = (torch.arange(count) + torch.arange(count) // 10) % classes
-    images = 40 * torch.randn(count, 3, side, side, generator=source)
-    for image, label in zip(images, labels):
-        image[:, label + 2] += 60
+    rows, columns = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
+    angles = math.pi * (labels[:, None, None] + 0.35 * torch.randn(count, 1, 1, generator=source)) / classes
+    across = rows * angles.sin() + columns * angles.cos()
+    stripes = torch.sin(2 * math.pi * across / uniform(5, 8) + uniform(0, 2 * math.pi))
+    distance = ((rows - uniform(9, side - 9)) ** 2 + (columns - uniform(9, side - 9)) ** 2).sqrt()
+    window = (distance < uniform(9, 13)).float()
+    colors = 0.3 + 0.7 * torch.rand(count, 3, 1, 1, generator=source)
+    images = 40 * colors * (stripes * window)[:, None] + 12 * torch.randn(count, 3, side, side, generator=source)
     return split(images, labels)
 
 

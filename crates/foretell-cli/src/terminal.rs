@@ -1,5 +1,6 @@
 //! Standard error, on which commands speak: writing there never ends anything, and nothing that a terminal would carry out is written.
 
+use foretell_run::NOTICES;
 use indicatif::MultiProgress;
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -22,9 +23,6 @@ pub(crate) fn speak_above(bars: Option<MultiProgress>) {
 pub(crate) fn keep_unsaid_in(folder: &Path) {
     *UNSAID.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.join(NOTICES));
 }
-
-/// The file, in a study's folder, that keeps messages that could not be written.
-pub(crate) const NOTICES: &str = "notices.log";
 
 /// Prints a note on the work to standard error; on a terminal, in lines that fit it.
 pub(crate) fn note(text: &str) {

@@ -22,6 +22,7 @@ mod config_file;
 mod fleet;
 mod host;
 mod log;
+mod own_files;
 mod placeholder;
 mod process;
 pub mod wire;
@@ -56,10 +57,12 @@ pub use leases::{Leases, WorkerView};
 pub use local_trials::{LocalTrials, TrialSetup};
 pub use log::notes::{NOTES, notes, replace_notes};
 pub use log::{
-    EventLog, EventLogError, Fate, LockError, LogReader, Opened, Position, Repair, Salvage, Stamp, read_log,
+    EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened, Position, Repair, Salvage,
+    Stamp, read_log,
 };
 pub use message::{Message, MessageKind, Status};
 pub use orders::Orders;
+pub use own_files::{NOTICES, is_own_file};
 pub use parent::parent_alive_guard;
 pub use placeholder::{
     EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in, substitute,

@@ -20,7 +20,7 @@ pub struct Ask {
     pub worker: Option<String>,
     /// The number of this request of the worker. A repeated request keeps its number, and the next one has a larger number, so
     /// that a late copy of an old request returns nothing. Such a worker must renew its lease.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ pub struct Report {
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
     /// The lease that `ask` returned with the trial. A worker whose trial now belongs to another one gets 409.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
     /// The lease of another worker that made the report but could not send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct Begin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u64>,
     /// The lease that `ask` returned with the trial.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct Begin {
 #[serde(default, deny_unknown_fields)]
 pub struct Renew {
     /// The lease that `ask` returned with the trial.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub struct Tell {
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub handed_back: bool,
     /// The lease that `ask` returned with the trial. A worker whose trial now belongs to another one gets 409.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
@@ -236,11 +236,6 @@ pub struct Refused {
     /// The invalid field, or the invalid part of the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-}
-
-/// A field that may be left out, but not be null: that is a mistake.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(field).map(Some)
 }
 
 /// A value that must be there, be it null.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use foretell_run::wire::Studies;
 use foretell_run::{HostError, LogReader, Position, Printed, notes};
 use foretell_search::{Record, Study, StudyView};
+use serde::Serialize;
 
 use crate::fold::Fold;
 use crate::guard::word;
@@ -46,7 +48,7 @@ pub(crate) async fn follow(
     headers: HeaderMap,
 ) -> Reply {
     let log = served.log(&study)?;
-    Ok(events::records(log, seen(query.as_deref(), &headers)?).into_response())
+    Ok(events::records(log, seen(query.as_deref(), &headers)?))
 }
 
 pub(crate) async fn state(
@@ -64,7 +66,7 @@ pub(crate) async fn state(
         }
     };
     let seen = seen(query.as_deref(), &headers)?;
-    Ok(events::state(served.folds.fold(&log), seen, is_brief).into_response())
+    Ok(events::state(served.folds.fold(&log), seen, is_brief))
 }
 
 /// The number of the last record that a reader has seen.
@@ -91,15 +93,28 @@ pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<St
     let log = served.log(&study)?;
     let found = move || {
         served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
-            let damaged = |error| Problem::conflict(format!("{study}: {error}"));
-            let reader = LogReader::<Record>::open(&log, Position::START).map_err(damaged)?;
-            let records = reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX));
-            let records = records.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
-            let view = StudyView::new(found, fold.times(), records);
-            Ok(Viewed { study: study.clone(), view })
+            let make = || {
+                let damaged = |error| Problem::conflict(format!("{study}: {error}"));
+                let reader = LogReader::<Record>::open(&log, Position::START).map_err(damaged)?;
+                let records = reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX));
+                let records = records.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
+                let view = StudyView::new(found, fold.times(), records);
+                text(&Viewed { study: study.clone(), view })
+            };
+            fold.snapshots().document("view", (fold.life(), fold.records()), make)
         })?
     };
-    Ok(Json(blocking(found).await?).into_response())
+    Ok(json(blocking(found).await?))
+}
+
+/// The text of a JSON document.
+fn text(document: &impl Serialize) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec(document).map_err(|error| Problem::midway(&error))
+}
+
+/// The answer of a JSON document that is written already.
+fn json(text: Bytes) -> Response {
+    ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 pub(crate) async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
@@ -190,8 +205,10 @@ pub(crate) async fn metric(
 ) -> Reply {
     let log = served.log(&study)?;
     let found = move || {
-        let values = |fold: &Fold, _: &Study| views::metric(&study, &metric, fold);
-        served.folds.read(&study, &log, values)
+        served.folds.read(&study, &log, |fold: &Fold, _: &Study| {
+            let make = || text(&views::metric(&study, &metric, fold));
+            fold.snapshots().document(&format!("metric {metric}"), (fold.life(), fold.records()), make)
+        })?
     };
-    Ok(Json(blocking(found).await?).into_response())
+    Ok(json(blocking(found).await?))
 }

@@ -29,7 +29,7 @@ pub enum ServeError {
         source: std::io::Error,
     },
     /// The system gives no more threads or sockets.
-    #[error("the server cannot run: {0}")]
+    #[error("the server cannot run: {0}. Check the limits of threads, memory and open files (`ulimit -a`)")]
     System(#[from] std::io::Error),
     /// The log of a study cannot be read, or is none.
     #[error("{name}: {problem}")]

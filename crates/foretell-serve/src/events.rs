@@ -3,59 +3,70 @@
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use foretell_run::Position;
 use foretell_run::wire::Refused;
-use futures_util::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::{iter, unfold};
 
 use crate::fold::Fold;
 use crate::folds::locked;
-use crate::records::{Reader, timed};
-use crate::views::{Shown, news};
+use crate::records::{CHUNK, Reader, timed};
+use crate::snapshot::Shown;
+use crate::views::{is_little, news};
 
 /// The pause between two looks at the log.
 const LOOK: Duration = Duration::from_millis(250);
-/// The most records sent at a time.
-const BATCH: usize = 10_000;
+/// A comment is sent after so long without an event, so that no proxy takes the connection for dead.
+const SILENT: Duration = Duration::from_secs(15);
 
 /// A source of events that are sent as they arrive.
 trait Follow: Send + 'static {
     /// The new events, if any.
-    fn look(&mut self) -> Vec<Event>;
+    fn look(&mut self) -> Vec<Bytes>;
 }
 
-fn stream(follow: impl Follow) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+/// The events of `follow`, as they are read: a reader that takes none holds up none, and holds one look's events at most.
+fn stream(follow: impl Follow) -> Response {
     let events = unfold(Some(follow), |follow| async move {
         let mut follow = follow?;
+        let began = Instant::now();
         loop {
             // a long log takes a while: other readers are answered meanwhile
             let look = tokio::task::spawn_blocking(move || (follow.look(), follow));
-            let found;
+            let mut found;
             (found, follow) = look.await.ok()?;
+            if found.is_empty() && began.elapsed() > SILENT {
+                found.push(Bytes::from_static(b":\n\n"));
+            }
             if !found.is_empty() {
-                return Some((iter(found.into_iter().map(Ok)), Some(follow)));
+                return Some((iter(found), Some(follow)));
             }
             tokio::time::sleep(LOOK).await;
         }
     });
-    Sse::new(events.flatten()).keep_alive(KeepAlive::default())
+    let body = Body::from_stream(events.flatten().map(Ok::<_, Infallible>));
+    ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
+
+/// A server-sent event: its name, unless it is a message, the id to come back with, and its data, which is JSON on one line.
+fn event(name: Option<&str>, id: Option<u64>, data: &str) -> Bytes {
+    let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("{name}{id}data: {data}\n\n").into()
 }
 
 /// The records of `log` after the first `seen`, and those that follow.
-pub(crate) fn records(log: PathBuf, seen: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(crate) fn records(log: PathBuf, seen: u64) -> Response {
     stream(Tail { log, position: Position::START, skip: seen, trouble: Trouble::default() })
 }
 
 /// The study of `fold` for a reader that has seen the first `seen` records, then its changes; without decisions if `is_brief`.
-pub(crate) fn state(
-    fold: Arc<Mutex<Fold>>,
-    seen: u64,
-    is_brief: bool,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(crate) fn state(fold: Arc<Mutex<Fold>>, seen: u64, is_brief: bool) -> Response {
     stream(State { fold, seen, is_brief, shown: None, trouble: Trouble::default() })
 }
 
@@ -68,7 +79,7 @@ struct Tail {
 }
 
 impl Follow for Tail {
-    fn look(&mut self) -> Vec<Event> {
+    fn look(&mut self) -> Vec<Bytes> {
         let mut reader = match Reader::open(&self.log, self.position) {
             Ok(reader) => reader,
             Err(error) => {
@@ -79,12 +90,13 @@ impl Follow for Tail {
                 return anew.into_iter().chain(trouble).collect();
             }
         };
-        let mut records = Vec::new();
+        let mut records = String::new();
         let mut end = None;
-        while records.len() < BATCH && end.is_none() {
+        while records.len() < CHUNK && end.is_none() {
             match reader.next() {
                 Some(Ok(record)) if reader.position().records > self.skip => {
-                    records.push(timed(&record, reader.stamp()));
+                    records.push_str(if records.is_empty() { "[" } else { "," });
+                    records.push_str(&timed(&record, reader.stamp()));
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => end = Some(Some(error.to_string())),
@@ -97,9 +109,8 @@ impl Follow for Tail {
             (self.position, self.skip) = (Position::START, 0);
             return vec![begun_anew()];
         }
-        let number = self.position.records.to_string();
-        let found = (!records.is_empty())
-            .then(|| Event::default().id(number).data(format!("[{}]", records.join(","))));
+        records.push(']');
+        let found = (records.len() > 1).then(|| event(None, Some(self.position.records), &records));
         let trouble = end.and_then(|end| self.trouble.change(end));
         found.into_iter().chain(trouble).collect()
     }
@@ -109,30 +120,53 @@ struct State {
     fold: Arc<Mutex<Fold>>,
     seen: u64,
     is_brief: bool,
-    shown: Option<Shown>,
+    /// What the reader has; shared until it is sent something of its own.
+    shown: Option<Arc<Shown>>,
     trouble: Trouble,
 }
 
+impl State {
+    /// The first events for a reader: what it lacks, if that is little; else the snapshot that all readers share.
+    fn begin(&mut self, fold: &Fold) -> Vec<Bytes> {
+        let back = Shown::until(self.seen, fold).with_decisions(!self.is_brief);
+        if (1..=fold.records()).contains(&self.seen) && is_little(fold, &back) {
+            self.shown = Some(Arc::new(back));
+            return Vec::new();
+        }
+        let is_usable = |shown: &Shown| is_little(fold, shown);
+        let snapshot = fold.snapshots().whole(self.is_brief, is_usable, || {
+            let mut shown = Shown::default().with_decisions(!self.is_brief);
+            (parts(fold, &mut shown), shown)
+        });
+        self.shown = Some(Arc::clone(&snapshot.shown));
+        snapshot.events()
+    }
+}
+
 impl Follow for State {
-    fn look(&mut self) -> Vec<Event> {
-        let mut fold = locked(&self.fold);
+    fn look(&mut self) -> Vec<Bytes> {
+        let fold = Arc::clone(&self.fold);
+        let mut fold = locked(&fold);
         let updated = fold.update();
         let mut found = Vec::new();
         if fold.study().is_some() {
-            let shown = self
-                .shown
-                .get_or_insert_with(|| Shown::until(self.seen, &fold).with_decisions(!self.is_brief));
-            let news = news(&fold, shown);
-            let last = news.len();
-            for (place, news) in (1..).zip(news) {
-                let event = Event::default().data(news.to_string());
-                // whoever is cut off before the last part is sent all of them again
-                found.push(if place == last { event.id(shown.records.to_string()) } else { event });
+            if self.shown.is_none() {
+                found = self.begin(&fold);
+            }
+            if let Some(shown) = self.shown.as_mut().filter(|shown| !shown.is_current(&fold)) {
+                found.extend(parts(&fold, Arc::make_mut(shown)));
             }
         }
         found.extend(self.trouble.change(updated.err()));
         found
     }
+}
+
+/// The news for a reader as events. Whoever is cut off before the last part is sent all of them again.
+fn parts(fold: &Fold, shown: &mut Shown) -> Vec<Bytes> {
+    let mut found = Vec::new();
+    news(fold, shown, &mut |news, id| found.push(event(None, id, &news.to_string())));
+    found
 }
 
 /// The problem with the log that a reader was told last.
@@ -141,17 +175,17 @@ struct Trouble(Option<String>);
 
 impl Trouble {
     /// The event that reports the current problem, or that there is none any more; `None` if the reader knows.
-    fn change(&mut self, now: Option<String>) -> Option<Event> {
+    fn change(&mut self, now: Option<String>) -> Option<Bytes> {
         if self.0 == now {
             return None;
         }
         self.0 = now;
-        let Some(text) = &self.0 else { return Some(Event::default().event("mended").data("{}")) };
+        let Some(text) = &self.0 else { return Some(event(Some("mended"), None, "{}")) };
         let refused = Refused { error: text.clone(), field: None };
-        Event::default().event("trouble").json_data(refused).ok()
+        Some(event(Some("trouble"), None, &serde_json::to_string(&refused).ok()?))
     }
 }
 
-fn begun_anew() -> Event {
-    Event::default().event("anew").id("0").data("[]")
+fn begun_anew() -> Bytes {
+    event(Some("anew"), Some(0), "[]")
 }

@@ -1,6 +1,6 @@
 //! A study built from its log and kept in step with it, shown to all readers. It needs no lock and hinders no writer.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,8 @@ use foretell_run::{EventLogError, LogReader, Position, Stamp, Survey};
 use foretell_search::{Catalogue, Decision, Moment, Record, Study, StudyError, Surface, Times};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::snapshot::Snapshots;
 
 /// A study built from its log.
 pub(crate) struct Fold {
@@ -33,6 +35,7 @@ pub(crate) struct Fold {
     ended: u64,
     /// The surface of the study's results as it was at that number.
     surface: RefCell<Option<(u64, Arc<Surface>)>>,
+    snapshots: RefCell<Snapshots>,
 }
 
 /// Facts about a trial that the study itself does not keep.
@@ -115,6 +118,7 @@ impl Fold {
             trouble: None,
             ended: 0,
             surface: RefCell::default(),
+            snapshots: RefCell::default(),
         }
     }
 
@@ -161,6 +165,11 @@ impl Fold {
                 surface
             }
         }
+    }
+
+    /// The large answers that somebody is reading.
+    pub(crate) fn snapshots(&self) -> RefMut<'_, Snapshots> {
+        self.snapshots.borrow_mut()
     }
 
     /// Reads the new records of the log. An error gives the reason why it could not be read to its end; records read before it are kept.

@@ -21,6 +21,7 @@ mod records;
 mod routes;
 mod served;
 mod server;
+mod snapshot;
 mod verbs;
 mod views;
 

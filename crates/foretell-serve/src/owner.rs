@@ -8,7 +8,7 @@ use std::time::Duration;
 use foretell::{Configuration, Run};
 use foretell_run::{
     Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, WorkerView,
-    by_hand, check_open,
+    by_hand, check_open, is_own_file,
 };
 use foretell_run::{Stored, log_in};
 use foretell_search::{Catalogue, Order, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec};
@@ -112,7 +112,11 @@ impl Owner {
             Err(_) if folder::is_study(&self.folder) => return Err(Problem::no_study(name)),
             Err(_) => {
                 folder::there(&self.folder)?;
-                log_in(&self.folder.join(checked(name)?))
+                let place = self.folder.join(checked(name)?);
+                if place.exists() && !place.is_dir() {
+                    return Err(Problem::field("study", "a file has this name. Choose another one"));
+                }
+                log_in(&place)
             }
         };
         if let Some(folder) = log.parent() {
@@ -318,6 +322,9 @@ fn discard(log: &Path) {
 /// A name from outside becomes a folder's only if it is a plain word.
 fn checked(name: &str) -> Result<&str, Problem> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if is_own_file(name) {
+        return Err(Problem::field("study", "Foretell keeps a file with this name. Choose another one"));
+    }
     if !name.is_empty() && name.len() <= LONGEST && !name.starts_with(['.', '-']) && name.chars().all(plain) {
         return Ok(name);
     }

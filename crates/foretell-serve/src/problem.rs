@@ -44,6 +44,12 @@ impl Problem {
         Self::new(StatusCode::GONE, text).of_field("study")
     }
 
+    /// Others have asked for more than they take.
+    pub(crate) fn busy() -> Self {
+        let text = "too many large answers wait for slow readers. Send the request again in a minute";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, text)
+    }
+
     /// The search that ran the study has ended, and this server will.
     pub(crate) fn ended(name: &str) -> Self {
         let text = format!(

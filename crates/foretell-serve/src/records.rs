@@ -22,7 +22,7 @@ pub(crate) fn timed(record: &RawValue, stamp: Option<Stamp>) -> String {
 }
 
 /// How many bytes of records are read before they are sent.
-const CHUNK: usize = 256 * 1024;
+pub(crate) const CHUNK: usize = 256 * 1024;
 
 /// A JSON document with all records of `log`, some at a time: `head`, up to the beginning of the list, the list, and the end.
 ///

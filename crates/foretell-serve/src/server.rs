@@ -21,6 +21,9 @@ use crate::served::Served;
 /// How long to wait where the system gives no more sockets.
 const WAIT: Duration = Duration::from_millis(500);
 
+/// How long a thread without work is kept: as long as any server runs.
+const KEPT: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// A server that listens, and answers once it [runs](Self::run).
 #[derive(Debug)]
 pub struct Server {
@@ -42,7 +45,13 @@ impl Server {
         if !address.ip().is_loopback() && options.token.is_none() {
             return Err(ServeError::Open { address });
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            // the first thread stays: where the system gives no second one, requests wait for it, and nothing panics
+            .thread_keep_alive(KEPT)
+            .build()?;
+        drop(std::thread::Builder::new().spawn(|| ())?);
+        runtime.block_on(runtime.spawn_blocking(|| ())).map_err(std::io::Error::from)?;
         let listener = runtime.block_on(TcpListener::bind(address));
         let listener = listener.map_err(|source| ServeError::Bind { address, source })?;
         Ok(Self { runtime, listener, options })

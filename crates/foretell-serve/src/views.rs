@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::{Fold, Seen, Series};
+use crate::snapshot::Shown;
 
 /// A whole study.
 #[derive(Serialize, JsonSchema)]
@@ -31,22 +32,15 @@ const PAIRED: usize = 3;
 /// How many trials are sent at a time.
 const BATCH: usize = 500;
 
-/// The part of a study that a reader has received.
-#[derive(Debug, Default)]
-pub(crate) struct Shown {
-    life: u64,
-    /// The number of the last record in that part.
-    pub(crate) records: u64,
-    /// Whether decisions are left out: they are most of the data to send, and a page shows those of one trial at a time.
-    is_brief: bool,
-    /// The number of points and decisions of each trial it has.
-    trials: BTreeMap<usize, (usize, usize)>,
-}
-
 impl Shown {
     /// A reader that comes back, and has seen the first so many records.
     pub(crate) fn until(records: u64, fold: &Fold) -> Self {
         Self { records, life: fold.life(), ..Self::default() }
+    }
+
+    /// Whether there is nothing new for the reader.
+    pub(crate) fn is_current(&self, fold: &Fold) -> bool {
+        self.life == fold.life() && self.records == fold.records()
     }
 
     /// The same, which is sent decisions if it `has` asked for them.
@@ -55,14 +49,32 @@ impl Shown {
     }
 }
 
-/// The news of a study for a reader, some trials at a time; nothing if it has all.
-pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
-    let Some(study) = fold.study() else { return Vec::new() };
+/// How many numbers are sent to a reader of its own at most; more are in the snapshot that all readers share.
+const LITTLE: usize = 20_000;
+/// A decision, in numbers.
+const DECISION: usize = 10;
+
+/// Whether the news for a reader are so few that they need not be shared.
+pub(crate) fn is_little(fold: &Fold, shown: &Shown) -> bool {
+    let Some(study) = fold.study().filter(|_| shown.life == fold.life()) else { return false };
+    let changed = fold.trials().iter().enumerate().filter(|(_, seen)| seen.changed > shown.records);
+    let numbers = changed.map(|(trial, seen)| {
+        let (points, decisions) = shown.trials.get(&trial).copied().unwrap_or_default();
+        let decisions = if shown.is_brief { 0 } else { seen.decisions.len().saturating_sub(decisions) };
+        study.trials()[trial].curve.len().saturating_sub(points) + DECISION * (decisions + 1)
+    });
+    numbers.sum::<usize>() <= LITTLE
+}
+
+/// Hands the news of a study for a reader to `send`, some trials at a time; nothing if it has all. The last part has the id to come
+/// back with.
+pub(crate) fn news(fold: &Fold, shown: &mut Shown, send: &mut dyn FnMut(Value, Option<u64>)) {
+    let Some(study) = fold.study() else { return };
     let anew = shown.life != fold.life() || shown.records > fold.records();
     if anew {
         *shown = Shown::until(0, fold).with_decisions(!shown.is_brief);
     } else if shown.records == fold.records() {
-        return Vec::new();
+        return;
     }
     let is_new = |(_, seen): &(usize, &Seen)| seen.changed > shown.records;
     let changed: Vec<usize> =
@@ -75,7 +87,7 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
         parts.push(&[]);
     }
     let last = parts.len() - 1;
-    let mut part = |(place, trials): (usize, &[usize])| {
+    for (place, trials) in parts.into_iter().enumerate() {
         let mut event = head.clone();
         event["anew"] = (anew && place == 0).into();
         if place < last {
@@ -89,9 +101,8 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
             }
         }
         event["trials"] = trials.iter().map(|&number| trial(fold, study, number, shown)).collect();
-        event
-    };
-    parts.into_iter().enumerate().map(&mut part).collect()
+        send(event, (place == last).then_some(fold.records()));
+    }
 }
 
 /// The study and its totals.

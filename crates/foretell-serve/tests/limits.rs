@@ -209,6 +209,66 @@ fn a_reader_that_takes_nothing_is_cut_off_and_the_records_are_not_held_in_memory
     assert_eq!(records["records"].as_array().expect("records").len(), 200);
 }
 
+/// The memory of this process, in bytes.
+#[cfg(target_os = "linux")]
+fn memory() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells");
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("it is there");
+    line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<usize>().ok()).expect("a number")
+        << 10
+}
+
+/// A study of 40 trials with 4,000 reports each, in `folder`.
+#[cfg(target_os = "linux")]
+fn large(folder: &std::path::Path) {
+    let first = tempfile::tempdir().expect("a folder");
+    let address = made(first.path());
+    let study = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 4000, "trials": 40, "stopping": false}"#;
+    assert_eq!(common::call(address, "PUT", "/api/studies/large", study).0, 201);
+    std::fs::create_dir(folder.join("large")).expect("a folder");
+    let log = "large/events.jsonl";
+    std::fs::copy(first.path().join(log), folder.join(log)).expect("it is copied");
+    let mut log = common::log(&folder.join("large"));
+    for trial in 0..40 {
+        let mut records = vec![serde_json::json!({
+            "v": 1, "event": "started", "trial": trial, "configuration": {"lr": 0.1}, "seed": 1, "from": 0, "until": 4000
+        })];
+        records.extend((1..=4000).map(|step| {
+            let value = 0.1 + f64::from(step) / 7e3 + f64::from(trial) / 1e3;
+            serde_json::json!({"v": 1, "event": "reported", "trial": trial, "step": step, "value": value})
+        }));
+        log.append_all(&records).expect("there is room");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn readers_that_take_nothing_share_one_copy_of_a_large_study() {
+    let folder = tempfile::tempdir().expect("a folder");
+    large(folder.path());
+    let address = limited(&folder, None, Limits::default());
+    for path in ["state", "state?after=1", "view"] {
+        let whole = |stream: &mut TcpStream| {
+            let asked = format!("GET /api/studies/large/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            stream.write_all(asked.as_bytes()).expect("it is sent");
+            let mut begin = [0; 12];
+            stream.read_exact(&mut begin).expect("an answer");
+            assert_eq!(&begin, b"HTTP/1.1 200", "{path}");
+        };
+        let mut one = connected(address);
+        whole(&mut one);
+        let before = memory();
+        let mut others: Vec<TcpStream> = (0..60).map(|_| connected(address)).collect();
+        others.iter_mut().for_each(whole);
+        std::thread::sleep(Duration::from_millis(500));
+        let more = memory().saturating_sub(before) >> 20;
+        // one copy takes some 5 MB, and building it a few times as much
+        assert!(more < 100, "{path}: {more} MB more for 60 readers");
+        let mut part = vec![0; 1 << 16];
+        others[0].read_exact(&mut part).expect("a reader that does read gets it");
+    }
+}
+
 #[test]
 fn a_host_in_capitals_is_this_machine_and_an_address_that_is_no_text_is_said_to_be_none() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -68,6 +68,18 @@ const WRONG: &[Wrong] = &[
     ("PUT", "/api/studies/..%2fx", STUDY, 400, "study", "letters"),
     ("PUT", "/api/studies/.hidden", STUDY, 400, "study", "letters"),
     ("PUT", "/api/studies/-rf", STUDY, 400, "study", "starts with neither"),
+    ("PUT", "/api/studies/access.json", STUDY, 400, "study", "Foretell keeps a file with this name"),
+    ("PUT", "/api/studies/Access.JSON", STUDY, 400, "study", "Foretell keeps a file with this name"),
+    ("PUT", "/api/studies/events.jsonl.lock", STUDY, 400, "study", "Foretell keeps a file with this name"),
+    ("PUT", "/api/studies/a-file", STUDY, 400, "study", "a file has this name"),
+    (
+        "PUT",
+        OTHER,
+        r#"{"space": {"lr": "log:1e-4:1"}, "metric": "acc", "scheduler": "hyperband", "epochs": 100000000000}"#,
+        400,
+        "scheduler",
+        "the maximum is 1000000",
+    ),
     (
         "PUT",
         "/api/studies/s",
@@ -86,6 +98,7 @@ fn what_is_wrong_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let address = made(folder.path());
     done(address, "POST", "/api/studies/s/ask", "");
+    std::fs::write(folder.path().join("a-file"), "").expect("a file is written");
     for &(method, path, body, status, field, words) in WRONG {
         let (found, answer) = call(address, method, path, body);
         let text = answer["error"].as_str().unwrap_or_default();

@@ -501,3 +501,23 @@ fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_r
     let last = records(folder.path()).pop();
     assert!(matches!(last, Some(Record::Decided(decision)) if decision.trial == 0), "it is recorded");
 }
+
+#[test]
+fn a_field_that_may_be_left_out_may_be_null() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = made(folder.path());
+    let start = done(address, "POST", "/api/studies/s/ask", r#"{"worker": "a", "turn": null}"#);
+    assert_eq!(start["start"]["trial"], 0, "{start}");
+    let trial = "/api/studies/s/trials/0";
+    for (verb, body) in [
+        ("renew", r#"{"lease": null}"#),
+        (
+            "report",
+            r#"{"step": 1, "value": 0.5, "metrics": null, "late": null, "lease": null, "made_under": null}"#,
+        ),
+        ("begin", r#"{"after": 0, "attempt": null, "lease": null}"#),
+        ("tell", r#"{"failure": null, "of_the_command": null, "handed_back": null, "lease": null}"#),
+    ] {
+        done(address, "POST", &format!("{trial}/{verb}"), body);
+    }
+}

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use foretell_run::{EventLog, Opened};
@@ -56,12 +57,81 @@ fn read(mut stream: TcpStream) -> (u16, String) {
     (status, text)
 }
 
-/// The status and the JSON of an answer.
+/// The status and the JSON of an answer, which is as the description of the interface has it.
 pub(crate) fn call(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, Value) {
+    let (status, answer) = call_undescribed(address, method, path, body);
+    check_described(method, path, status, &answer);
+    (status, answer)
+}
+
+fn call_undescribed(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, Value) {
     let (status, text) = read(send(address, method, path, "Host: localhost\r\n", body));
     let (head, body) = text.split_once("\r\n\r\n").expect("a body");
     let body = if head.contains("chunked") { unchunked(body) } else { body.to_owned() };
     (status, serde_json::from_str(&body).unwrap_or_else(|error| panic!("{method} {path}: {error}: {body}")))
+}
+
+/// The description of the interface, in which an object has no fields but those that are described.
+static DESCRIPTION: LazyLock<Value> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = serve(folder.path(), local(), None);
+    let (status, mut document) = call_undescribed(address, "GET", "/openapi.json", "");
+    assert_eq!(status, 200);
+    close(&mut document["components"]["schemas"]);
+    document
+});
+
+/// Any request may be answered so, as the description says once for all.
+const ANY: [u16; 9] = [400, 401, 403, 405, 408, 410, 413, 500, 503];
+
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(close),
+        Value::Object(fields) => {
+            let is_whole = !["allOf", "anyOf", "oneOf"].iter().any(|key| fields.contains_key(*key));
+            if fields.get("properties").is_some_and(Value::is_object) && is_whole {
+                fields.entry("additionalProperties").or_insert_with(|| false.into());
+            }
+            fields.values_mut().for_each(close);
+        }
+        _ => {}
+    }
+}
+
+/// Fails unless the description has the address, the status, and a schema that `answer` keeps to.
+fn check_described(method: &str, path: &str, status: u16, answer: &Value) {
+    let parts: Vec<&str> = path.split('?').next().unwrap_or(path).split('/').collect();
+    let is_of = |known: &&String| {
+        let known: Vec<&str> = known.split('/').collect();
+        known.len() == parts.len() && known.iter().zip(&parts).all(|(a, b)| a == b || a.starts_with('{'))
+    };
+    let method = method.to_lowercase();
+    let known = DESCRIPTION["paths"].as_object().expect("paths").keys();
+    // an address without a part in braces comes first
+    let known = known.filter(is_of).min_by_key(|known| known.matches('{').count());
+    let described = known.map(|known| &DESCRIPTION["paths"][known][&method]).filter(|it| !it.is_null());
+    let response = described.map_or(&Value::Null, |operation| &operation["responses"][status.to_string()]);
+    let refused = json!({"$ref": "#/components/schemas/foretell.error-1"});
+    let schema = match (described, response) {
+        (None, _) => {
+            assert!(
+                [401, 403, 404, 405].contains(&status),
+                "{method} {path} is not described: {status} {answer}"
+            );
+            &refused
+        }
+        (Some(_), Value::Null) => {
+            assert!(ANY.contains(&status), "{method} {path}: {status} is not described: {answer}");
+            &refused
+        }
+        (Some(_), response) => &response["content"]["application/json"]["schema"],
+    };
+    let mut schema = schema.clone();
+    schema["components"] = DESCRIPTION["components"].clone();
+    let validator = jsonschema::validator_for(&schema).expect("the description is a schema");
+    let wrong: Vec<String> =
+        validator.iter_errors(answer).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(wrong.is_empty(), "{method} {path} gave {answer}: {wrong:?}");
 }
 
 /// The body that was sent in chunks.

@@ -6,7 +6,6 @@ use std::fmt;
 
 /// A value of a configuration. A Boolean is read as the string `true` or `false`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Written")]
 pub enum Value {
     /// A finite number: a learning rate, a count.
@@ -19,13 +18,27 @@ pub enum Value {
 
 /// A value as it may be written.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Written {
     Number(f64),
     Truth(bool),
     Text(String),
     Missing,
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Value {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Value".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        if generator.contract().is_serialize() {
+            schemars::json_schema!({"type": ["number", "string", "null"]})
+        } else {
+            schemars::json_schema!({"type": ["number", "string", "boolean", "null"]})
+        }
+    }
 }
 
 impl From<Written> for Value {

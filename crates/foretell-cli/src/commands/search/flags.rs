@@ -128,6 +128,9 @@ fn study_name(text: &str) -> Result<String, String> {
                 .to_owned(),
         );
     }
+    if foretell_run::is_own_file(text) {
+        return Err("Foretell keeps a file with this name. Choose another one".to_owned());
+    }
     Ok(text.to_owned())
 }
 

@@ -3,33 +3,11 @@
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
-use crate::terminal::{NOTICES, harmless, say};
-use foretell_run::{EventLogError, EventStore};
-use foretell_run::{Stored, log_in};
+use crate::terminal::{harmless, say};
+use foretell_run::{EventLogError, EventStore, Stored, is_own_file, log_in};
 use std::fs;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
-
-/// Files that Foretell writes into a study's folder, except damaged logs.
-const OWN: [&str; 17] = [
-    "again",
-    "command.json",
-    "events.jsonl",
-    "events.jsonl.first",
-    "events.jsonl.lock",
-    "events.jsonl.repaired",
-    "trials",
-    "q_table.json",
-    "curves.svg",
-    "orders",
-    "leases.json",
-    "notes.txt",
-    "ray",
-    "report.html",
-    "slurm",
-    "work.json",
-    NOTICES,
-];
 
 /// Runs the command.
 pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
@@ -56,7 +34,7 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
     for entry in fs::read_dir(directory).map_err(|error| failed(directory, &error))? {
         let entry = entry.map_err(|error| failed(directory, &error))?;
         let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
-        if OWN.contains(&name.as_str()) || name.starts_with("events.jsonl.damaged") {
+        if is_own_file(&name) {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.map_err(|error| failed(&path, &error))?;

@@ -3,7 +3,8 @@
 use crate::failure::{Failure, Outcome};
 use crate::output::print;
 use foretell_run::{Orders, Stored};
-use foretell_search::TrialState;
+use foretell_search::{Record, TrialState};
+use std::collections::BTreeSet;
 
 /// Has the configurations of the failed trials `numbers` tried next, as new trials; those of all failed trials if none is named.
 pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
@@ -24,15 +25,42 @@ pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
         return Err(Failure::input(format!("{}: no trial has failed", stored.directory.display())));
     }
     let orders = Orders::in_study(&stored.directory);
-    for &number in &failed {
+    let mut known: BTreeSet<String> = orders.to_enqueue().into_iter().map(|waiting| waiting.id).collect();
+    stored.each_record(|record| {
+        if let Record::Enqueued { order: Some(order), .. } = record {
+            known.insert(order);
+        }
+    })?;
+    let (done, new): (Vec<u64>, Vec<u64>) =
+        failed.iter().partition(|&&number| known.contains(&order(number)));
+    for &number in &new {
         orders
-            .enqueue(&trials[number as usize].configuration, None)
+            .enqueue(&trials[number as usize].configuration, Some(&order(number)))
             .map_err(|error| Failure::midway(format!("trial {number}: it cannot be enqueued: {error}")))?;
     }
-    let named: Vec<String> = failed.iter().map(ToString::to_string).collect();
-    print(&format!(
-        "the configurations of {} failed trials ({}) are tried next, as new trials. A running search starts them; otherwise the next search with the same command does",
-        failed.len(),
-        named.join(", ")
-    ))
+    let mut lines = Vec::new();
+    if !new.is_empty() {
+        lines.push(format!(
+            "{} failed trials ({}) are tried next, as new trials. A running search starts them; otherwise the next search with the same command does",
+            new.len(),
+            named(&new)
+        ));
+    }
+    if !done.is_empty() {
+        lines.push(format!(
+            "{} failed trials ({}) were queued by an earlier `study retry`, so nothing changes for them",
+            done.len(),
+            named(&done)
+        ));
+    }
+    print(&lines.join("\n"))
+}
+
+/// The name of the order to try trial `number` again: given twice, it is carried out once.
+fn order(number: u64) -> String {
+    format!("retry of trial {number}")
+}
+
+fn named(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

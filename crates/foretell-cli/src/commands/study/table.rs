@@ -85,7 +85,7 @@ pub(super) fn write(writer: &mut dyn Write, table: &Table, format: TableFormat) 
 
 fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
     let mut lines = csv::Writer::from_writer(writer);
-    lines.write_record(table.iter().map(|(name, _)| name))?;
+    lines.write_record(table.iter().map(|(name, _)| harmless(name)))?;
     let rows = table.first().map_or(0, |(_, values)| values.len());
     for row in 0..rows {
         lines.write_record(table.iter().map(|(_, values)| cell(values, row)))?;
@@ -99,9 +99,16 @@ fn cell(values: &Values, row: usize) -> String {
         Values::Integers(values) => values[row].map(|value| value.to_string()),
         Values::Numbers(values) => values[row].map(|value| Value::from(value).to_string()),
         Values::Flags(values) => values[row].map(|value| value.to_string()),
-        Values::Texts(values) => values[row].clone(),
+        Values::Texts(values) => values[row].as_deref().map(harmless),
     };
     cell.unwrap_or_default()
+}
+
+/// `text` for a cell that a spreadsheet does not take for a formula: one that would begin like a formula gets an apostrophe before it. A
+/// number stays a number.
+fn harmless(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -128,6 +135,20 @@ mod tests {
         assert_eq!(table[3].1, Values::Numbers(vec![Some(1.0), Some(0.5)]));
         assert_eq!(table[4].1, Values::Flags(vec![Some(true), None]));
         assert_eq!(table[5].1, Values::Texts(vec![Some("sgd".to_owned()), Some("3".to_owned())]));
+    }
+
+    #[test]
+    fn a_text_is_no_formula_and_a_number_stays_one() {
+        let rows: Vec<Map<String, Value>> = ["=1+2", "+cmd", "-x", "@SUM(A1)", "-3", "+1e-3", "\t=1", "a=b"]
+            .map(|text| json!({"param.x": text, "param.n": -1.5}).as_object().expect("an object").clone())
+            .to_vec();
+        let mut text = Vec::new();
+        write(&mut text, &of_rows(&rows, &[]), TableFormat::Csv).expect("written");
+        let text = String::from_utf8(text).expect("text");
+        let cells: Vec<&str> =
+            text.lines().skip(1).filter_map(|line| line.split_once(',')).map(|(_, x)| x).collect();
+        assert_eq!(cells, ["'=1+2", "'+cmd", "'-x", "'@SUM(A1)", "-3", "+1e-3", "'\t=1", "a=b"]);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("-1.5,")), "{text}");
     }
 
     #[test]

@@ -1,0 +1,134 @@
+//! Large answers, which are in memory once for all who read them, however slowly.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use axum::body::Bytes;
+
+use crate::problem::Problem;
+
+/// The part of a study that a reader has received.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    /// The log that it is of; 0 of none.
+    pub(crate) life: u64,
+    /// The number of the last record in that part.
+    pub(crate) records: u64,
+    /// Whether decisions are left out: they are most of the data to send, and a page shows those of one trial at a time.
+    pub(crate) is_brief: bool,
+    /// The number of points and decisions of each trial it has.
+    pub(crate) trials: BTreeMap<usize, (usize, usize)>,
+}
+
+/// A whole study as events, as it was at some record.
+pub(crate) struct Snapshot {
+    events: Vec<Bytes>,
+    /// What a reader has that has taken it.
+    pub(crate) shown: Arc<Shown>,
+}
+
+/// The bytes of one event, or of a document, as long as anybody has to take them.
+struct Held<T>(Arc<T>, fn(&T, usize) -> &[u8], usize);
+
+impl<T> AsRef<[u8]> for Held<T> {
+    fn as_ref(&self) -> &[u8] {
+        self.1(&self.0, self.2)
+    }
+}
+
+impl Snapshot {
+    /// Its events. Each keeps all of it in memory, so that no second snapshot is made before all readers have taken it.
+    pub(crate) fn events(self: &Arc<Self>) -> Vec<Bytes> {
+        let event =
+            |place| Bytes::from_owner(Held(Arc::clone(self), |all: &Self, place| &all.events[place], place));
+        (0..self.events.len()).map(event).collect()
+    }
+}
+
+/// How many bytes of documents of one study are held for slow readers, before others are refused.
+const MOST_HELD: usize = 256 << 20;
+
+/// The large answers of a study that somebody is reading.
+#[derive(Default)]
+pub(crate) struct Snapshots {
+    /// With decisions, and without.
+    whole: [Weak<Snapshot>; 2],
+    /// By their names, each with the life and the number of records that it is of.
+    documents: Vec<(String, (u64, u64), Weak<Vec<u8>>)>,
+}
+
+impl Snapshots {
+    /// The snapshot that somebody is reading, if it `is_usable`; else the one that `make` makes.
+    pub(crate) fn whole(
+        &mut self,
+        is_brief: bool,
+        is_usable: impl FnOnce(&Shown) -> bool,
+        make: impl FnOnce() -> (Vec<Bytes>, Shown),
+    ) -> Arc<Snapshot> {
+        let slot = &mut self.whole[usize::from(is_brief)];
+        if let Some(there) = slot.upgrade().filter(|there| is_usable(&there.shown)) {
+            return there;
+        }
+        let (events, shown) = make();
+        let made = Arc::new(Snapshot { events, shown: Arc::new(shown) });
+        *slot = Arc::downgrade(&made);
+        made
+    }
+
+    /// The document called `name`: the one of the same records `at` that somebody is reading, or the one that `make` makes.
+    pub(crate) fn document(
+        &mut self,
+        name: &str,
+        at: (u64, u64),
+        make: impl FnOnce() -> Result<Vec<u8>, Problem>,
+    ) -> Result<Bytes, Problem> {
+        self.documents.retain(|(_, _, text)| text.strong_count() > 0);
+        let held = |text: Arc<Vec<u8>>| Bytes::from_owner(Held(text, |text: &Vec<u8>, _| text, 0));
+        let there = self.documents.iter().find(|(known, of, _)| known == name && *of == at);
+        if let Some(text) = there.and_then(|(_, _, text)| text.upgrade()) {
+            return Ok(held(text));
+        }
+        let all = self.documents.iter().filter_map(|(_, _, text)| text.upgrade());
+        if all.map(|text| text.len()).sum::<usize>() > MOST_HELD {
+            return Err(Problem::busy());
+        }
+        let text = Arc::new(make()?);
+        self.documents.push((name.to_owned(), at, Arc::downgrade(&text)));
+        Ok(held(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_HELD, Shown, Snapshots};
+    use axum::body::Bytes;
+
+    #[test]
+    fn a_snapshot_is_made_once_as_long_as_a_reader_has_any_of_it() {
+        let mut snapshots = Snapshots::default();
+        let make = |text: &'static str| move || (vec![Bytes::from_static(text.as_bytes())], Shown::default());
+        let first = snapshots.whole(false, |_| true, make("first")).events();
+        let same = snapshots.whole(false, |_| true, make("second")).events();
+        assert_eq!((&first[0][..], first[0].as_ptr()), (&b"first"[..], same[0].as_ptr()));
+        let brief = snapshots.whole(true, |_| true, make("brief")).events();
+        assert_eq!(&brief[0][..], b"brief");
+        drop((first, same));
+        let later = snapshots.whole(false, |_| true, make("third")).events();
+        assert_eq!(&later[0][..], b"third");
+        let too_old = snapshots.whole(false, |_| false, make("fourth")).events();
+        assert_eq!(&too_old[0][..], b"fourth");
+    }
+
+    #[test]
+    fn documents_that_nobody_takes_are_limited() {
+        let mut snapshots = Snapshots::default();
+        let large = || Ok(vec![b' '; MOST_HELD / 2 + 1]);
+        let first = snapshots.document("view", (1, 1), large).expect("there is room");
+        let same = snapshots.document("view", (1, 1), || panic!("it is there")).expect("it is there");
+        assert_eq!(first.as_ptr(), same.as_ptr());
+        let second = snapshots.document("view", (1, 2), large).expect("there is room");
+        assert!(snapshots.document("view", (1, 3), large).is_err());
+        drop(second);
+        assert!(snapshots.document("view", (1, 3), large).is_ok());
+    }
+}
