@@ -6,9 +6,10 @@ use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use foretell_search::{Refusal, StudyRequest};
+use foretell::ErrorBudget;
+use foretell_search::{Refusal, SchedulerName, StudyRequest};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
 /// Fields that have flags of other forms: `--param`, `--space`; a pattern for `--metric`; `--minimize`, `--maximize`.
@@ -212,27 +213,59 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The flags of a study that a replay supports, too, and their defaults there, if these differ from those of a study.
-const REPLAYED: [(&str, Option<&str>); 18] = [
-    ("predictor", Some(crate::curves::DEFAULT_PREDICTOR)),
-    ("stop_probability", Some("0.9,0.95,0.99; with rungs 0.9")),
-    ("offset", None),
-    ("nth_best", None),
-    ("agreeing_checks", Some("1,2; with rungs 1")),
-    ("error_budget", Some("per-check,per-run; with rungs per-check")),
-    ("burn_in", Some("a third of the runs, at most 100; for lce 1; with Hyperband 100")),
-    ("refit", Some("once; with rungs ranked by forecasts 1.05")),
-    ("exempt", None),
-    ("patience", None),
-    ("caution", Some("all")),
-    ("scheduler", Some("full")),
-    ("eta", None),
-    ("rungs", None),
-    ("rank", None),
-    ("kappa", None),
-    ("kappa_of", None),
-    ("reference", None),
+/// The flags of a study that a replay supports, too.
+const REPLAYED: [&str; 18] = [
+    "predictor",
+    "stop_probability",
+    "offset",
+    "nth_best",
+    "agreeing_checks",
+    "error_budget",
+    "burn_in",
+    "refit",
+    "exempt",
+    "patience",
+    "caution",
+    "scheduler",
+    "eta",
+    "rungs",
+    "rank",
+    "kappa",
+    "kappa_of",
+    "reference",
 ];
+
+/// The values of the field `name` that a replay compares, with a scheduler with rungs or without; `None` if it is the default of a study.
+fn compared_values(name: &str, with_rungs: bool) -> Option<Value> {
+    Some(match (name, with_rungs) {
+        ("predictor", _) => json!([crate::curves::DEFAULT_PREDICTOR]),
+        ("stop_probability", false) => json!([0.9, 0.95, 0.99]),
+        ("stop_probability", true) => json!([0.9]),
+        ("agreeing_checks", false) => json!([1, 2]),
+        ("agreeing_checks", true) => json!([1]),
+        ("error_budget", false) => json!([ErrorBudget::PerCheck, ErrorBudget::PerRun]),
+        ("error_budget", true) => json!([ErrorBudget::PerCheck]),
+        ("scheduler", _) => json!([SchedulerName::Full]),
+        _ => return None,
+    })
+}
+
+/// The default of the field `name` in a replay, in words; `None` if it is that of a study.
+fn compared_default(name: &str) -> Option<String> {
+    let listed = |values: Value| {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        values.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(",")
+    };
+    let values = |with_rungs| compared_values(name, with_rungs).map(listed);
+    match (name, values(false), values(true)) {
+        // the other defaults of these depend on the curves
+        ("burn_in", ..) => Some("a third of the runs, at most 100; for lce 1; with Hyperband 100".to_owned()),
+        ("refit", ..) => Some("once; with rungs ranked by forecasts 1.05".to_owned()),
+        ("caution", ..) => Some("all".to_owned()),
+        (_, Some(without), Some(with)) if without != with => Some(format!("{without}; with rungs {with}")),
+        (_, without, _) => without,
+    }
+}
 
 /// The same flags where several values of each may be given, with commas between them, to be compared.
 #[derive(Clone, Debug, Default)]
@@ -243,23 +276,39 @@ pub(crate) struct ComparedFlags {
 impl ComparedFlags {
     /// The values that the flag of the field `name` was given; `None` without the flag.
     pub(crate) fn all<T: DeserializeOwned>(&self, name: &str) -> Option<Vec<T>> {
-        debug_assert!(REPLAYED.iter().any(|(known, _)| *known == name), "{name} is no flag of replay");
+        debug_assert!(REPLAYED.contains(&name), "{name} is no flag of replay");
         serde_json::from_value(self.given.get(name)?.clone()).ok()
     }
 
     /// The values of the field `name`: those that its flag was given, or its default in a replay, `with_rungs` or without.
     pub(crate) fn values<T: DeserializeOwned>(&self, name: &str, with_rungs: bool) -> Vec<T> {
         self.all(name).unwrap_or_else(|| {
-            let (_, schema) = replayed().find(|(known, _)| known == name).expect("a flag of replay");
-            let own = REPLAYED.iter().find_map(|(known, default)| default.filter(|_| *known == name));
-            let usual =
-                || schema["default"].as_str().map_or_else(|| schema["default"].to_string(), str::to_owned);
-            let text = own.map_or_else(usual, str::to_owned);
-            let (without, with) = text.split_once("; with rungs ").unwrap_or((&text, &text));
-            let words = if with_rungs { with } else { without }.split(',');
-            let values = words.map(|word| json(schema, word)).collect();
+            let usual = || {
+                let (_, schema) = replayed().find(|(known, _)| known == name).expect("a flag of replay");
+                json!([schema["default"]])
+            };
+            let values = compared_values(name, with_rungs).unwrap_or_else(usual);
             serde_json::from_value(values).expect("a default is a value of its field")
         })
+    }
+
+    /// Whether no other flags were given than those of the fields `names`.
+    pub(crate) fn has_only(&self, names: &[&str]) -> bool {
+        self.given.keys().all(|name| names.contains(&name.as_str()))
+    }
+
+    /// The last value of each given field.
+    pub(crate) fn fields(&self) -> Map<String, Value> {
+        let last = |(name, values): (&String, &Value)| {
+            Some((name.clone(), values.as_array().and_then(|values| values.last())?.clone()))
+        };
+        self.given.iter().filter_map(last).collect()
+    }
+
+    /// The same as a request.
+    pub(crate) fn request(&self) -> StudyRequest {
+        // each value was read on its own
+        StudyRequest::from_fields(&self.fields()).unwrap_or_default()
     }
 
     /// The last of them.
@@ -270,15 +319,14 @@ impl ComparedFlags {
 
 /// The fields of [`REPLAYED`], with their schemas.
 fn replayed() -> impl Iterator<Item = &'static (String, Value)> {
-    FIELDS.iter().filter(|(name, _)| REPLAYED.iter().any(|(known, _)| known == name))
+    FIELDS.iter().filter(|(name, _)| REPLAYED.contains(&name.as_str()))
 }
 
 impl Args for ComparedFlags {
     fn augment_args(command: Command) -> Command {
         let several = |(name, schema): &(String, Value)| {
             let arg = arg(name, schema).action(ArgAction::Append).value_delimiter(',');
-            let default = REPLAYED.iter().find_map(|(known, default)| default.filter(|_| known == name));
-            let Some(default) = default else { return arg };
+            let Some(default) = compared_default(name) else { return arg };
             let text = help(schema);
             let text = text.split(" (default: ").next().unwrap_or_default();
             arg.help(format!("{text} (default: {default})"))

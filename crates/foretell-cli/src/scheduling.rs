@@ -2,7 +2,6 @@
 
 use clap::ValueEnum;
 use foretell::RunScore;
-use foretell_search::RecordedSampler;
 
 /// The score of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -29,42 +28,5 @@ pub(crate) fn measure_name(score: RunScore, metric: &str) -> String {
         RunScore::Last => metric.to_owned(),
         RunScore::Best => format!("best {metric}"),
         RunScore::Mean(count) => format!("mean of the last {count} {metric}"),
-    }
-}
-
-/// In which order recorded runs are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RecordedSamplerName {
-    /// Random order.
-    #[default]
-    Random,
-    /// Recorded configurations nearest to the proposals of tree-structured Parzen estimators.
-    Tpe,
-    /// Recorded configurations nearest to the proposals of a Gaussian process.
-    Gp,
-    /// Both in turn.
-    TpeGp,
-}
-
-impl RecordedSamplerName {
-    /// Its name on the command line.
-    pub(crate) fn word(sampler: RecordedSampler) -> &'static str {
-        match sampler {
-            RecordedSampler::Random => "random",
-            RecordedSampler::Tpe => "tpe",
-            RecordedSampler::Gp => "gp",
-            RecordedSampler::TpeGp => "tpe-gp",
-        }
-    }
-}
-
-impl From<RecordedSamplerName> for RecordedSampler {
-    fn from(name: RecordedSamplerName) -> Self {
-        match name {
-            RecordedSamplerName::Random => Self::Random,
-            RecordedSamplerName::Tpe => Self::Tpe,
-            RecordedSamplerName::Gp => Self::Gp,
-            RecordedSamplerName::TpeGp => Self::TpeGp,
-        }
     }
 }

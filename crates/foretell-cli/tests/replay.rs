@@ -386,3 +386,62 @@ fn samplers_take_recorded_runs_and_the_best_so_far_is_in_the_json() -> Tested {
     assert!(String::from_utf8_lossy(&table.stdout).contains("sampler"));
     Ok(())
 }
+
+#[test]
+fn by_default_a_short_table_compares_the_cautions_with_the_usual_peers() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 40, 10)?;
+    let path = curves.to_string_lossy();
+    let policies = |flags: &[&str]| -> Result<Vec<(String, Option<String>)>, Box<dyn Error>> {
+        let document = replayed(&[&[&*path, "--orderings", "2"], flags].concat())?;
+        let rows = document["rows"].as_array().ok_or("rows is no list")?;
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        Ok(rows.iter().map(|row| (text(&row["policy"]).unwrap_or_default(), text(&row["caution"]))).collect())
+    };
+    let cautions = |rows: &[(String, Option<String>)]| -> Vec<String> {
+        rows.iter().filter_map(|(_, caution)| caution.clone()).collect()
+    };
+    let rows = policies(&[])?;
+    assert_eq!((rows.len(), cautions(&rows)), (7, ["safe", "balanced", "fast"].map(str::to_owned).to_vec()));
+    assert_eq!(rows[0].0, "none");
+    assert_eq!(rows[4..].iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["median", "asha", "oracle"]);
+    let fast = policies(&["--caution", "fast"])?;
+    assert_eq!((fast.len(), cautions(&fast)), (5, vec!["fast".to_owned()]));
+    assert!(policies(&["--all", "--predictor", "last-value"])?.len() > 12);
+    let text = String::from_utf8(ran(&["replay", &*path, "--orderings", "2"])?.stdout)?;
+    for part in ["--caution balanced (default)", "of best 3", "regret", "wrongly", "--all"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    assert!(text.lines().filter(|line| line.contains(" %")).all(|line| line.chars().count() < 200), "{text}");
+    Ok(())
+}
+
+#[test]
+fn the_stopping_of_a_study_file_is_replayed() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (curves, study) = (folder.path().join("runs.csv"), folder.path().join("study.toml"));
+    write_curves(&curves, 40, 10)?;
+    let (path, file) = (curves.to_string_lossy(), study.to_string_lossy());
+    fs::write(
+        &study,
+        "command = [\"python\", \"train.py\", \"{lr}\"]\nmetric = \"acc\"\npolicy = \"patience\"\npatience = 1\ntrials = 500\n[param]\nlr = \"log:1e-4:1\"\n",
+    )?;
+    let document = replayed(&[&*file, &*path, "--orderings", "3"])?;
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    let policies: Vec<_> = rows.iter().map(|row| row["policy"].as_str().unwrap_or_default()).collect();
+    assert_eq!(policies, ["none", "patience", "oracle"]);
+    let named =
+        replayed(&[&*path, "--policy", "patience", "--patience", "1", "--burn-in", "3", "--orderings", "3"])?;
+    assert_eq!(rows[1]["epochs_spent"], named["rows"][0]["epochs_spent"]);
+    assert_eq!(rows[1]["burn_in"], 3);
+    for (words, part) in [
+        (vec![&*file], "Pass recorded curves after"),
+        (vec![&*file, &*path, "--policy", "median"], "sets the stopping"),
+    ] {
+        let output = ran(&[vec!["replay"], words].concat())?;
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part));
+    }
+    Ok(())
+}

@@ -687,12 +687,12 @@ fn a_loss_that_comes_to_0_or_falls_below_it_ends_no_search() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (_, records) = losses(folder.path(), expression);
-        let values = |record: &Value| record["reported"]["value"].as_f64();
+        let values = |record: &Value| record["value"].as_f64().filter(|_| record["event"] == "reported");
         let lowest = records.iter().filter_map(values).fold(f64::INFINITY, f64::min);
         assert!(if has_zero { lowest == 0.0 } else { lowest < 0.0 }, "{lowest}");
-        let ends = |record: &&Value| {
-            record["decided"]["action"] == "stop"
-                || ["completed", "failed"].iter().any(|end| !record[*end].is_null())
+        let ends = |record: &&Value| match record["event"].as_str() {
+            Some("decided") => record["action"] == "stop",
+            event => event == Some("completed") || event == Some("failed"),
         };
         assert_eq!(records.iter().filter(ends).count(), 16, "{expression}");
     }
@@ -702,11 +702,8 @@ fn a_loss_that_comes_to_0_or_falls_below_it_ends_no_search() {
 fn a_loss_that_rises_beyond_all_completed_ones_is_not_forecast_for_certain() {
     let folder = tempfile::tempdir().unwrap();
     let (output, records) = losses(folder.path(), "0.7 + d * t ^ 0.8 * 0.3 + 0.02 * sin(7 * t + lr)");
-    let forecasts: Vec<&Value> = records
-        .iter()
-        .map(|record| &record["decided"]["forecast"])
-        .filter(|forecast| forecast.is_object())
-        .collect();
+    let forecasts = records.iter().map(|record| &record["forecast"]);
+    let forecasts: Vec<&Value> = forecasts.filter(|forecast| forecast.is_object()).collect();
     assert!(forecasts.len() > 5, "{} forecasts", forecasts.len());
     assert!(forecasts.iter().all(|forecast| forecast["sd"].as_f64() > Some(0.0)), "{forecasts:?}");
     assert!(!text(&output.stderr).contains("100.0 % sure"), "{}", text(&output.stderr));

@@ -1,7 +1,7 @@
 //! Requests of studies that use the laboratory's parts, by name as users write them.
 
 use foretell_paper::{LayerSpace, QLearning, catalogue};
-use foretell_search::{Refusal, SamplerSpec, Space, Study, StudyRequest, StudySpec};
+use foretell_search::{RandomSampling, Refusal, SamplerSpec, Space, Study, StudyRequest, StudySpec};
 
 const STUDY: &str = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "trials": 12}"#;
 
@@ -71,7 +71,10 @@ fn a_study_by_q_learning_names_all_its_settings_and_keeps_its_schedule() {
 #[test]
 fn a_space_of_networks_is_stored_in_full_and_searched_at_random() {
     let spec = resolve(request(STUDY).overlaid(&request(r#"{"space": "metaqnn"}"#)), None).expect("a study");
-    assert_eq!((&spec.space, &spec.sampler), (&Space::from(LayerSpace::default()), &SamplerSpec::Random));
+    assert_eq!(
+        (&spec.space, &spec.sampler),
+        (&Space::from(LayerSpace::default()), &SamplerSpec::from(RandomSampling))
+    );
     assert_eq!(serde_json::to_value(&spec).expect("JSON")["space"]["metaqnn"]["max_depth"], 18);
 }
 

@@ -3,7 +3,9 @@
 //!
 //! Usage: `ask_and_tell random|tpe|gp|tpe-gp SEED PARAMETER...`, a parameter as in `lr=log:1e-4:1`.
 
-use foretell_search::{ParameterSpace, SamplerSpec, Space, Worth};
+use foretell_search::{
+    GpSampling, ParameterSpace, RandomSampling, SamplerSpec, Space, TpeGpSampling, TpeSampling, Worth,
+};
 use std::io::{BufRead, Write};
 
 #[expect(clippy::print_stdout, reason = "what the program is for")]
@@ -14,10 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     };
     let spec = match name.as_str() {
-        "random" => SamplerSpec::Random,
-        "tpe" => SamplerSpec::Tpe,
-        "gp" => SamplerSpec::Gp,
-        "tpe-gp" => SamplerSpec::TpeGp,
+        "random" => SamplerSpec::from(RandomSampling),
+        "tpe" => SamplerSpec::from(TpeSampling),
+        "gp" => SamplerSpec::from(GpSampling),
+        "tpe-gp" => SamplerSpec::from(TpeGpSampling),
         other => return Err(format!("no sampler {other}").into()),
     };
     let mut sampler = spec.sampler(&Space::Parameters(ParameterSpace::parse(parameters)?), seed.parse()?)?;

@@ -7,8 +7,9 @@
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    AshaRule, Caution, ForecastRule, Input, Kappa, MedianRule, Nearest, ParameterSpace, Parts, Policy, Rank,
-    Record, Reference, SamplerSpec, Schedule, Space, Study, StudySpec, Taken,
+    AshaRule, Caution, ForecastRule, GpSampling, Input, Kappa, MedianRule, Nearest, ParameterSpace, Parts,
+    Policy, RandomSampling, Rank, Record, Reference, SamplerSpec, Schedule, Space, Study, StudySpec, Taken,
+    TpeGpSampling, TpeSampling,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -42,10 +43,10 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
     let usual = caution.unwrap_or_default().stopping();
     StudySpec {
         sampler: match words[0] {
-            "random" => SamplerSpec::Random,
-            "tpe" => SamplerSpec::Tpe,
-            "gp" => SamplerSpec::Gp,
-            "tpe-gp" => SamplerSpec::TpeGp,
+            "random" => SamplerSpec::from(RandomSampling),
+            "tpe" => SamplerSpec::from(TpeSampling),
+            "gp" => SamplerSpec::from(GpSampling),
+            "tpe-gp" => SamplerSpec::from(TpeGpSampling),
             other => panic!("no sampler {other}"),
         },
         schedule: match scheduler.trim_end_matches(|c: char| c.is_ascii_digit()) {

@@ -1,7 +1,9 @@
 //! The time of a proposal after 1,000 trials of ten parameters, for each sampler that learns.
 
 use foretell::{Configuration, Value};
-use foretell_search::{ParameterSpace, SamplerSpec, Space, Worth};
+use foretell_search::{
+    GpSampling, ParameterSpace, RandomSampling, SamplerSpec, Space, TpeGpSampling, TpeSampling, Worth,
+};
 use std::time::Instant;
 
 fn main() {
@@ -11,9 +13,11 @@ fn main() {
     let score = |c: &Configuration| -> f64 {
         c.values().filter_map(Value::number).map(|x| -(x - 0.3) * (x - 0.3)).sum()
     };
-    for spec in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+    for spec in
+        [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
+    {
         let mut sampler = spec.sampler(&space, 0).expect("there are no settings");
-        let mut drawn = SamplerSpec::Random.sampler(&space, 0).expect("there are no settings");
+        let mut drawn = SamplerSpec::from(RandomSampling).sampler(&space, 0).expect("there are no settings");
         for trial in 0..1000 {
             let Some(configuration) = drawn.propose(trial) else { continue };
             sampler.started(trial, &configuration);

@@ -4,7 +4,7 @@
 //! [`Parts`](crate::Parts), to each study: flags, study files, HTTP and logs then know them as they know ours.
 
 use crate::part::{Named, Part, PartError};
-use crate::samplers::{SAMPLERS, SamplerFamily, SamplerSpec};
+use crate::samplers::{SamplerFamily, SamplerSpec, samplers};
 use crate::shelf::{Shelf, laboratory};
 use crate::space::{SearchSpace, Space};
 use crate::stopping::policy::Policy;
@@ -40,7 +40,7 @@ impl Default for Catalogue {
     fn default() -> Self {
         Self {
             predictors: Predictors::default(),
-            samplers: Shelf::new("sampler"),
+            samplers: samplers(),
             stop_rules: rules(),
             spaces: Shelf::new("space"),
         }
@@ -117,7 +117,7 @@ impl Catalogue {
 
     /// The names of samplers, each with a sentence.
     pub fn samplers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        SAMPLERS.iter().copied().chain(self.samplers.names())
+        self.samplers.names()
     }
 
     /// The names of policies for a study, each with a sentence.
@@ -227,21 +227,15 @@ impl Catalogue {
         trials: u64,
         there: Option<&SamplerSpec>,
     ) -> Result<SamplerSpec, PartError> {
-        if let Some(ours) = SamplerSpec::named(&named.name) {
-            return Ok(ours);
-        }
         let part = self.samplers.part(named, &Map::new())?;
-        let there = there.and_then(|there| match there {
-            SamplerSpec::Own(there) if there.name() == named.name => Some(there.settings()),
-            _ => None,
-        });
-        Ok(SamplerSpec::Own(match part.made() {
+        let there = there.filter(|there| there.name() == named.name).map(SamplerSpec::settings);
+        Ok(match part.made() {
             Some(family) if part.settings().is_null() => {
                 let settings = family.settings(asked, trials, there);
-                Part::new(Named { settings, ..named.clone() }, Arc::clone(family))
+                Part::new(Named { settings, ..named.clone() }, Arc::clone(family)).into()
             }
-            _ => part,
-        }))
+            _ => part.into(),
+        })
     }
 
     /// Makes those of the parts of a study that are not of this crate.
@@ -255,9 +249,7 @@ impl Catalogue {
         policy: &mut Policy,
     ) -> Result<(), PartError> {
         self.make_space(space)?;
-        if let SamplerSpec::Own(part) = sampler {
-            self.samplers.remake(part)?;
-        }
+        self.samplers.remake(sampler.part_mut())?;
         self.stop_rules.remake(policy.part_mut())
     }
 }

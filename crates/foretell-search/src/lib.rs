@@ -86,15 +86,18 @@ pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use part::{Named, Part, PartError};
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
-    BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec,
-    Setting, Table, Taken, Teacher, TrialTrace, moments, replay, replay_log, replay_watched,
+    BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, ReplayError, ReplaySpec, Setting, Table,
+    Taken, Teacher, TrialTrace, moments, replay, replay_log, replay_watched,
 };
 pub use request::{Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
 pub use returned::{Relation, Returned};
 pub use samplers::random::trial_stream;
 pub use samplers::surrogate::{Contour, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
-pub use samplers::{Sampler, SamplerFamily, SamplerSpec};
+pub use samplers::{
+    GpSampling, GridSampling, NamedSampler, RandomSampling, Sampler, SamplerFamily, SamplerSpec,
+    TpeGpSampling, TpeSampling,
+};
 pub use saving::Saving;
 pub use schedulers::asha::Asha;
 pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};

@@ -17,7 +17,7 @@ pub use error::ReplayError;
 pub use front::FrontKept;
 pub use nearest::{Nearest, Taken};
 pub use outcome::{OrderingOutcome, Outcome};
-pub use spec::{RecordedSampler, ReplaySpec};
+pub use spec::ReplaySpec;
 pub use table::Table;
 
 use crate::parameter_space::ParameterSpace;
@@ -135,7 +135,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
     // the configurations come from the table: neither the space nor the sampler proposes any
     let space = Space::Parameters(ParameterSpace::any());
     StudySpec {
-        sampler: spec.sampler.into(),
+        sampler: spec.sampler.clone(),
         schedule: spec.schedule,
         rank: spec.rank,
         run_score: options.run_score,
@@ -165,11 +165,12 @@ fn proposals(
 ) -> Result<Box<dyn Sampler>, ReplayError> {
     let recorded = |&run: &usize| (run, table.run(run).configuration.clone());
     let drawn: Vec<(usize, Configuration)> = draw.trials.iter().map(recorded).collect();
-    if spec.sampler == RecordedSampler::Random {
+    if spec.sampler == SamplerSpec::default() {
         return Ok(Box::new(Replayer::new(drawn, Taken::clone(taken))));
     }
     let space = space_of(drawn.iter().map(|(_, configuration)| configuration)).ok_or(ReplayError::NoSpace)?;
-    let inner = SamplerSpec::from(spec.sampler)
+    let inner = spec
+        .sampler
         .sampler(&Space::Parameters(space.clone()), spec.seed.wrapping_add(draw.ordering))
         .map_err(StudyError::from)?;
     Ok(Box::new(Nearest::new(inner, space, drawn, Taken::clone(taken))))

@@ -6,7 +6,8 @@ use common::accuracy;
 use foretell::{Direction, RunScore};
 use foretell_search::{
     AshaRule, Ending, ForecastRule, Losses, MedianRule, Memory, Mended, ParameterSpace, Parts, PatienceRule,
-    Policy, Record, SamplerSpec, Session, SessionError, Settings, Space, Study, StudySpec, Summary,
+    Policy, RandomSampling, Record, SamplerSpec, Session, SessionError, Settings, Space, Study, StudySpec,
+    Summary, TpeSampling,
 };
 
 const EPOCHS: u64 = 9;
@@ -19,7 +20,7 @@ fn spec(policy: &Policy, trials: u64) -> StudySpec {
         trials,
         burn_in: 12,
         policy: policy.clone(),
-        sampler: SamplerSpec::Random,
+        sampler: SamplerSpec::from(RandomSampling),
         seed: 3,
         ..usual
     }
@@ -134,7 +135,7 @@ fn what_may_not_change_is_another_study() {
 
 #[test]
 fn what_follows_from_the_records_that_are_left_is_computed_and_all_of_them_are_kept() {
-    for sampler in [SamplerSpec::Random, SamplerSpec::Tpe] {
+    for sampler in [SamplerSpec::from(RandomSampling), SamplerSpec::from(TpeSampling)] {
         let session =
             run(StudySpec { sampler, ..spec(&Policy::from(MedianRule), 16) }, Memory::default()).unwrap();
         let whole = session.store().records();

@@ -5,14 +5,20 @@ mod common;
 use common::accuracy;
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Ending, ForecastRule, Kappa, MedianRule, Memory, ParameterSpace, Parts, Policy, Record, Reference,
-    SamplerSpec, Schedule, Session, SessionError, Space, Study, StudyError, StudyRequest, StudySpec, Summary,
-    TrialState, plan,
+    Ending, ForecastRule, GpSampling, Kappa, MedianRule, Memory, ParameterSpace, Parts, Policy,
+    RandomSampling, Record, Reference, SamplerSpec, Schedule, Session, SessionError, Space, Study,
+    StudyError, StudyRequest, StudySpec, Summary, TpeGpSampling, TpeSampling, TrialState, plan,
 };
 
 const EPOCHS: u64 = 9;
-const SAMPLERS: [SamplerSpec; 4] =
-    [SamplerSpec::Random, SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp];
+fn samplers() -> [SamplerSpec; 4] {
+    [
+        SamplerSpec::from(RandomSampling),
+        SamplerSpec::from(TpeSampling),
+        SamplerSpec::from(GpSampling),
+        SamplerSpec::from(TpeGpSampling),
+    ]
+}
 
 fn parameters(texts: &[&str]) -> Space {
     Space::Parameters(ParameterSpace::parse(texts).expect("a space"))
@@ -70,7 +76,7 @@ fn another_space_or_sampler_goes_on_in_the_same_study_and_folds_at_every_cut() {
         parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam", "depth=int:1:4"]),
         parameters(&["lr=log:1e-4:1"]),
     ];
-    for sampler in SAMPLERS {
+    for sampler in samplers() {
         let first = StudySpec { sampler: sampler.clone(), ..spec(wide(), 12) };
         let half = run(first.clone(), &[]);
         for space in &spaces {
@@ -90,7 +96,7 @@ fn another_space_or_sampler_goes_on_in_the_same_study_and_folds_at_every_cut() {
                 assert_folds(&resumed, &case);
             }
         }
-        for other in SAMPLERS.into_iter().filter(|other| *other != sampler) {
+        for other in samplers().into_iter().filter(|other| *other != sampler) {
             let whole = run(StudySpec { sampler: other, ..spec(wide(), 20) }, half.store().records());
             assert_eq!(whole.study().trials().len(), 20);
             assert_folds(&whole, "another sampler");
@@ -163,7 +169,7 @@ fn what_is_enqueued_comes_next_and_the_sampler_chooses_the_rest() {
     let space = parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam", "momentum=float:0:1 if opt=sgd"]);
     let Space::Parameters(known) = &space else { unreachable!() };
     let read = |text: &str| known.read(text).expect(text);
-    for sampler in SAMPLERS {
+    for sampler in samplers() {
         let spec = StudySpec { sampler, queue: vec![read("lr=0.5")], ..spec(space.clone(), 10) };
         let mut session = open(spec.clone(), &[]).expect("a session");
         train(&mut session, 3);

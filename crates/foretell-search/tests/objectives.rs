@@ -2,9 +2,9 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Decision, Ending, ForecastRule, Front, FrontStep, Kappa, Limit, Memory, Objective, ParameterSpace, Parts,
-    Policy, Reason, Record, Reference, SamplerSpec, Schedule, Session, Space, Study, StudyRequest, StudySpec,
-    TrialState, plan,
+    Decision, Ending, ForecastRule, Front, FrontStep, GpSampling, Kappa, Limit, Memory, Objective,
+    ParameterSpace, Parts, Policy, RandomSampling, Reason, Record, Reference, SamplerSpec, Schedule, Session,
+    Space, Study, StudyRequest, StudySpec, TpeGpSampling, TpeSampling, TrialState, plan,
 };
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const NAMES: [&str; 2] = ["lr", "width"];
 fn spec(objectives: &[&str], limits: &[&str]) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "width=int:1:64"]).unwrap());
     StudySpec {
-        sampler: SamplerSpec::Random,
+        sampler: SamplerSpec::from(RandomSampling),
         max_resource: EPOCHS,
         seed: 3,
         objectives: objectives.iter().map(|text| Objective::read(text, &NAMES).unwrap()).collect(),
@@ -208,7 +208,9 @@ fn proposals_go_on_where_all_trials_are_paused_or_break_a_limit() {
         ..spec(&["cost:min"], &[])
     };
     let broken = StudySpec { trials: 40, ..spec(&["cost:min"], &["cost<=0.5"]) };
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+    for sampler in
+        [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
+    {
         for spec in [&rungs, &broken] {
             let session = run_in(StudySpec { sampler: sampler.clone(), ..spec.clone() }, printed);
             assert_eq!(session.study().trials().len(), 40);
@@ -437,13 +439,15 @@ fn proposals_look_for_all_parts_of_the_front() {
         };
         (0..4).map(volume).sum::<f64>() / 4.0
     };
-    let (random, tpe_gp) = (found(SamplerSpec::Random), found(SamplerSpec::TpeGp));
+    let (random, tpe_gp) =
+        (found(SamplerSpec::from(RandomSampling)), found(SamplerSpec::from(TpeGpSampling)));
     assert!(tpe_gp > random, "{tpe_gp} against {random}");
 }
 
 #[test]
 fn a_study_that_goes_on_proposes_the_same() {
-    let spec = StudySpec { trials: 24, sampler: SamplerSpec::TpeGp, ..spec(&["width:min"], &[]) };
+    let spec =
+        StudySpec { trials: 24, sampler: SamplerSpec::from(TpeGpSampling), ..spec(&["width:min"], &[]) };
     let whole = run_in(spec.clone(), nothing);
     let log = records(&whole);
     let half: Vec<Record> = log.iter().take_while(|record| record.trials_started() < 15).cloned().collect();

@@ -11,9 +11,10 @@ use foretell::{
 use foretell_logs::{ReadOptions, read};
 use foretell_search::{
     AshaRule, Catalogue, Caution, Decision, Ending, Fate, ForecastRule, Input, Kappa, KappaOf, Learner,
-    Lessons, Memory, NamedRule, Needs, ParameterSpace, Policy, Rank, Reason, Record, Reference, ReplaySpec,
-    Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study, StudyPlan, StudyRequest,
-    StudySpec, Table, Teacher, TrialState, Watched, replay, replay_log, trial_stream,
+    Lessons, Memory, NamedRule, Needs, ParameterSpace, Policy, RandomSampling, Rank, Reason, Record,
+    Reference, ReplaySpec, Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study,
+    StudyPlan, StudyRequest, StudySpec, Table, Teacher, TrialState, Watched, replay, replay_log,
+    trial_stream,
 };
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,7 @@ struct Case {
 fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "size=int:1:900"]).unwrap());
     StudySpec {
-        sampler: SamplerSpec::Random,
+        sampler: SamplerSpec::from(RandomSampling),
         max_resource: epochs,
         trials,
         burn_in: 8,
@@ -137,7 +138,8 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
         ..ReplaySpec::default()
     };
     // the order in which runs are drawn depends on their number alone
-    let unstopped = Setting::new(ReplaySpec { policy: Policy::none(), rank: Rank::Value, ..replayed }, None);
+    let unstopped =
+        Setting::new(ReplaySpec { policy: Policy::none(), rank: Rank::Value, ..replayed.clone() }, None);
     let first = replay(&table(case, &[]), &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let mut by_run = vec![Configuration::new(); case.values.len()];

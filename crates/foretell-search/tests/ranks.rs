@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    AshaRule, ForecastRule, Input, Kappa, ParameterSpace, Policy, Rank, Record, Reference, SamplerSpec,
-    Schedule, Space, Stopping, Study, StudyError, StudySpec, TrialState,
+    AshaRule, ForecastRule, Input, Kappa, ParameterSpace, Policy, RandomSampling, Rank, Record, Reference,
+    SamplerSpec, Schedule, Space, Stopping, Study, StudyError, StudySpec, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn asha(rank: Rank, seed: u64) -> StudySpec {
         budget_epochs: Some(40 * EPOCHS),
         run_score: RunScore::Last,
         seed,
-        sampler: SamplerSpec::Random,
+        sampler: SamplerSpec::from(RandomSampling),
         ..StudySpec::new(space(), "score", Direction::Maximize)
     }
 }

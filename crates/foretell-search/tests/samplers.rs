@@ -2,8 +2,9 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    AshaRule, Input, ParameterSpace, Parts, Policy, Rank, Record, Sampler, SamplerSpec, Schedule, Space,
-    Study, StudySpec, TrialState, Worth, trial_stream,
+    AshaRule, GpSampling, GridSampling, Input, ParameterSpace, Parts, Policy, RandomSampling, Rank, Record,
+    Sampler, SamplerSpec, Schedule, Space, Study, StudySpec, TpeGpSampling, TpeSampling, TrialState, Worth,
+    trial_stream,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -89,8 +90,10 @@ fn all_find_more_than_random_draws_do() {
     };
     let spaces: [(&[&str], Function); 2] = [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed)];
     for (texts, function) in spaces {
-        let random = mean_best(texts, &SamplerSpec::Random, function);
-        for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+        let random = mean_best(texts, &SamplerSpec::from(RandomSampling), function);
+        for sampler in
+            [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
+        {
             let found = mean_best(texts, &sampler, function);
             assert!(
                 found > 0.6 * random,
@@ -108,7 +111,9 @@ fn rising(configuration: &Configuration, step: u64) -> f64 {
 #[test]
 fn a_restart_at_any_record_proposes_the_same() {
     let asha = |rungs| Schedule::Asha { eta: 3, rungs };
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+    for sampler in
+        [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
+    {
         for (schedule, policy, rank) in [
             (asha(None), Policy::none(), Rank::Value),
             (asha(Some(2)), Policy::none(), Rank::Mean),
@@ -138,7 +143,9 @@ fn a_restart_at_any_record_proposes_the_same() {
 
 #[test]
 fn a_restart_in_the_middle_of_a_trial_goes_on_with_it_and_then_proposes_the_same() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+    for sampler in
+        [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
+    {
         let schedule = Schedule::Asha { eta: 3, rungs: Some(2) };
         let spec = StudySpec { trials: 25, max_resource: 9, schedule, ..spec(&MIXED, sampler, 4) };
         let mut study = Study::new(spec.clone()).unwrap();
@@ -164,9 +171,13 @@ fn a_restart_in_the_middle_of_a_trial_goes_on_with_it_and_then_proposes_the_same
 
 #[test]
 fn eight_workers_propose_no_configuration_twice_and_end_when_all_were_tried() {
-    for sampler in
-        [SamplerSpec::Random, SamplerSpec::Grid, SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp]
-    {
+    for sampler in [
+        SamplerSpec::from(RandomSampling),
+        SamplerSpec::from(GridSampling),
+        SamplerSpec::from(TpeSampling),
+        SamplerSpec::from(GpSampling),
+        SamplerSpec::from(TpeGpSampling),
+    ] {
         let texts = ["o=choice:a,b,c,d,e", "n=int:1:8", "m=choice:0,1 if o=b"];
         let count = 4 * 8 + 8 * 2;
         let spec = StudySpec { trials: count + 4, ..spec(&texts, sampler, 1) };
@@ -194,7 +205,9 @@ fn eight_workers_propose_no_configuration_twice_and_end_when_all_were_tried() {
 
 #[test]
 fn failures_and_equal_scores_stop_nobody() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+    for sampler in
+        [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
+    {
         let mut study = Study::new(spec(&MIXED, sampler, 2)).unwrap();
         for trial in 0..30 {
             assert!(!study.step(&Input::WorkerIdle).is_empty());
@@ -237,7 +250,7 @@ fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
             schedule,
             policy: policy.clone(),
             max_resource: 9,
-            ..spec(&MIXED, SamplerSpec::Tpe, 0)
+            ..spec(&MIXED, SamplerSpec::from(TpeSampling), 0)
         };
         let told = Arc::new(Mutex::new(BTreeMap::new()));
         let space = ParameterSpace::parse(&MIXED).unwrap();
@@ -263,7 +276,9 @@ fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
 
 #[test]
 fn trials_that_all_fail_leave_nothing_to_learn_from_and_the_search_goes_on() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+    for sampler in
+        [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
+    {
         let mut study = Study::new(spec(&["lr=log:1e-4:1"], sampler.clone(), 3)).unwrap();
         for number in 0..20 {
             let records = study.step(&Input::WorkerIdle);

@@ -3,8 +3,9 @@
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
 use foretell_paper::{LayerSpace, QLearning, catalogue};
 use foretell_search::{
-    Decision, ForecastRule, Input, Kappa, MedianRule, ParameterSpace, PatienceRule, Policy, Reason, Record,
-    Reference, SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
+    Decision, ForecastRule, Input, Kappa, MedianRule, ParameterSpace, PatienceRule, Policy, RandomSampling,
+    Reason, Record, Reference, SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary,
+    TrialState, plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -13,7 +14,7 @@ const EPOCHS: u64 = 10;
 fn spec() -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).unwrap());
     StudySpec {
-        sampler: SamplerSpec::Random,
+        sampler: SamplerSpec::from(RandomSampling),
         max_resource: EPOCHS,
         trials: 30,
         burn_in: 12,

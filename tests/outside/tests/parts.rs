@@ -23,18 +23,21 @@ const TRAINING: &str = "for i in 1 2 3; do echo \"epoch $i val_acc: 0.$1\"; slee
 fn a_sampler_and_a_stop_rule_of_somebody_else_run_a_study_that_continues() {
     let folder = tempfile::tempdir().expect("a folder");
     let search = |trials: &str| {
-        let flags = [
-            "search",
-            "--sampler",
-            "ladder",
-            "--param",
-            "n=int:0:9",
-            "--metric",
-            "val_acc",
-        ];
+        let flags = ["search", "--sampler", "ladder", "--param", "n=int:0:9", "--metric", "val_acc"];
         std::fs::write(folder.path().join("study.toml"), "policy = { bar = 0.5 }\n").expect("a file");
-        let more =
-            ["study.toml", "--epochs", "3", "--trials", trials, "--workers", "1", "--out", "study", "--format", "json"];
+        let more = [
+            "study.toml",
+            "--epochs",
+            "3",
+            "--trials",
+            trials,
+            "--workers",
+            "1",
+            "--out",
+            "study",
+            "--format",
+            "json",
+        ];
         let command = ["--", "sh", "-c", TRAINING, "sh", "{n}"];
         json(folder.path(), &[&flags[..], &more, &command].concat())
     };
@@ -59,7 +62,10 @@ fn a_study_file_gives_a_stop_rule_its_settings_and_a_wrong_one_is_refused() {
     write("\"high\"");
     let refused = run(folder.path(), &["search", "study.toml"]);
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(refused.status.code() == Some(2) && why.contains("height: ") && why.contains("expected f64"), "{why}");
+    assert!(
+        refused.status.code() == Some(2) && why.contains("height: ") && why.contains("expected f64"),
+        "{why}"
+    );
     write("0.75");
     let found = json(folder.path(), &["search", "study.toml", "--format", "json"]);
     assert_eq!(found["trials"]["stopped"], 8);

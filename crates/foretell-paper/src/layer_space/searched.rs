@@ -110,7 +110,7 @@ impl From<LayerSpace> for Space {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell_search::{SamplerSpec, trial_stream};
+    use foretell_search::{RandomSampling, SamplerSpec, trial_stream};
 
     #[test]
     fn the_names_of_a_configuration_are_known_before_it_is_sampled() {
@@ -132,7 +132,7 @@ mod tests {
             max_fully_connected: 1,
             ..LayerSpace::default()
         };
-        let mut sampler = SamplerSpec::Random.sampler(&space.clone().into(), 0).unwrap();
+        let mut sampler = SamplerSpec::from(RandomSampling).sampler(&space.clone().into(), 0).unwrap();
         let mut proposed = std::collections::BTreeSet::new();
         for trial in 0..2 {
             let configuration = sampler.propose(trial).unwrap();

@@ -21,7 +21,7 @@ pub struct LceRule {
 
 impl StopRule for LceRule {
     fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, forecasts: true, curve_alone: true, ..Needs::default() }
+        Needs { burn_in: true, forecasts: true, curve_alone: true, incumbent: true, ..Needs::default() }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {

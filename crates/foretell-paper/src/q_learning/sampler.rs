@@ -20,19 +20,16 @@ pub(super) fn replay_stream(study_seed: u64, trial: u64) -> ChaCha8Rng {
 impl QLearning {
     /// The settings of `sampler`, if it is Q-learning.
     pub fn settings_of(sampler: &SamplerSpec) -> Option<Self> {
-        match sampler {
-            SamplerSpec::Own(part) if part.name() == NAME => {
-                serde_json::from_value(part.settings().clone()).ok()
-            }
-            _ => None,
-        }
+        let settings = (sampler.name() == NAME).then(|| sampler.settings().clone())?;
+        serde_json::from_value(settings).ok()
     }
 }
 
 impl From<QLearning> for SamplerSpec {
     fn from(settings: QLearning) -> Self {
         let named = Named { name: NAME.to_owned(), settings: json!(settings) };
-        Self::Own(Part::new(named, Arc::new(QLearningFamily)))
+        let family: Arc<dyn SamplerFamily> = Arc::new(QLearningFamily);
+        Part::new(named, family).into()
     }
 }
 

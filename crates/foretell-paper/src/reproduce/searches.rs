@@ -48,8 +48,12 @@ fn by_model(prepared: &Prepared, predictor: &'static str, usual: &ReplaySpec) ->
                 && variant == "delta"
                 && stop_probability > 0.98;
             let criterion = StopCriterion { stop_probability, offset, nth_best, ..StopCriterion::default() };
-            let spec =
-                ReplaySpec { policy: Policy::from(ForecastRule), criterion, burn_in: BURN_IN, ..*usual };
+            let spec = ReplaySpec {
+                policy: Policy::from(ForecastRule),
+                criterion,
+                burn_in: BURN_IN,
+                ..usual.clone()
+            };
             let row = row(prepared, variant, predictor, &spec);
             wanted.push(Wanted { row: Replayed { published: is_published.then_some(3.4), ..row }, spec });
         }

@@ -125,7 +125,7 @@ fn kind_of(values: &[&Value]) -> Option<ParameterKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samplers::SamplerSpec;
+    use crate::samplers::{SamplerSpec, TpeSampling};
     use crate::space::Space;
 
     fn run(lr: f64, n: f64, o: &str) -> Configuration {
@@ -160,7 +160,7 @@ mod tests {
     fn every_run_is_taken_once_and_each_is_the_nearest_left() {
         let (recorded, taken) = (runs(), Taken::default());
         let space = space_of(recorded.iter()).unwrap();
-        let inner = SamplerSpec::Tpe.sampler(&Space::Parameters(space.clone()), 4).unwrap();
+        let inner = SamplerSpec::from(TpeSampling).sampler(&Space::Parameters(space.clone()), 4).unwrap();
         let mut nearest =
             Nearest::new(inner, space, recorded.iter().cloned().enumerate().collect(), Taken::clone(&taken));
         for trial in 0..60 {

@@ -12,36 +12,11 @@ use crate::stopping::policy::Policy;
 use crate::study::{StudyError, check_comparisons};
 use foretell::StopCriterion;
 
-/// The order in which recorded runs are replayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RecordedSampler {
-    /// A random one.
-    #[default]
-    Random,
-    /// The proposals of tree-structured Parzen estimators: the nearest recorded configuration.
-    Tpe,
-    /// The proposals of a Gaussian process: the nearest recorded configuration.
-    Gp,
-    /// Both in turn.
-    TpeGp,
-}
-
-impl From<RecordedSampler> for SamplerSpec {
-    fn from(sampler: RecordedSampler) -> Self {
-        match sampler {
-            RecordedSampler::Random => Self::Random,
-            RecordedSampler::Tpe => Self::Tpe,
-            RecordedSampler::Gp => Self::Gp,
-            RecordedSampler::TpeGp => Self::TpeGp,
-        }
-    }
-}
-
 /// The description of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplaySpec {
-    /// In which order runs are taken.
-    pub sampler: RecordedSampler,
+    /// The sampler that takes the recorded runs: a random order, or the run nearest to each proposal.
+    pub sampler: SamplerSpec,
     /// The choice of trials to train, and of their lengths.
     pub schedule: Schedule,
     /// The score by which runs are compared at a rung.
@@ -79,7 +54,7 @@ pub struct ReplaySpec {
 impl Default for ReplaySpec {
     fn default() -> Self {
         Self {
-            sampler: RecordedSampler::Random,
+            sampler: SamplerSpec::default(),
             schedule: Schedule::Full,
             rank: Rank::Value,
             policy: Policy::none(),
@@ -148,7 +123,7 @@ impl ReplaySpec {
         if let Schedule::Hyperband { eta, runs, .. } = self.schedule {
             let a_run = plan(max_resource, eta).map_err(ScheduleError::from)?.totals().configurations;
             let wanted = a_run.saturating_mul(runs);
-            if self.sampler != RecordedSampler::Random && wanted > self.trials(table) as u64 {
+            if self.sampler != SamplerSpec::default() && wanted > self.trials(table) as u64 {
                 return Err(ReplayError::Spent { wanted, got: self.trials(table) });
             }
         }

@@ -3,7 +3,7 @@
 use super::*;
 #[cfg(feature = "schema")]
 use crate::defaults::DEFAULT_TRIALS;
-use crate::samplers::SamplerSpec;
+use crate::samplers::{RandomSampling, SamplerSpec, TpeGpSampling};
 use crate::stopping::policy::Policy;
 use crate::stopping::{AshaRule, ForecastRule, RungsFirstRule};
 use crate::study::StudySpec;
@@ -32,7 +32,7 @@ fn with_no_words_a_study_is_the_default_one() {
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
     assert_eq!(study(SPACE), usual);
     assert_eq!((usual.trials, usual.burn_in, usual.refit), (40, 3, Some(1.05)));
-    assert_eq!(usual.sampler, SamplerSpec::TpeGp);
+    assert_eq!(usual.sampler, SamplerSpec::from(TpeGpSampling));
 }
 
 #[test]
@@ -40,7 +40,10 @@ fn a_study_that_draws_at_random_goes_on_so() {
     let random = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "sampler": "random"}"#;
     let there = study(random);
     for text in [SPACE, "{}", r#"{"trials": 60}"#, r#"{"budget_epochs": 100}"#] {
-        assert_eq!(request(text).resolve(Some(&there)).map(|spec| spec.sampler), Ok(SamplerSpec::Random));
+        assert_eq!(
+            request(text).resolve(Some(&there)).map(|spec| spec.sampler),
+            Ok(SamplerSpec::from(RandomSampling))
+        );
     }
 }
 

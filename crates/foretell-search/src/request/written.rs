@@ -4,7 +4,6 @@ use super::names::Refit;
 use super::resolve::name_of;
 use super::{Queued, StudyRequest};
 use crate::objective::{Limit, Objective};
-use crate::samplers::SamplerSpec;
 use crate::schedulers::schedule::Schedule;
 use crate::study::StudySpec;
 use foretell::Direction;
@@ -29,9 +28,9 @@ impl StudySpec {
             epochs: Some(self.max_resource),
             score: Some(self.run_score),
             seed: Some(self.seed),
-            sampler: Some(match &self.sampler {
-                SamplerSpec::Own(part) if self.sampler.fields().is_empty() => part.named().clone(),
-                known => known.name().into(),
+            sampler: Some(match self.sampler.named() {
+                named if self.sampler.fields().is_empty() => named.clone(),
+                named => named.name.as_str().into(),
             }),
             scheduler: Some(name_of(self)),
             rank: Some(self.rank),

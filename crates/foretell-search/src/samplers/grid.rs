@@ -1,28 +1,34 @@
 //! Grid search: all combinations of the parameters' values, the last parameter varying fastest.
 
+use super::known::text;
+use super::worth::Worth;
+use super::{NamedSampler, Sampler, SamplerFamily};
 use crate::parameter::Parameter;
 use crate::parameter_space::ParameterSpace;
+use crate::space::Space;
 use foretell::Configuration;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// The most combinations of a grid.
-pub(crate) const MOST: u64 = 1 << 20;
+const MOST: u64 = 1 << 20;
 
 /// All combinations, in order.
 #[derive(Clone, Debug)]
-pub(super) struct Grid {
+struct Grid {
     all: Vec<Configuration>,
     /// Those before were tried.
     next: usize,
 }
 
 impl Grid {
-    pub(super) fn new(space: &ParameterSpace) -> Self {
+    fn new(space: &ParameterSpace) -> Self {
         // a study of a larger space, or of one with real numbers, is refused
         Self { all: space.all(MOST).unwrap_or_default(), next: 0 }
     }
 
     /// The first combination for which `is_new` holds.
-    pub(super) fn next(&mut self, is_new: impl Fn(&Configuration) -> bool) -> Option<Configuration> {
+    fn next(&mut self, is_new: impl Fn(&Configuration) -> bool) -> Option<Configuration> {
         while self.all.get(self.next).is_some_and(|next| !is_new(next)) {
             self.next += 1;
         }
@@ -31,6 +37,72 @@ impl Grid {
 }
 
 /// The first parameter without a finite number of values.
-pub(crate) fn endless(space: &ParameterSpace) -> Option<&Parameter> {
+fn endless(space: &ParameterSpace) -> Option<&Parameter> {
     space.parameters().iter().find(|parameter| parameter.kind.values().is_none())
+}
+
+/// All combinations in order; parameters with a finite number of values only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GridSampling;
+
+impl NamedSampler for GridSampling {
+    const NAME: &'static str = "grid";
+    const ABOUT: &'static str =
+        "Try all combinations in order (parameters with a step, choices and flags only).";
+}
+
+impl SamplerFamily for GridSampling {
+    fn check(&self, space: &Space) -> Result<(), String> {
+        let space = parameters(space)?;
+        if let Some(Parameter { name, kind, .. }) = endless(space) {
+            return Err(format!(
+                "it tries all values, but those of {name}={kind} are endless. Add a step, as in {kind}:STEP, or write choice:a,b,c"
+            ));
+        }
+        match space.combinations() {
+            Some(all) if all <= MOST => Ok(()),
+            _ => Err(format!(
+                "it tries all combinations, but there are more than {MOST}. Use fewer values, or another sampler"
+            )),
+        }
+    }
+
+    fn sampler(&self, _: &Json, space: &Space, _seed: u64) -> Result<Box<dyn Sampler>, String> {
+        Ok(Box::new(GridSearch { grid: Grid::new(parameters(space)?), tried: BTreeSet::new() }))
+    }
+}
+
+/// The parameters of `space`.
+///
+/// # Errors
+/// The refusal of another space.
+pub(super) fn parameters(space: &Space) -> Result<&ParameterSpace, String> {
+    match space {
+        Space::Parameters(space) => Ok(space),
+        Space::Own(_) => {
+            Err("it searches parameters, not layers. With the space metaqnn, choose random or q-learning"
+                .to_owned())
+        }
+    }
+}
+
+/// All combinations in order, but for those that were tried already.
+struct GridSearch {
+    grid: Grid,
+    /// The configurations tried, as JSON.
+    tried: BTreeSet<String>,
+}
+
+impl Sampler for GridSearch {
+    fn propose(&mut self, _trial: u64) -> Option<Configuration> {
+        self.grid.next(|next| text(next).is_none_or(|text| !self.tried.contains(&text)))
+    }
+
+    fn started(&mut self, _trial: u64, configuration: &Configuration) {
+        self.tried.extend(text(configuration));
+    }
+
+    fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
+
+    fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
 }

@@ -1,9 +1,15 @@
 //! Random search, and the random streams that every sampler draws from.
 
+use super::known::{text, untried};
+use super::worth::Worth;
+use super::{NamedSampler, Sampler, SamplerFamily};
 use crate::parameter_space::ParameterSpace;
+use crate::space::Space;
 use foretell::Configuration;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// The random stream of trial number `trial`: ChaCha8 with the study's seed as key and the trial's own stream number. The values
 /// of a trial depend neither on other trials nor on the timing of workers.
@@ -70,6 +76,68 @@ impl RandomSampler {
         }
         drawn
     }
+}
+
+/// Every configuration independently.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RandomSampling;
+
+impl NamedSampler for RandomSampling {
+    const NAME: &'static str = "random";
+    const ABOUT: &'static str = "Sample each configuration independently.";
+}
+
+impl SamplerFamily for RandomSampling {
+    fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+        Ok(Box::new(RandomSearch::new(space.clone(), seed)))
+    }
+}
+
+/// Random search in any [`Space`].
+#[derive(Clone, Debug)]
+struct RandomSearch {
+    space: Space,
+    sampler: RandomSampler,
+    /// The configurations proposed, each as a text.
+    proposed: BTreeSet<String>,
+}
+
+impl RandomSearch {
+    fn new(space: Space, seed: u64) -> Self {
+        Self { space, sampler: RandomSampler { seed }, proposed: BTreeSet::new() }
+    }
+}
+
+impl Sampler for RandomSearch {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        match &self.space {
+            Space::Parameters(space) => {
+                let is_new =
+                    |drawn: &Configuration| text(drawn).is_none_or(|text| !self.proposed.contains(&text));
+                let drawn = self.sampler.configuration(space, trial, is_new);
+                if is_new(&drawn) { Some(drawn) } else { untried(space, is_new, drawn) }
+            }
+            Space::Own(part) => {
+                let space = part.made()?;
+                let is_new = |drawn: &Configuration| {
+                    space.identity(drawn).is_none_or(|text| !self.proposed.contains(&text))
+                };
+                let mut rng = trial_stream(self.sampler.seed, trial);
+                Some(self.sampler.draw(|| space.sample(&mut rng), is_new))
+            }
+        }
+    }
+
+    fn started(&mut self, _trial: u64, configuration: &Configuration) {
+        self.proposed.extend(match &self.space {
+            Space::Parameters(_) => text(configuration),
+            Space::Own(part) => part.made().and_then(|space| space.identity(configuration)),
+        });
+    }
+
+    fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
+
+    fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
 }
 
 #[cfg(test)]

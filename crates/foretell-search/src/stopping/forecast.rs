@@ -16,7 +16,7 @@ impl NamedRule for ForecastRule {
 
 impl StopRule for ForecastRule {
     fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, forecasts: true, ..Needs::default() }
+        Needs { burn_in: true, forecasts: true, incumbent: true, ..Needs::default() }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {

@@ -82,6 +82,8 @@ pub struct Needs {
     pub rungs: Vec<u64>,
     /// To know who is ahead at these rungs, which forecasts may say as well: see [`Rank`](crate::Rank).
     pub ranks: bool,
+    /// The score of the best completed trial, or of the n-th best: then `nth_best` and `offset` matter.
+    pub incumbent: bool,
     /// The metric as the only objective, because it compares trials by nothing else. With other objectives or limits a rule that needs
     /// forecasts gives way to [`ForecastRule`], and another one is refused.
     pub metric_alone: bool,

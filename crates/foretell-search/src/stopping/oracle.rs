@@ -16,7 +16,7 @@ impl NamedRule for Oracle {
 
 impl StopRule for Oracle {
     fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, truth: true, ..Needs::default() }
+        Needs { burn_in: true, incumbent: true, truth: true, ..Needs::default() }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {

@@ -2,8 +2,8 @@
 
 use super::{NamedRule, Needs, Ruling, StopRule, Watched};
 use crate::defaults::DEFAULT_PATIENCE;
-use crate::part::PartError;
 use crate::limits::COUNT;
+use crate::part::PartError;
 use crate::range::{at_least_one, at_most};
 use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};

@@ -37,7 +37,11 @@ impl Default for Policy {
 /// A rule of another crate stays a description until [`StudySpec::made`](crate::StudySpec::made).
 impl<'de> Deserialize<'de> for Policy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let named = Named::deserialize(deserializer)?;
+        let mut named = Named::deserialize(deserializer)?;
+        if named.name == "forecast" {
+            // as earlier versions wrote it
+            named.name = ForecastRule::NAME.to_owned();
+        }
         let ours = rules().part(&named, &serde_json::Map::new());
         Ok(Self(ours.unwrap_or_else(|_| Part::unmade(named))))
     }

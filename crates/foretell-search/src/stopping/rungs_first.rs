@@ -58,7 +58,13 @@ fn margin(caution: Caution) -> Option<f64> {
 
 impl StopRule for RungsFirstRule {
     fn needs(&self, max_resource: u64) -> Needs {
-        Needs { forecasts: true, rungs: first_rungs(max_resource), metric_alone: true, ..Needs::default() }
+        Needs {
+            forecasts: true,
+            incumbent: true,
+            rungs: first_rungs(max_resource),
+            metric_alone: true,
+            ..Needs::default()
+        }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {

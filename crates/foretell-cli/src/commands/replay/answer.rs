@@ -9,21 +9,24 @@ use foretell::ErrorBudget;
 
 /// The saving, whether the best was kept, and the table of all settings.
 pub(super) fn text(file: &Replayed, arguments: &Arguments) -> String {
-    format!("{}\n\n{}", summary(file, arguments), settings_table(file))
+    format!("{}\n\n{}", summary(file, arguments), settings_table(file, arguments))
 }
 
 /// The saving, and whether the best was kept.
 pub(super) fn summary(file: &Replayed, arguments: &Arguments) -> String {
     if arguments.scheduler() == foretell_search::SchedulerName::Full {
-        full(file)
+        full(file, arguments)
     } else {
         scheduled(file, arguments)
     }
 }
 
 /// All settings, a row each.
-pub(super) fn settings_table(file: &Replayed) -> String {
-    as_table(&file.rows, best_value(file))
+pub(super) fn settings_table(file: &Replayed, arguments: &Arguments) -> String {
+    match arguments.is_short() {
+        true => short_table(&file.rows, best_value(file)),
+        false => as_table(&file.rows, best_value(file)),
+    }
 }
 
 /// The best value there is, by whose size the differences from it are written.
@@ -51,7 +54,7 @@ fn kept(row: &Row) -> String {
 /// The setting of `row` as flags of `foretell search`; in words if there are no such flags.
 fn setting(row: &Row) -> String {
     let mut flags = vec!["foretell search".to_owned()];
-    match (row.policy, row.caution) {
+    match (row.policy.as_str(), row.caution) {
         (_, Some(_)) if row.default => return flags.remove(0),
         (_, Some(caution)) => return format!("foretell search --caution {caution}"),
         ("i-epoch", _) => return "a few epochs for every run, and the rest for the best of them".to_owned(),
@@ -73,12 +76,16 @@ fn setting(row: &Row) -> String {
     flags.join(" ")
 }
 
-fn full(file: &Replayed) -> String {
+fn full(file: &Replayed, arguments: &Arguments) -> String {
     let mut lines = vec![what_was_replayed(file)];
-    if let Some(row) = file.usual().map(|i| &file.rows[i]) {
+    let study = arguments.study_file().map(|path| format!(" {}", path.display()));
+    // the first setting stops nothing, and the second is that of the study file
+    let usual = if study.is_some() { Some(1) } else { file.usual() };
+    if let Some(row) = usual.and_then(|i| file.rows.get(i)) {
         let saved = 100.0 * (1.0 - 1.0 / row.totals.speedup_total);
         lines.push(format!(
-            "`foretell search` would have saved {saved:.0} % of the training: {:.0} instead of {:.0} epochs, {}, {}.",
+            "`foretell search{}` would have saved {saved:.0} % of the training: {:.0} instead of {:.0} epochs, {}, {}.",
+            study.as_deref().unwrap_or_default(),
             row.epochs_spent,
             row.epochs_full,
             times(row),
@@ -101,7 +108,7 @@ fn full(file: &Replayed) -> String {
             oracle.totals.speedup_total, oracle.burn_in
         ));
     }
-    if file.table.objectives().is_empty() {
+    if file.table.objectives().is_empty() && study.is_none() {
         lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
     }
     lines.retain(|line| !line.is_empty());
@@ -164,12 +171,12 @@ fn what_was_replayed(file: &Replayed) -> String {
 fn advice(file: &Replayed, chosen: &Recommendation) -> String {
     let (row, there) = (&file.rows[chosen.row], &chosen.elsewhere);
     if row.default || chosen.usual.is_some_and(|usual| !there.beats(&usual)) {
-        let tried = file.rows.iter().filter(|row| !matches!(row.policy, "none" | "oracle")).count();
+        let tried = file.rows.iter().filter(|row| !matches!(row.policy.as_str(), "none" | "oracle")).count();
         return format!(
             "None of {tried} settings, chosen on half of the orders, does better on the other half. Use foretell search with its defaults."
         );
     }
-    let what = match row.policy {
+    let what = match row.policy.as_str() {
         "srm" => "Chosen on half of the orders, and measured on the other half".to_owned(),
         rule => format!(
             "A simpler rule, {rule}, does better. Chosen on half of the orders, and measured on the other half"
@@ -228,7 +235,7 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
         )
     });
     lines.extend(plan_of.and_then(Result::ok).map(|plan| plan.to_string()));
-    let waits = |row: &&Row| !matches!(row.policy, "none" | "i-epoch") && row.burn_in >= row.runs;
+    let waits = |row: &&Row| !matches!(row.policy.as_str(), "none" | "i-epoch") && row.burn_in >= row.runs;
     if let Some(row) = file.rows.iter().find(waits).filter(|_| arguments.warm_start == 0) {
         lines.push(format!(
             "The burn-in of {} is not below the {} configurations tried, so nothing could be stopped. Lower --burn-in.",
@@ -291,10 +298,10 @@ type Column = (&'static str, fn(&Row, f64) -> String);
 
 /// The columns that every table has.
 const COLUMNS: [Column; 14] = [
-    ("policy", |row, _| row.policy.to_owned()),
+    ("policy", |row, _| row.policy.clone()),
     ("predictor", |row, _| row.predictor.clone().unwrap_or("–".to_owned())),
     ("Δ", |row, _| rule(row)),
-    ("burn-in", |row, _| match row.policy {
+    ("burn-in", |row, _| match row.policy.as_str() {
         "none" | "i-epoch" => "–".to_owned(),
         _ => row.burn_in.to_string(),
     }),
@@ -317,6 +324,37 @@ const COLUMNS: [Column; 14] = [
     }),
 ];
 
+/// The columns of the short table.
+const SHORT: [&str; 7] = ["speed-up", "epochs", "best kept", "of best 3", "regret", "stopped", "wrongly"];
+
+/// What one row each is called in the short table: the caution of a search, or the policy.
+fn short_name(row: &Row) -> String {
+    match row.caution {
+        Some(caution) if row.default => format!("--caution {caution} (default)"),
+        Some(caution) => format!("--caution {caution}"),
+        None => row.policy.clone(),
+    }
+}
+
+/// The columns by which a person chooses a setting.
+fn short_table(rows: &[Row], best: f64) -> String {
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|(name, _)| SHORT.contains(name)).collect();
+    let mut headings = vec!["stopping"];
+    headings.extend(columns.iter().map(|(name, _)| *name));
+    let has_front = rows.iter().any(|row| row.front.is_some());
+    headings.extend(if has_front { &FRONT[..] } else { &[] });
+    let cells = |row: &Row| {
+        let cells = columns.iter().map(|(_, cell)| cell(row, best));
+        let front = row.front.iter().flat_map(front_cells);
+        std::iter::once(short_name(row)).chain(cells).chain(front).collect()
+    };
+    let shown = table(&headings, &rows.iter().map(cells).collect::<Vec<Vec<String>>>());
+    format!("{shown}\nAll settings of all stop rules: --all")
+}
+
+/// The headings of [`front_cells`].
+const FRONT: [&str; 4] = ["front kept", "at random", "hypervolume", "at random"];
+
 /// A row of the table, with the columns that only some tables need.
 fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
     let mut cells: Vec<String> = COLUMNS.iter().map(|(_, cell)| cell(row, best)).collect();
@@ -325,7 +363,7 @@ fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
         cells.extend(of_hyperband(row));
     }
     if samplers {
-        cells.insert(0, row.sampler.to_owned());
+        cells.insert(0, row.sampler.clone());
     }
     cells
 }
@@ -335,7 +373,7 @@ fn as_table(rows: &[Row], best: f64) -> String {
     let samplers = rows.iter().any(|row| row.sampler != "random");
     let mut headings: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     if rows.iter().any(|row| row.front.is_some()) {
-        headings.extend(["front kept", "at random", "hypervolume", "at random"]);
+        headings.extend(FRONT);
     }
     if hyperband {
         headings.extend(["reference", "κ", "best of a run"]);

@@ -20,7 +20,7 @@ pub(super) struct Families {
 /// One setting. A figure is the mean over families, that of a family the mean over its sets; errors are standard errors over families.
 #[derive(Serialize)]
 pub(super) struct Together {
-    pub(super) policy: &'static str,
+    pub(super) policy: String,
     pub(super) caution: Option<&'static str>,
     pub(super) predictor: Option<String>,
     pub(super) stop_probability: Option<f64>,
@@ -110,7 +110,7 @@ impl Together {
         let lost = each(&|row| row.totals.regret_sd_where_lost);
         let first = families[0][0];
         Self {
-            policy: first.policy,
+            policy: first.policy.clone(),
             caution: first.caution,
             predictor: first.predictor.clone(),
             stop_probability: first.stop_probability,
@@ -132,7 +132,7 @@ impl Together {
     fn cells(&self) -> Vec<String> {
         let where_lost = self.regret_sd_where_lost.zip(self.regret_sd_where_lost_stderr);
         vec![
-            self.caution.map_or(self.policy.to_owned(), |caution| format!("--caution {caution}")),
+            self.caution.map_or(self.policy.clone(), |caution| format!("--caution {caution}")),
             self.predictor.clone().unwrap_or("–".to_owned()),
             self.rule.clone(),
             format!("{:.2} ± {:.2}", self.speedup_total, self.speedup_total_stderr),

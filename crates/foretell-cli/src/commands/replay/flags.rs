@@ -1,18 +1,22 @@
 //! The flags of `foretell replay`.
 
-use super::policy_name::PolicyName;
+use super::way::Way;
+use crate::catalogue::catalogue;
 use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::Format;
 use crate::plot::Size;
 use crate::request_flags::ComparedFlags;
-use crate::scheduling::RecordedSamplerName;
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use foretell::{ErrorBudget, StopCriterion};
 use foretell_search::limits;
-use foretell_search::{Caution, Kappa, KappaOf, Rank, Reference, Refit, SchedulerName};
+use foretell_search::{
+    AshaRule, Caution, ForecastRule, Kappa, KappaOf, MedianRule, NamedRule, NamedSampler, NoStopping, Oracle,
+    RandomSampling, Rank, Reference, Refit, SchedulerName,
+};
 use serde::de::DeserializeOwned;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The figures of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,14 +35,17 @@ pub(crate) enum FigureKind {
 /// best run?
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Recorded curves or logs: a file or a folder. Supported are wide or long CSV, Parquet and JSON lines, plain or gzip, and the logs of
+    /// Recorded curves or logs: a file or a folder. A study file before them is replayed with its stopping. Supported are wide or long CSV, Parquet and JSON lines, plain or gzip, and the logs of
     /// TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras and transformers.
     #[arg(required = true, value_name = "CURVES")]
-    pub(super) curves: Vec<PathBuf>,
+    curves: Vec<PathBuf>,
 
-    /// Stop rules to compare (default: all but lce and patience; with Hyperband none, srm, oracle).
-    #[arg(long, value_delimiter = ',', value_parser = PolicyName::parser(), help_heading = "Stopping")]
-    policy: Vec<PolicyName>,
+    /// Compare every value of the flags that matter to each stop rule, instead of the settings of a search and the usual peers.
+    #[arg(long, help_heading = "Stopping")]
+    all: bool,
+    /// Stop rules to compare, each with every value of the flags that matter to it.
+    #[arg(long, value_delimiter = ',', value_parser = Way::parser(), help_heading = "Stopping")]
+    policy: Vec<String>,
     #[command(flatten)]
     pub(super) asked: ComparedFlags,
     /// Number of points before the first check.
@@ -55,8 +62,8 @@ pub(crate) struct Arguments {
     keep: Option<u64>,
 
     /// Order of the runs. Samplers that learn select the recorded configuration nearest to each proposal.
-    #[arg(long, value_delimiter = ',', value_enum, default_value = "random", help_heading = "Scheduling")]
-    pub(super) sampler: Vec<RecordedSamplerName>,
+    #[arg(long, value_delimiter = ',', value_parser = samplers(), default_value = RandomSampling::NAME, help_heading = "Scheduling")]
+    pub(super) sampler: Vec<String>,
     /// R: maximum length of a run, in points of its curve (default: whole runs).
     #[arg(long, help_heading = "Scheduling")]
     pub(super) max_resource: Option<u64>,
@@ -117,6 +124,14 @@ pub(crate) struct Arguments {
     pub(super) reading: CurveFlags,
 }
 
+/// The parser of a sampler's name.
+fn samplers() -> PossibleValuesParser {
+    let value = |(name, about): (&'static str, &'static str)| {
+        PossibleValue::new(name).help(about.trim_end_matches('.'))
+    };
+    PossibleValuesParser::new(catalogue().samplers().map(value))
+}
+
 /// A study's size: two runs at least.
 fn study_size(text: &str) -> Result<usize, String> {
     let size = text.parse().map_err(|_| "not a whole number".to_owned())?;
@@ -131,14 +146,46 @@ pub(super) const LEAST_LEARNED: usize = 3;
 impl Arguments {
     /// Whether a folder of logs is replayed and nothing is said of files: it gets a picture and a report.
     pub(super) fn draws_folder(&self) -> bool {
-        let folder = matches!(&self.curves[..], [path] if path.is_dir());
+        let folder = matches!(self.files(), [path] if path.is_dir());
         let unsaid = self.plot.is_none() && self.report.is_none() && self.write_orders.is_none();
         folder && unsaid && self.format == Format::Table && self.scheduler() == SchedulerName::Full
+    }
+
+    /// The study file, if the first word is one.
+    pub(super) fn study_file(&self) -> Option<&Path> {
+        let is_study = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "toml");
+        self.curves.first().filter(is_study).map(PathBuf::as_path)
+    }
+
+    /// The files and folders of curves.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.curves[usize::from(self.study_file().is_some())..]
+    }
+
+    /// Whether a few settings are compared: those of a search, the usual peers and the bound.
+    pub(super) fn is_short(&self) -> bool {
+        !self.all
+            && self.policy.is_empty()
+            && self.asked.has_only(&["caution"])
+            && self.sampler == [RandomSampling::NAME]
     }
 
     /// Checks the flags before a file is read, so that the message names the flag.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let flag = |name: &str, error: &dyn std::fmt::Display| Failure::input(format!("{name}: {error}"));
+        if let Some(study) = self.study_file() {
+            let problem = if self.files().is_empty() {
+                "there are no curves. Pass recorded curves after the study file"
+            } else if !self.is_short() {
+                "the study file sets the stopping. Leave out the flags that do, or the study file"
+            } else {
+                ""
+            };
+            if !problem.is_empty() {
+                return Err(flag(&study.display().to_string(), &problem));
+            }
+        }
+        self.ways()?;
         if self.figure == Some(FigureKind::Iterations) && !self.scheduler().is_hyperband() {
             let scheduler = self.scheduler().name();
             let text = format!(
@@ -192,29 +239,36 @@ impl Arguments {
         self.figure == Some(FigureKind::BestSoFar) && matches!(self.format, Format::Json)
     }
 
-    /// The policies to compare.
-    pub(super) fn policies(&self) -> Vec<PolicyName> {
-        let chosen = match self.scheduler() {
-            _ if !self.policy.is_empty() => self.policy.as_slice(),
+    /// The ways of stopping to compare.
+    ///
+    /// # Errors
+    /// The refusal of one that the catalogue lacks.
+    pub(super) fn ways(&self) -> Result<Vec<Way>, Failure> {
+        const NONE: &str = NoStopping::NAME;
+        let names: Vec<&str> = match self.scheduler() {
+            _ if !self.policy.is_empty() => self.policy.iter().map(String::as_str).collect(),
             SchedulerName::Full if !self.objective.is_empty() => {
-                &[PolicyName::None, PolicyName::Srm, PolicyName::Asha, PolicyName::Oracle]
+                vec![NONE, ForecastRule::NAME, AshaRule::NAME, Oracle::NAME]
             }
             SchedulerName::Full => {
-                use PolicyName::{IEpoch, LastValue, Median, None, Oracle, Srm};
-                &[None, Srm, LastValue, Median, IEpoch, Oracle]
+                vec![NONE, ForecastRule::NAME, "last-value", MedianRule::NAME, "i-epoch", Oracle::NAME]
             }
-            SchedulerName::Hyperband => &[PolicyName::None],
-            _ if !self.objective.is_empty() => &[PolicyName::None],
-            _ if self.chosen::<Rank>("rank") != Rank::Value => &[PolicyName::None],
-            _ => &[PolicyName::None, PolicyName::Srm, PolicyName::Oracle],
+            SchedulerName::Hyperband => vec![NONE],
+            _ if !self.objective.is_empty() || self.chosen::<Rank>("rank") != Rank::Value => vec![NONE],
+            _ => vec![NONE, ForecastRule::NAME, Oracle::NAME],
         };
-        chosen.to_vec()
+        let fields = self.asked.fields();
+        let named = |name| {
+            Way::named(name, &fields).map_err(|error| Failure::input(format!("--policy: {}", error.reason)))
+        };
+        names.into_iter().map(named).collect()
     }
 
     /// The settings of `foretell search --caution` to compare with: those that are named, or all, where forecasts stop runs that
     /// train to their end.
     pub(super) fn cautions(&self) -> Vec<Caution> {
-        let stops = self.scheduler() == SchedulerName::Full && self.policies().contains(&PolicyName::Srm);
+        let is_compared = self.ways().is_ok_and(|ways| ways.iter().any(Way::is_compared));
+        let stops = self.scheduler() == SchedulerName::Full && is_compared;
         let named = self.asked.all("caution").unwrap_or_else(|| Caution::ALL.to_vec());
         if stops { named } else { Vec::new() }
     }

@@ -7,15 +7,16 @@ mod flags;
 mod orders;
 mod page;
 mod pictures;
-mod policy_name;
 mod recommend;
 mod replayed;
 mod report;
 mod settings;
+mod way;
 
 pub(crate) use flags::Arguments;
 
 use crate::catalogue::catalogue;
+use crate::commands::search::study_request;
 use crate::curves::{last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, note, print, print_json};
@@ -27,8 +28,7 @@ use families::Families;
 use flags::{FigureKind, LEAST_LEARNED};
 use foretell::{Predictor, PredictorOptions, Purpose};
 use foretell_logs::{Recorded, Topic};
-use foretell_search::{Caution, Lessons, Rank, ReplayError, Setting, Table, Teacher, replay_watched};
-use policy_name::PolicyName;
+use foretell_search::{Caution, Lessons, ReplayError, Setting, StudyRequest, Table, Teacher, replay_watched};
 use replayed::Replayed;
 use settings::Variant;
 use std::collections::BTreeMap;
@@ -40,11 +40,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
-        if arguments.curves.len() > 1 {
+        if arguments.files().len() > 1 {
             return Err(Failure::input("--plot shows one set of curves. Pass a single file"));
         }
     }
-    if arguments.report.is_some() && arguments.curves.len() > 1 {
+    if arguments.report.is_some() && arguments.files().len() > 1 {
         return Err(Failure::input("--report describes one set of curves. Pass a single file or folder"));
     }
     let replayed = replayed(arguments)?;
@@ -101,41 +101,36 @@ fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a>
 /// All files, replayed.
 fn replayed(arguments: &Arguments) -> Result<Vec<Replayed>, Failure> {
     arguments.check()?;
-    let predictors = predictors(arguments)?;
-    let orders = (arguments.orderings * arguments.curves.len()) as u64;
+    let study = arguments.study_file().map(study_request).transpose()?;
+    let study = study.map(|study| study.overlaid(&arguments.asked.request()));
+    let orders = (arguments.orderings * arguments.files().len()) as u64;
     let steps = Steps::new("replaying {bar:30} {pos} of {len} orders", orders);
-    arguments.curves.iter().map(|path| replay_file(arguments, path, &predictors, &steps)).collect()
+    arguments.files().iter().map(|path| replay_file(arguments, study.as_ref(), path, &steps)).collect()
 }
 
-/// By name, and whether for a policy that extrapolates each curve alone.
+/// The predictor of a variant, made once for all that share it: by name, and whether for a policy that extrapolates each curve alone.
 type Predictors = BTreeMap<(bool, String), Arc<dyn Predictor>>;
 
-/// Predictors, each made once.
-fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
+/// The predictors of `variants`, each made once.
+fn predictors(arguments: &Arguments, variants: &[Variant]) -> Result<Predictors, Failure> {
     let options = PredictorOptions {
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
         ..PredictorOptions::default()
     };
-    let mut made = BTreeMap::new();
-    let usual = arguments.cautions().into_iter().map(|caution| caution.stopping().predictor);
-    let policies = arguments.policies();
-    let (alone, others): (Vec<PolicyName>, Vec<PolicyName>) =
-        policies.into_iter().partition(|policy| policy.is_by_curve_alone());
-    let named = |policies: Vec<PolicyName>| {
-        policies.into_iter().flat_map(|policy| policy.predictors(&arguments.compared::<String>("predictor")))
-    };
-    let ranking = (arguments.chosen::<Rank>("rank") != Rank::Value)
-        .then(|| arguments.compared::<String>("predictor").into_iter().next())
-        .flatten();
-    for name in named(others).chain(usual).chain(ranking) {
-        let predictor = predictor_of_recorded(&name, &options).map_err(Failure::input)?;
-        made.insert((false, name), predictor);
-    }
-    for name in named(alone) {
-        let options = PredictorOptions { purpose: Purpose::Termination, ..options };
-        let predictor = catalogue().predictors().predictor(&name, &options).map_err(Failure::input)?;
-        made.insert((true, name), Arc::from(predictor));
+    let mut made: Predictors = BTreeMap::new();
+    for (alone, name) in variants.iter().filter_map(Variant::forecasts_by) {
+        if made.contains_key(&(alone, name.clone())) {
+            continue;
+        }
+        let predictor = match alone {
+            false => predictor_of_recorded(&name, &options).map_err(Failure::input)?,
+            true => {
+                let options = PredictorOptions { purpose: Purpose::Termination, ..options };
+                catalogue().predictors().predictor(&name, &options).map_err(Failure::input)?.into()
+            }
+        };
+        made.insert((alone, name), predictor);
     }
     Ok(made)
 }
@@ -170,8 +165,8 @@ fn teacher(arguments: &Arguments, caution: Caution) -> Teacher {
 
 fn replay_file(
     arguments: &Arguments,
+    study: Option<&StudyRequest>,
     path: &Path,
-    predictors: &Predictors,
     steps: &Steps,
 ) -> Result<Replayed, Failure> {
     let recorded = arguments.reading.read(path)?;
@@ -189,12 +184,13 @@ fn replay_file(
         })?;
     let table = table.measuring(&arguments.objective).map_err(|error| in_file(&error))?;
     let is_small = table.len() <= LEAST_LEARNED;
+    if is_small && arguments.is_short() {
+        return Err(in_file(&too_few(&recorded, target)));
+    }
     let table = Arc::new(table);
-    let variants = settings::variants(arguments, &table);
-    let predictor = |variant: &Variant| {
-        let name = variant.predictor.clone()?;
-        predictors.get(&(variant.policy.is_by_curve_alone(), name)).cloned()
-    };
+    let variants = settings::variants(arguments, study, &table)?;
+    let predictors = predictors(arguments, &variants)?;
+    let predictor = |variant: &Variant| predictors.get(&variant.forecasts_by()?).cloned();
     let chosen = |variant: &Variant| Setting {
         teacher: variant.teaching_caution().map(|caution| teacher(arguments, caution)),
         ..Setting::new(variant.spec.clone(), predictor(variant))

@@ -26,7 +26,7 @@ pub(super) fn html(file: &Replayed, arguments: &Arguments) -> String {
 <h2>How the logs were read</h2>\n{}\n<p class=\"note\">Written by foretell {} (foretell replay).</p></body></html>\n",
         paragraphs.join("\n"),
         pictures.join("\n"),
-        escaped(&answer::settings_table(file)),
+        escaped(&answer::settings_table(file, arguments)),
         notes.join("\n"),
         env!("CARGO_PKG_VERSION"),
     )

@@ -1,14 +1,12 @@
 //! The pictures of a replay.
 
 use super::flags::{Arguments, FigureKind};
-use super::policy_name::PolicyName;
 use super::recommend::recommended;
 use super::replayed::Replayed;
 use super::settings::Variant;
 use crate::plot;
-use crate::scheduling::RecordedSamplerName;
 use foretell::ErrorBudget;
-use foretell_search::{Reference, TrialTrace, moments};
+use foretell_search::{ForecastRule, NamedRule, Reference, TrialTrace, moments};
 
 /// Draws the picture asked for.
 pub(super) fn draw(kind: FigureKind, file: &Replayed, arguments: &Arguments) -> plot::Figure {
@@ -26,13 +24,13 @@ fn orderings(file: &Replayed) -> usize {
 
 /// The variant's policy or predictor, with the settings that distinguish it from others of its policy, without Δ.
 fn name(file: &Replayed, variant: &Variant) -> String {
-    let mut name = match (&variant.predictor, variant.policy) {
-        (Some(predictor), PolicyName::Srm) => predictor.clone(),
-        _ => variant.policy.name().to_owned(),
+    let mut name = match &variant.predictor {
+        Some(predictor) if variant.way == ForecastRule::NAME => predictor.clone(),
+        _ => variant.way.clone(),
     };
     let own = particulars(variant);
     let others: Vec<[String; 7]> =
-        file.variants.iter().filter(|v| v.policy == variant.policy).map(particulars).collect();
+        file.variants.iter().filter(|v| v.way == variant.way).map(particulars).collect();
     for (i, text) in own.iter().enumerate() {
         if others.iter().any(|other| other[i] != *text) {
             name = format!("{name}, {text}");
@@ -56,7 +54,7 @@ fn particulars(variant: &Variant) -> [String; 7] {
         format!("δ {}", spec.criterion.offset),
         format!("best {}", spec.criterion.nth_best),
         reference(variant),
-        RecordedSamplerName::word(spec.sampler).to_owned(),
+        spec.sampler.name().to_owned(),
     ]
 }
 
@@ -79,7 +77,7 @@ fn speedup(file: &Replayed) -> plot::Speedup {
     let mut series: Vec<plot::SpeedupSeries> = Vec::new();
     for (variant, outcome) in file.variants.iter().zip(&file.outcomes) {
         // none saves nothing, and i-epoch saves so much, at any loss, that it would flatten the rest
-        if matches!(variant.policy, PolicyName::None | PolicyName::IEpoch) {
+        if !variant.spec.policy.stops() {
             continue;
         }
         let (saved, stderr) = outcome.saved();
@@ -170,7 +168,7 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
     let mut series = Vec::new();
     for (i, (variant, outcome)) in file.variants.iter().zip(&file.outcomes).enumerate() {
         let points = outcome.speedup_by_iteration();
-        if variant.policy != PolicyName::None && !points.is_empty() {
+        if variant.spec.policy.stops() && !points.is_empty() {
             series.push(plot::HyperbandSeries { name: full_name(file, i), points });
         }
     }
@@ -187,7 +185,5 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
 /// The setting that a person would look at first: the recommended one, else the first that stops.
 fn shown(file: &Replayed) -> Option<usize> {
     let recommended = || recommended(file).map(|chosen| chosen.row);
-    file.usual()
-        .or_else(recommended)
-        .or_else(|| file.variants.iter().position(|variant| variant.policy != PolicyName::None))
+    file.usual().or_else(recommended).or_else(|| file.variants.iter().position(Variant::stops))
 }

@@ -1,6 +1,5 @@
 //! The recommended setting: chosen on half of the orders and measured on the other half, so that no figure flatters.
 
-use super::policy_name::PolicyName;
 use super::replayed::Replayed;
 use foretell_search::{OrderingOutcome, Outcome, Saving};
 use std::ops::Range;
@@ -61,7 +60,7 @@ pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
     };
     let tried = |i: &usize| {
         let variant = &file.variants[*i];
-        !matches!(variant.policy, PolicyName::None | PolicyName::Oracle)
+        variant.stops() && !variant.is_bound()
     };
     let seen: Vec<(usize, Measured)> = (0..file.variants.len())
         .filter(tried)

@@ -1,8 +1,6 @@
 //! The rows of a replay, as scripts and people read them.
 
-use super::policy_name::PolicyName;
 use super::settings::Variant;
-use crate::scheduling::RecordedSamplerName;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
 use foretell_search::{
@@ -24,7 +22,7 @@ pub(super) struct BestValue {
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) curves: String,
-    pub(super) policy: &'static str,
+    pub(super) policy: String,
     pub(super) predictor: Option<String>,
     pub(super) stop_probability: Option<f64>,
     pub(super) offset: f64,
@@ -62,7 +60,7 @@ pub(super) struct Row {
     pub(super) epochs_scratch: f64,
     pub(super) epochs_resume: f64,
     /// In which order runs were taken: `random`, or by the proposals of `tpe` or `gp`.
-    pub(super) sampler: &'static str,
+    pub(super) sampler: String,
     /// The value that runs were compared by at rungs, if not their metric's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rank: Option<Rank>,
@@ -191,17 +189,17 @@ pub(super) fn add_best_so_far(rows: &mut [Row], table: &Table, outcomes: &[Outco
 /// The saving of row `i` in the cost of training without a stopper (by the same scheduler, if `none` was replayed), over the saving of
 /// `oracle`.
 fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64> {
-    if rows[i].stop_probability.is_none() && variants[i].policy != PolicyName::Median {
+    if !variants[i].stops() || variants[i].is_bound() {
         return None;
     }
     let like = |spec: &ReplaySpec| ReplaySpec {
         policy: Policy::none(),
         criterion: StopCriterion::default(),
-        ..*spec
+        ..spec.clone()
     };
-    let is_bound = |v: &Variant| v.policy == PolicyName::Oracle && like(&v.spec) == like(&variants[i].spec);
+    let is_bound = |v: &Variant| v.is_bound() && like(&v.spec) == like(&variants[i].spec);
     let oracle = &rows[variants.iter().position(is_bound)?];
-    let none = rows.iter().find(|row| row.policy == PolicyName::None.name());
+    let none = variants.iter().zip(rows).find(|(variant, _)| !variant.stops()).map(|(_, row)| row);
     let whole = none.map_or(rows[i].epochs_full, |row| row.epochs_spent);
     let share = (whole - rows[i].epochs_spent) / (whole - oracle.epochs_spent);
     Some(share).filter(|share| share.is_finite())
@@ -215,11 +213,7 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
     let of_runs = |value: f64| (!best_of_runs.is_empty()).then_some(value);
     Row {
         curves: curves.to_owned(),
-        policy: match variant.caution {
-            // its rungs need no forecasts, unless earlier runs teach
-            Some(Caution::Fast) if variant.teaching_caution().is_none() => "asha",
-            _ => variant.policy.name(),
-        },
+        policy: variant.way.clone(),
         predictor: match variant.teaching_caution() {
             Some(_) => Some("chosen".to_owned()),
             None => variant.predictor.clone(),
@@ -250,7 +244,7 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         elapsed_mean: outcome.mean(|o| o.trace.elapsed as f64) / finer,
         epochs_scratch: outcome.mean(|o| o.trace.scratch as f64) / finer,
         epochs_resume: outcome.mean(|o| o.trace.resume as f64) / finer,
-        sampler: RecordedSamplerName::word(spec.sampler),
+        sampler: spec.sampler.name().to_owned(),
         rank: Some(spec.rank).filter(|rank| *rank != Rank::Value),
         best_so_far: Vec::new(),
         reference: variant.reference.map(|(reference, _)| reference),

@@ -108,7 +108,7 @@ fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
     };
     Ok(StudySpec {
         space,
-        sampler: SamplerSpec::Random,
+        sampler: SamplerSpec::default(),
         schedule: Schedule::Full,
         policy: Policy::none(),
         shadow: false,

@@ -73,13 +73,13 @@ impl Arguments {
         let asked = &self.asked.request;
         let mut identity = StudySpec { burn_in: asked.burn_in.unwrap_or(0), ..spec.regardless_of_length() };
         // the settings that a sampler derives from the number of trials do not count: the number may be raised later
-        if let (SamplerSpec::Own(_), Some(named)) = (&spec.sampler, &asked.sampler)
+        if let Some(named) = &asked.sampler
             && let Ok(sampler) = catalogue().sampler(named, &asked.fields(), 0, None)
         {
             identity.sampler = sampler;
         }
         if asked.sampler.is_none() && spec.sampler == SamplerSpec::usual(&spec.space) {
-            identity.sampler = SamplerSpec::Random;
+            identity.sampler = SamplerSpec::default();
         }
         if asked.caution.is_none() && asked.paper != Some(true) {
             let (stop_probability, agreeing_checks) =

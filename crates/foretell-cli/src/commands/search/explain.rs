@@ -5,8 +5,8 @@ use super::workload::Workload;
 use foretell::Value;
 use foretell_search::limits::PLANNED_TRIALS;
 use foretell_search::{
-    Parameter, ParameterKind, ParameterSpace, Plan, SamplerSpec, Schedule, ScheduleError, Space,
-    StudySpec, Totals, plan, successive_halving,
+    Parameter, ParameterKind, ParameterSpace, Plan, Schedule, ScheduleError, Space, StudySpec, Totals, plan,
+    successive_halving,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -98,7 +98,7 @@ pub(super) fn text(
     if let Space::Parameters(space) = &workload.space {
         lines.push(format!("parameters:\n{}", parameters(space)));
     }
-    lines.extend(sampler(spec));
+    lines.extend(spec.sampler.in_words());
     lines.push(stopping(spec));
     lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
@@ -175,16 +175,6 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
         ),
         _ if ends_otherwise => format!("{}, {max_resource} epochs each at most", how_many(spec)),
         _ => format!("{trials} trials of {max_resource} epochs: at most {epochs} epochs"),
-    }
-}
-
-fn sampler(spec: &StudySpec) -> Option<String> {
-    match &spec.sampler {
-        SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp => Some(
-            "the first five trials are spread evenly over the space; later ones are based on the results of earlier trials"
-                .to_owned(),
-        ),
-        other => other.in_words(),
     }
 }
 

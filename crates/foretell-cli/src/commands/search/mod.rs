@@ -40,6 +40,7 @@ use fleet::Fleet;
 use foretell_search::{LastMetrics, Refusal, StudyRequest, StudySpec};
 use std::ffi::OsString;
 use std::path::Path;
+pub(crate) use study_file::study_request;
 pub(crate) use study_run::threads;
 use study_run::{Described, StudyRun};
 use workload::Workload;

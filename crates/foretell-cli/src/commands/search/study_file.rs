@@ -63,6 +63,11 @@ pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(Arguments, As
     Ok((arguments, Asked::with_file(given, &words, contents.request)))
 }
 
+/// The settings of the study in the file `path`.
+pub(crate) fn study_request(path: &Path) -> Result<StudyRequest, Failure> {
+    Ok(StudyRequest::from_fields(&read(path)?.request)?)
+}
+
 /// Flags of earlier versions, each with a value, that say nothing of how a trial is trained.
 const GONE: [&str; 3] = ["--retrain-best", "--retrain-epochs", "--device"];
 

@@ -113,7 +113,7 @@ mod tests {
     use crate::Policy;
     use crate::parameter_space::ParameterSpace;
     use crate::record::Input;
-    use crate::samplers::SamplerSpec;
+    use crate::samplers::{RandomSampling, SamplerSpec};
     use crate::space::Space;
     use crate::study::StudySpec;
     use foretell::{Configuration, Direction};
@@ -128,7 +128,7 @@ mod tests {
             trials,
             max_resource: 1,
             policy: Policy::none(),
-            sampler: SamplerSpec::Random,
+            sampler: SamplerSpec::from(RandomSampling),
             ..usual
         })
         .expect("a study");

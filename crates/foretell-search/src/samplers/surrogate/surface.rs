@@ -242,7 +242,7 @@ mod tests {
     use super::Surface;
     use crate::parameter_space::ParameterSpace;
     use crate::record::Input;
-    use crate::samplers::SamplerSpec;
+    use crate::samplers::{RandomSampling, SamplerSpec};
     use crate::space::Space;
     use crate::study::{Study, StudySpec};
     use crate::{Policy, Queued};
@@ -259,7 +259,7 @@ mod tests {
             trials,
             max_resource: 1,
             policy: Policy::none(),
-            sampler: SamplerSpec::Random,
+            sampler: SamplerSpec::from(RandomSampling),
             queue: vec![best],
             ..usual
         })

@@ -8,8 +8,8 @@ use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::part::PartError;
 use crate::range::{RangeError, at_least_one, at_most, growth, share};
+use crate::samplers::SamplerSpec;
 use crate::samplers::random::trial_seed;
-use crate::samplers::{SamplerSpec, grid};
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
@@ -118,24 +118,6 @@ pub enum StudyError {
     /// A number is out of range.
     #[error(transparent)]
     Range(#[from] RangeError),
-    /// The other samplers that learn know parameters only.
-    #[error(
-        "the samplers tpe, gp, tpe-gp and grid search parameters, not layers. With the space metaqnn, choose random or q-learning"
-    )]
-    NoParameters,
-    /// A grid over a real number.
-    #[error(
-        "the sampler grid tries all values, but those of {parameter}={kind} are endless. Add a step, as in {kind}:STEP, or write choice:a,b,c"
-    )]
-    Grid {
-        /// The parameter.
-        parameter: String,
-        /// Its kind.
-        kind: String,
-    },
-    /// A grid of too many combinations.
-    #[error("the sampler grid tries all combinations, but there are more than {most}. Use fewer values, or another sampler", most = grid::MOST)]
-    LargeGrid,
     /// A queued configuration is not in the space.
     #[error("a queued trial: {0}")]
     Queue(#[from] ParameterSpaceError),
@@ -418,29 +400,10 @@ impl StudySpec {
     }
 
     fn validate_sampler(&self) -> Result<(), StudyError> {
-        match (&self.sampler, &self.space) {
-            (SamplerSpec::Random, _) => Ok(()),
-            (SamplerSpec::Grid, Space::Parameters(space)) => {
-                match (grid::endless(space), space.combinations()) {
-                    (Some(endless), _) => Err(StudyError::Grid {
-                        parameter: endless.name.clone(),
-                        kind: endless.kind.to_string(),
-                    }),
-                    (None, Some(all)) if all <= grid::MOST => Ok(()),
-                    _ => Err(StudyError::LargeGrid),
-                }
-            }
-            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Parameters(_)) => Ok(()),
-            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp | SamplerSpec::Grid, Space::Own(_)) => {
-                Err(StudyError::NoParameters)
-            }
-            (SamplerSpec::Own(_), space) => {
-                self.sampler.sampler(space, self.seed)?;
-                match self.sampler.is_rewarded() && !self.schedule.is_full() {
-                    true => Err(StudyError::NoRewards { sampler: self.sampler.name().to_owned() }),
-                    false => Ok(()),
-                }
-            }
+        self.sampler.sampler(&self.space, self.seed)?;
+        match self.sampler.is_rewarded() && !self.schedule.is_full() {
+            true => Err(StudyError::NoRewards { sampler: self.sampler.name().to_owned() }),
+            false => Ok(()),
         }
     }
 
@@ -504,9 +467,9 @@ impl StudySpec {
                 Space::Parameters(_) => Space::Parameters(ParameterSpace::any()),
                 network => network.clone(),
             }),
-            sampler: Some(match &self.sampler {
-                SamplerSpec::Own(_) => self.sampler.clone(),
-                _ => SamplerSpec::Random,
+            sampler: Some(match self.sampler.is_ours() {
+                true => SamplerSpec::default(),
+                false => self.sampler.clone(),
             }),
             max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
             run_score: Some(self.run_score),

@@ -5,7 +5,7 @@ use crate::objective::places;
 use crate::samplers::random::trial_stream;
 use crate::samplers::surrogate::KnownCosts;
 use crate::samplers::worth::Worth;
-use crate::samplers::{Sampler, SamplerSpec, front_sampler};
+use crate::samplers::{Sampler, front_sampler, parzen_sampler};
 use crate::space::Space;
 use crate::study::{Study, StudySpec, Trial, TrialState};
 use foretell::Configuration;
@@ -52,16 +52,12 @@ impl Study {
         let (known, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, _, known)| known.is_some());
         let known: Vec<(u64, &Trial, Known)> =
             known.into_iter().filter_map(|(number, trial, known)| Some((number, trial, known?))).collect();
-        let by_process = match spec.sampler {
-            SamplerSpec::Gp => true,
-            SamplerSpec::TpeGp => trial.is_multiple_of(2),
-            SamplerSpec::Random | SamplerSpec::Grid | SamplerSpec::Tpe | SamplerSpec::Own(_) => false,
-        };
+        let by_process = spec.sampler.is_by_process(trial);
         let mut sampler = if by_process {
             let others = known.iter().map(|(number, _, known)| (*number, known.others.clone())).collect();
             front_sampler(space, spec.seed, others, spec.known_costs())
         } else {
-            SamplerSpec::Tpe.sampler(&spec.space, spec.seed).ok()?
+            parzen_sampler(space, spec.seed)
         };
         for (number, trial, _) in &rest {
             sampler.started(*number, &trial.configuration);

@@ -1,0 +1,24 @@
+//! Configurations that were proposed before.
+
+use crate::parameter_space::ParameterSpace;
+use foretell::Configuration;
+
+/// A space of so many configurations is looked through for one that was not proposed.
+const LISTED: u64 = 1 << 16;
+
+/// A configuration of a space in which hardly one is left that was not tried; `None` if all were. In a space too large to be looked through it
+/// is `repeated`.
+pub(super) fn untried(
+    space: &ParameterSpace,
+    is_new: impl Fn(&Configuration) -> bool,
+    repeated: Configuration,
+) -> Option<Configuration> {
+    match space.all(LISTED) {
+        Some(all) => all.into_iter().find(is_new),
+        None => Some(repeated),
+    }
+}
+
+pub(super) fn text(configuration: &Configuration) -> Option<String> {
+    serde_json::to_string(configuration).ok()
+}

@@ -1,0 +1,195 @@
+//! Samplers that learn from the values of trials: quasi-random draws first, then those of a model.
+
+use super::grid::parameters;
+use super::known::untried;
+use super::random::trial_stream;
+use super::surrogate::{Cube, Evidence, FrontSearch, GpSearch, KnownCosts, first_draw, parzen_draws};
+use super::worth::Worth;
+use super::{NamedSampler, Sampler, SamplerFamily};
+use crate::parameter_space::ParameterSpace;
+use crate::space::Space;
+use foretell::Configuration;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// How they begin.
+const FIRST_IN_WORDS: &str = "the first five trials are spread evenly over the space; later ones are based on the results of earlier trials";
+
+/// Tree-structured Parzen estimators; parameters only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TpeSampling;
+
+impl NamedSampler for TpeSampling {
+    const NAME: &'static str = "tpe";
+    const ABOUT: &'static str =
+        "Tree-structured Parzen estimators: prefer configurations close to good trials (parameters only).";
+}
+
+impl SamplerFamily for TpeSampling {
+    fn learns_from_forecasts(&self) -> bool {
+        true
+    }
+
+    fn check(&self, space: &Space) -> Result<(), String> {
+        parameters(space).map(|_| ())
+    }
+
+    fn in_words(&self, _: &Json) -> Option<String> {
+        Some(FIRST_IN_WORDS.to_owned())
+    }
+
+    fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+        Ok(Box::new(Surrogate::new(parameters(space)?, seed, Method::Tpe)))
+    }
+}
+
+/// Expected improvement under a Gaussian process; parameters only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GpSampling;
+
+impl NamedSampler for GpSampling {
+    const NAME: &'static str = "gp";
+    const ABOUT: &'static str = "Expected improvement under a Gaussian process (parameters only).";
+}
+
+impl SamplerFamily for GpSampling {
+    fn learns_from_forecasts(&self) -> bool {
+        true
+    }
+
+    fn is_by_process(&self, _trial: u64) -> bool {
+        true
+    }
+
+    fn check(&self, space: &Space) -> Result<(), String> {
+        parameters(space).map(|_| ())
+    }
+
+    fn in_words(&self, _: &Json) -> Option<String> {
+        Some(FIRST_IN_WORDS.to_owned())
+    }
+
+    fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+        Ok(Box::new(Surrogate::new(parameters(space)?, seed, Method::Gp(GpSearch::default()))))
+    }
+}
+
+/// Both in turn: the Gaussian process for every other trial; parameters only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TpeGpSampling;
+
+impl NamedSampler for TpeGpSampling {
+    const NAME: &'static str = "tpe-gp";
+    const ABOUT: &'static str = "tpe and gp in turn (parameters only).";
+}
+
+impl SamplerFamily for TpeGpSampling {
+    fn learns_from_forecasts(&self) -> bool {
+        true
+    }
+
+    fn is_by_process(&self, trial: u64) -> bool {
+        trial.is_multiple_of(2)
+    }
+
+    fn check(&self, space: &Space) -> Result<(), String> {
+        parameters(space).map(|_| ())
+    }
+
+    fn in_words(&self, _: &Json) -> Option<String> {
+        Some(FIRST_IN_WORDS.to_owned())
+    }
+
+    fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+        Ok(Box::new(Surrogate::new(parameters(space)?, seed, Method::InTurn(GpSearch::default()))))
+    }
+}
+
+/// A sampler of `space` for the front of the metric that it is told and what trials came to in `others`, larger being better.
+pub(crate) fn front_sampler(
+    space: &ParameterSpace,
+    seed: u64,
+    others: BTreeMap<u64, Vec<f64>>,
+    known: KnownCosts,
+) -> Box<dyn Sampler> {
+    Box::new(Surrogate::new(space, seed, Method::Front(FrontSearch::new(others, known))))
+}
+
+/// Parzen estimators of `space`.
+pub(crate) fn parzen_sampler(space: &ParameterSpace, seed: u64) -> Box<dyn Sampler> {
+    Box::new(Surrogate::new(space, seed, Method::Tpe))
+}
+
+/// Trials drawn quasi-randomly before anything is learned from.
+const FIRST_DRAWS: usize = 5;
+/// The number of times that a repeated proposal is sampled again at random.
+const REDRAWS: usize = 100;
+/// The method by which a [`Surrogate`] sampler learns.
+#[derive(Clone, Debug)]
+enum Method {
+    Tpe,
+    Gp(GpSearch),
+    /// Trials of even number by the Gaussian process.
+    InTurn(GpSearch),
+    /// With several objectives.
+    Front(FrontSearch),
+}
+
+/// Quasi-random draws, and then those of a method that learns from what trials came to.
+///
+/// A proposal depends on the seed, the trial's number and the records before it: a restart at any record proposes the same.
+#[derive(Clone, Debug)]
+struct Surrogate {
+    space: ParameterSpace,
+    evidence: Evidence,
+    method: Method,
+    seed: u64,
+}
+
+impl Surrogate {
+    fn new(space: &ParameterSpace, seed: u64, method: Method) -> Self {
+        Self { space: space.clone(), evidence: Evidence::new(Cube::new(space.clone())), method, seed }
+    }
+}
+
+impl Sampler for Surrogate {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        let mut rng = trial_stream(self.seed, trial);
+        let draws = match &mut self.method {
+            _ if self.evidence.len() < FIRST_DRAWS => Vec::new(),
+            Method::Tpe => parzen_draws(&self.evidence, &mut rng),
+            Method::InTurn(_) if !trial.is_multiple_of(2) => parzen_draws(&self.evidence, &mut rng),
+            Method::Gp(search) | Method::InTurn(search) => search.draws(&self.evidence, &mut rng),
+            Method::Front(search) => search.draws(&self.evidence, &mut rng),
+        };
+        let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
+        let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));
+        let is_new = |configuration: &Configuration| self.evidence.is_new(configuration);
+        drawn
+            .find(is_new)
+            .or_else(|| (0..REDRAWS).map(|_| self.space.sample(&mut rng)).find(is_new))
+            .or_else(|| untried(&self.space, is_new, self.space.sample(&mut rng)))
+    }
+
+    fn started(&mut self, trial: u64, configuration: &Configuration) {
+        self.evidence.started(trial, configuration);
+    }
+
+    fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        self.evidence.learn(trial, configuration, worth);
+        self.refit();
+    }
+
+    fn failed(&mut self, trial: u64, configuration: &Configuration) {
+        self.evidence.failed(trial, configuration);
+        self.refit();
+    }
+}
+
+impl Surrogate {
+    fn refit(&mut self) {
+        if let Method::Gp(search) | Method::InTurn(search) = &mut self.method {
+            search.learn(&self.evidence);
+        }
+    }
+}
