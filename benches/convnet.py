@@ -6,7 +6,7 @@
     python3 benches/convnet.py live MNIST [foretell] [--seeds 1]     # trains: some minutes of one core for each seed
     python3 benches/convnet.py table [foretell]                      # replays data/cuda-convnet-cifar10.jsonl.gz: a minute
 
-`record` writes the curves under the name and in the form of the paper's file, so that `foretell reproduce` prints them next to the published numbers.
+`record` writes the curves in the form of the paper's file and under its name with `own_` before it, so that `foretell reproduce` prints them next to the published numbers.
 `live` trains eight runs of the brackets (R = 9, eta = 3) for each seed: by Hyperband, by f-Hyperband with a burn-in of its own, and by f-Hyperband that
 learns from the curves of Hyperband with seed 100. The ranges are those in which these networks learn. After an interruption, the same command
 continues: the studies are in foretell-out/convnet. `table` varies kappa and Delta.
@@ -40,8 +40,8 @@ def record(arguments):
     for run in runs:
         values = [value if value is not None else "" for value in run["values"]]
         table.writerow([*(run["configuration"].get(name, "") for name in names), *values, *[""] * (arguments.epochs - len(values))])
-    # the name of the paper's file
-    path = Path(arguments.out, "cudaconvnet_cifar10.csv.gz")
+    # the name of the paper's file, marked as a recording of our own
+    path = Path(arguments.out, "own_cudaconvnet_cifar10.csv.gz")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))
     print(f"{len(runs)} configurations: {path}")

@@ -1,5 +1,6 @@
 """Shared by the benches on networks of our own: running Foretell, and the cuda-convnet networks that learn in seconds."""
 
+import json
 import subprocess
 import sys
 
@@ -20,3 +21,11 @@ def answer(command):
 def searched(parameters):
     """The flags that search these parameters."""
     return [word for parameter in parameters for word in ("--param", parameter)]
+
+
+def keep(path, figures):
+    """Adds figures to a file that `foretell reproduce --only claims` is made of: each a name, a mean, its standard error, runs, repeats and seeds."""
+    if path:
+        fields = ["figure", "mean", "stderr", "runs", "repeats", "seeds"]
+        with open(path, "a") as file:
+            file.writelines(json.dumps([figure[0], [dict(zip(fields, figure))]]) + "\n" for figure in figures)

@@ -16,7 +16,7 @@ import statistics
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from our_networks import answer
+from our_networks import answer, keep
 
 SIZES = ["--width", "0.0625", "--max-layers", "6", "--validation-size", "300", "--batch-size", "16", "--initial-value", "0.2"]
 # the paper's stages: ε and networks
@@ -78,7 +78,9 @@ def main():
     parser.add_argument("--again", type=int, default=24, help="epochs of the best five, trained again")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--studies", default="foretell-out/q-learning", help="the folder of the studies")
+    parser.add_argument("--keep", help="a file to add the speed-up to")
     arguments = parser.parse_args()
+    speedups = []
     means = {variant: {epsilon: [] for epsilon, _ in STAGES} for variant in variants(arguments.networks)}
     for seed in range(arguments.seeds):
         with ThreadPoolExecutor(len(means)) as pool:
@@ -93,11 +95,16 @@ def main():
             cells = [variant, found["epochs"]["spent"], found["trials"]["stopped"], f"{best['score']:.3f}" if best else "–"]
             cells.append(", ".join(f"{score:.3f}" for score in sorted(again, reverse=True)) or "–")
             print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+        plain, stopping = (results[variant][0]["epochs"]["spent"] for variant in means)
+        speedups.append(plain / stopping)
+        between = error(speedups)
+        print(f"\nspeed-up {statistics.mean(speedups):.2f}" + (f" ± {between:.2f}" if between is not None else ""))
         print(f"\nseeds 0 to {seed}\n\n| ε | networks | mean score {' | mean score '.join(means)} |\n|---|---|---|---|")
         for epsilon, numbers in stages(arguments.networks):
             cells = [str(epsilon), str(len(numbers)), *(pooled(means[variant][epsilon]) for variant in means)]
             print("| " + " | ".join(cells) + " |", flush=True)
         print()
+    keep(arguments.keep, [("q-learning speed-up", statistics.mean(speedups), error(speedups), arguments.networks, len(speedups), len(speedups))])
 
 
 def error(values):

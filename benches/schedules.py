@@ -2,7 +2,7 @@
 """The paper's check with another schedule of the learning rate, on networks of our own.
 
     python3 benches/schedules.py record MNIST [foretell]    # trains: three quarters of an hour of one core, writes data/schedules*.jsonl.gz
-    python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: five minutes
+    python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: minutes; prints each row when it is ready
 
 `record` trains random configurations of the cuda-convnet network on MNIST, 90 of them by steps and 50 by an exponential decay of the learning rate, in
 ranges in which the network learns. After an interruption, the same command continues. `table` fits on 50 networks trained by steps, and forecasts the
@@ -13,9 +13,10 @@ import argparse
 import gzip
 import json
 import statistics
+import sys
 from pathlib import Path
 
-from our_networks import RANGES, TRAIN, answer, searched
+from our_networks import RANGES, TRAIN, answer, keep, searched
 
 TABLES = ["data/schedules.jsonl.gz", "data/schedules-1.jsonl.gz", "data/schedules-2.jsonl.gz"]
 # seeds
@@ -47,26 +48,37 @@ def trained(arguments, schedule, seed):
 
 
 def table(arguments):
-    rows = {}
-    for schedule in SCHEDULES:
-        for curves in arguments.curves:
-            command = [arguments.foretell, "evaluate", curves, "--predictor", arguments.predictor, "--observed", arguments.observed]
-            command += ["--train", str(arguments.train), "--repeats", str(arguments.repeats), "--format", "json"]
-            for row in json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"]:
-                rows.setdefault((row["observed"], row["predictor"], schedule), []).append(row)
-    print("| observed | predictor | steps, R² | exponential, R² | rank correlation, steps | exponential |\n|---|---|---|---|---|---|")
-    for observed, predictor in dict.fromkeys(key[:2] for key in rows):
-        both = [rows[observed, predictor, schedule] for schedule in SCHEDULES]
-        cells = [f"{100 * observed:.0f} %", f"`{predictor}`", *map(accuracy, both)]
-        cells += [f"{statistics.mean(row['spearman_mean'] for row in rows):.3f}" for rows in both]
-        print("| " + " | ".join(cells) + " |", flush=True)
+    print("| observed | predictor | networks tested | steps, R² | exponential, R² | rank correlation, steps | exponential |\n|---|---|---|---|---|---|---|", flush=True)
+    for observed in arguments.observed.split(","):
+        for predictor in arguments.predictor.split(","):
+            both = [[evaluated(arguments, curves, schedule, predictor, observed) for curves in arguments.curves] for schedule in SCHEDULES]
+            tested = sorted(round(row["forecasts"] / row["repeats"]) for row in both[1])
+            cells = [f"{100 * float(observed):.0f} %", f"`{predictor}`", f"{tested[0]} to {tested[-1]}", *map(accuracy, both)]
+            cells += [f"{statistics.mean(row['spearman_mean'] for row in rows):.3f}" for rows in both]
+            print("| " + " | ".join(cells) + " |", flush=True)
+            for schedule, rows in zip(SCHEDULES, both):
+                mean, error = summary(rows)
+                size = [round(rows[0]["forecasts"] / rows[0]["repeats"]), sum(row["repeats"] for row in rows), len(rows)]
+                keep(arguments.keep, [(f"schedules {cells[0]} {predictor} {schedule}", 100 * mean, 100 * error, *size)])
+
+
+def evaluated(arguments, curves, schedule, predictor, observed):
+    """The row of a predictor that learns from networks trained by steps and forecasts those of a schedule."""
+    print(f"{100 * float(observed):.0f} %, {predictor}, {schedule}: {curves}", file=sys.stderr, flush=True)
+    command = [arguments.foretell, "evaluate", curves, "--predictor", predictor, "--observed", observed]
+    command += ["--train", str(arguments.train), "--repeats", str(arguments.repeats), "--format", "json"]
+    return json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"][0]
+
+
+def summary(rows):
+    """The mean of R² and its standard error, between files if there are several."""
+    values = [row["r2_mean"] for row in rows]
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else rows[0]["r2_stderr"]
+    return statistics.mean(values), error
 
 
 def accuracy(rows):
-    """R² with its standard error, between files if there are several."""
-    values = [row["r2_mean"] for row in rows]
-    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else rows[0]["r2_stderr"]
-    return f"{statistics.mean(values):.3f} ± {error:.3f}"
+    return "{:.3f} ± {:.3f}".format(*summary(rows))
 
 
 def main():
@@ -86,6 +98,7 @@ def main():
     measured.add_argument("--train", type=int, default=50, help="networks to fit on")
     measured.add_argument("--repeats", type=int, default=5)
     measured.add_argument("--observed", default="0.25,0.5,0.75", help="the parts of the curve that are seen")
+    measured.add_argument("--keep", help="a file to add the figures to")
     for action in (learned, measured):
         action.add_argument("foretell", nargs="?", default="target/release/foretell")
     arguments = parser.parse_args()

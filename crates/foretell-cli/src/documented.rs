@@ -248,7 +248,7 @@ fn every_field_of_a_json_document_is_documented() {
     let (search, summary) = ("foretell-cli/src/commands/search", "foretell-search/src/summary");
     let (reproduce, replay) = ("foretell-paper/src/reproduce", "foretell-cli/src/commands/replay");
     let front = "foretell-search/src/front";
-    let documents: [(&str, String, &[&str]); 23] = [
+    let documents: [(&str, String, &[&str]); 25] = [
         ("search", "foretell-cli/src/view/report".to_owned(), &["Document"]),
         ("search", format!("{search}/explain"), &["Document", "Planned"]),
         ("search", summary.to_owned(), &["Summary", "Spent", "StoppedTrial", "Audit", "Shadow"]),
@@ -270,7 +270,9 @@ fn every_field_of_a_json_document_is_documented() {
         ("reproduce", format!("{reproduce}/report"), &["Document", "Set", "Summary", "Counts"]),
         ("reproduce", format!("{reproduce}/replayed"), &["Replayed", "Numbers"]),
         ("reproduce", format!("{reproduce}/measure"), &["Row", "SeedResult"]),
-        ("reproduce", format!("{reproduce}/claims"), &["Verdict"]),
+        ("reproduce", format!("{reproduce}/claims"), &["Judged"]),
+        ("reproduce", format!("{reproduce}/judgment"), &["Comparison", "Value", "Sample"]),
+        ("reproduce", format!("{reproduce}/evidence"), &["Figure"]),
         ("study", front.to_owned(), &["FrontObjective"]),
     ];
     for (page, source, structs) in documents {

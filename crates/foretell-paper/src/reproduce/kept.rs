@@ -2,19 +2,26 @@
 
 use super::failed::Failed;
 use super::show::Show;
-use serde::Serialize;
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+
+/// The first bytes of a packed file.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The earlier measurements, by their names; new ones are appended to the file, one JSON line each.
 #[derive(Default)]
 pub(super) struct Kept {
     known: BTreeMap<String, Value>,
     file: Option<File>,
+    is_gzip: bool,
 }
 
 impl Kept {
@@ -26,22 +33,54 @@ impl Kept {
         let Some(path) = path else { return Ok(Self::default()) };
         let failed =
             |error: &dyn std::fmt::Display| Failed::input(format!("--resume {}: {error}", path.display()));
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(failed(&error)),
         };
+        let is_gzip =
+            bytes.starts_with(&GZIP) || bytes.is_empty() && path.extension().is_some_and(|end| end == "gz");
+        let (text, is_cut) = if is_gzip { expanded(&bytes) } else { (bytes, false) };
         // the last line may have been cut off by the interruption
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let whole = &text[..text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)];
         let known =
-            whole.lines().map(serde_json::from_str::<(String, Value)>).collect::<Result<BTreeMap<_, _>, _>>();
-        let known = known.map_err(|error| failed(&format!("holds no rows of this command: {error}")))?;
+            known(whole).map_err(|error| failed(&format!("holds no rows of this command: {error}")))?;
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
-        file.set_len(whole.len() as u64).map_err(|error| failed(&error))?;
-        if !known.is_empty() {
-            (show.note)(&format!("{}: {} rows measured before", path.display(), known.len()));
+        let mut kept = Self { known, file: Some(file), is_gzip };
+        if is_cut || whole.len() < text.len() {
+            kept.file.iter().try_for_each(|file| file.set_len(0)).map_err(|error| failed(&error))?;
+            kept.write(whole).map_err(|error| failed(&error))?;
         }
-        Ok(Self { known, file: Some(file) })
+        if !kept.known.is_empty() {
+            (show.note)(&format!("{}: {} rows measured before", path.display(), kept.known.len()));
+        }
+        Ok(kept)
+    }
+
+    /// The rows of a packed file that is part of the program.
+    ///
+    /// # Errors
+    /// When it holds something else.
+    pub(super) fn recorded(bytes: &[u8]) -> Result<Self, Failed> {
+        let known =
+            known(&expanded(bytes).0).map_err(|error| Failed::midway(format!("recorded rows: {error}")))?;
+        Ok(Self { known, ..Self::default() })
+    }
+
+    /// All rows that are a `T`.
+    pub(super) fn all<T: DeserializeOwned>(&self) -> Vec<T> {
+        self.known.values().filter_map(|value| serde_json::from_value(value.clone()).ok()).collect()
+    }
+
+    /// Appends `text`, a gzip member of its own where the file is packed.
+    fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if !self.is_gzip {
+            return file.write_all(text);
+        }
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(text)?;
+        file.write_all(&packed.finish()?)
     }
 
     /// The numbers of the measurement `key`, if an earlier run has made it.
@@ -54,11 +93,36 @@ impl Kept {
     /// # Errors
     /// When the file cannot be written.
     pub(super) fn add<T: Serialize>(&mut self, key: &str, numbers: &T) -> Result<(), Failed> {
-        let Some(file) = &mut self.file else { return Ok(()) };
         let mut line = serde_json::to_string(&(key, numbers)).map_err(Failed::midway)?;
         line.push('\n');
-        file.write_all(line.as_bytes()).map_err(Failed::midway)
+        self.write(line.as_bytes()).map_err(Failed::midway)
     }
+}
+
+/// The text of gzip members, as far as it can be read, and whether the last was cut off.
+fn expanded(bytes: &[u8]) -> (Vec<u8>, bool) {
+    let mut text = Vec::new();
+    let read = MultiGzDecoder::new(bytes).read_to_end(&mut text);
+    (text, read.is_err())
+}
+
+/// Rows by their names.
+fn known(text: &[u8]) -> Result<BTreeMap<String, Value>, serde_json::Error> {
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(serde_json::from_slice::<(String, Value)>).collect()
+}
+
+/// The name of a file, a method or the like. The alias keeps serde from borrowing it.
+pub(super) type Name = &'static str;
+
+/// A name that lives as long as the program, as those of the tables that rows are made from; there are a few dozen.
+pub(super) fn interned<'de, D: Deserializer<'de>>(name: D) -> Result<&'static str, D::Error> {
+    String::deserialize(name).map(|name| &*name.leak())
+}
+
+/// As [`interned`], where there may be no name.
+pub(super) fn interned_if_any<'de, D: Deserializer<'de>>(name: D) -> Result<Option<&'static str>, D::Error> {
+    Ok(Option::<String>::deserialize(name)?.map(|name| &*name.leak()))
 }
 
 #[cfg(test)]
@@ -67,18 +131,37 @@ mod tests {
 
     #[test]
     fn a_line_that_was_cut_off_is_measured_again_and_the_others_are_kept() {
+        is_continued("rows.jsonl", 3);
+        is_continued("rows.jsonl.gz", 15);
+    }
+
+    fn is_continued(name: &str, cut: usize) {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("rows.jsonl");
+        let path = folder.path().join(name);
         let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
         kept.add("a", &1.5).expect("it is written");
         kept.add("b", &2.5).expect("it is written");
-        let text = std::fs::read_to_string(&path).expect("it is read");
-        std::fs::write(&path, &text[..text.len() - 3]).expect("it is cut");
+        let text = std::fs::read(&path).expect("it is read");
+        std::fs::write(&path, &text[..text.len() - cut]).expect("it is cut");
         let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
         assert_eq!((kept.get::<f64>("a"), kept.get::<f64>("b")), (Some(1.5), None));
         kept.add("b", &3.5).expect("it is written");
         assert_eq!(Kept::open(Some(&path), Show::SILENT).expect("it opens").get::<f64>("b"), Some(3.5));
         std::fs::write(&path, "a,b\n1,2\n").expect("it is written");
         assert!(Kept::open(Some(&path), Show::SILENT).is_err());
+    }
+    /// The checksum of a packed row may be cut off while the row is whole: later rows are still read.
+    #[test]
+    fn rows_after_a_lost_checksum_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.jsonl.gz");
+        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
+        kept.add("a", &1.5).expect("it is written");
+        let text = std::fs::read(&path).expect("it is read");
+        std::fs::write(&path, &text[..text.len() - 3]).expect("it is cut");
+        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
+        kept.add("b", &2.5).expect("it is written");
+        let kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
+        assert_eq!((kept.get::<f64>("a"), kept.get::<f64>("b")), (Some(1.5), Some(2.5)));
     }
 }

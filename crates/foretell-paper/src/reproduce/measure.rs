@@ -1,7 +1,7 @@
 //! One cell of a table: a predictor on a prepared file, by the paper's protocol, next to the published number.
 
 use super::failed::Failed;
-use super::kept::Kept;
+use super::kept::{Kept, Name, interned};
 use super::published::Published;
 use super::released::Prepared;
 use crate::catalogue;
@@ -17,8 +17,11 @@ use std::sync::Arc;
 /// Said of a part that none of the files fills.
 pub(super) const NOT_APPLICABLE: &str = "none of the files is of this part";
 
+/// The most seeds that R² by the fraction observed is measured with.
+const OBSERVED_SEEDS: u64 = 2;
+
 /// The part of the paper that a row belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Table 1: regressors.
@@ -35,6 +38,10 @@ pub enum Part {
     Stopping,
     /// Hyperband against f-Hyperband.
     Hyperband,
+    /// Seconds of a fit and of a forecast.
+    Times,
+    /// The paper's sentences, judged by the measurements that are kept with the program.
+    Claims,
 }
 
 impl Part {
@@ -47,16 +54,20 @@ impl Part {
             Self::Observed => "accuracy against the fraction observed",
             Self::Stopping => "simulated early stopping",
             Self::Hyperband => "Hyperband and f-Hyperband, 40 runs in a row, η = 3, Δ = 0.95",
+            Self::Times => "seconds of the processor in one thread",
+            Self::Claims => "the paper's sentences",
         }
     }
 }
 
 /// A row of the result.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) part: Part,
-    pub(super) curves: &'static str,
-    pub(super) preparation: &'static str,
+    #[serde(deserialize_with = "interned")]
+    pub(super) curves: Name,
+    #[serde(deserialize_with = "interned")]
+    pub(super) preparation: Name,
     pub(super) predictor: String,
     pub(super) features: String,
     pub(super) observed: f64,
@@ -74,6 +85,9 @@ pub(super) struct Row {
     pub(super) r2_mean: Option<f64>,
     pub(super) r2_stderr: Option<f64>,
     pub(super) r2_natural_mean: Option<f64>,
+    /// R² without the forecasts outside the range of a fraction, where there are any: the paper left such outliers of LCE out.
+    pub(super) r2_inside_mean: Option<f64>,
+    pub(super) r2_inside_stderr: Option<f64>,
     pub(super) published_mean: Option<f64>,
     pub(super) published_stderr: Option<f64>,
     /// (ours − published) / √(s² + s'²), s and s' the two standard errors.
@@ -85,7 +99,7 @@ pub(super) struct Row {
 }
 
 /// R² of the splits of one seed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SeedResult {
     pub(super) seed: u64,
     pub(super) r2_mean: f64,
@@ -95,7 +109,6 @@ pub(super) struct SeedResult {
 }
 
 /// The numbers of a cell: all splits of all seeds, seed by seed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Numbers {
     tau: usize,
     tested_mean: f64,
@@ -103,7 +116,16 @@ struct Numbers {
     r2_natural: Vec<f64>,
     fit_seconds: f64,
     predict_seconds: f64,
-    outliers: Option<String>,
+    outliers: Option<Outliers>,
+}
+
+/// Forecasts outside the range of a fraction.
+struct Outliers {
+    outside: usize,
+    all: usize,
+    ceiling: f64,
+    /// R² of each split without them.
+    r2: Vec<f64>,
 }
 
 /// The measurement of a row.
@@ -142,13 +164,32 @@ impl Bench {
     /// # Errors
     /// When the file of kept rows cannot be written.
     pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Row, Failed> {
-        let measured = self.numbers(prepared, cell)?;
+        let seeds = if cell.part == Part::Observed { self.seeds.min(OBSERVED_SEEDS) } else { self.seeds };
+        let EvaluationOptions { train, repeats, seed } = self.options;
+        let key = key(prepared, cell, seed);
+        let key = format!("{key} train {train} repeats {repeats} seeds {seeds} draws {:?}", self.draws);
+        if let Some(row) = self.kept.get(&key) {
+            return Ok(row);
+        }
+        let row = self.measured_row(prepared, cell, seeds);
+        if row.r2_mean.is_some() {
+            self.kept.add(&key, &row)?;
+        }
+        Ok(row)
+    }
+
+    fn measured_row(&mut self, prepared: &Prepared, cell: &Cell<'_>, seeds: u64) -> Row {
+        let measured: Result<Vec<Arc<Evaluation>>, String> =
+            (0..seeds).map(|more| self.measure(prepared, cell, self.options.seed + more)).collect();
+        let measured = measured.map(|evaluations| pooled(prepared, &evaluations));
         let mut notes: Vec<String> = missing_groups(prepared, cell.features);
         notes.extend(cell.depth.map(|depth| sides(prepared, depth)));
         notes.extend(cell.remark.map(str::to_owned));
         notes.extend(measured.as_ref().err().cloned());
         let measured = measured.ok();
-        notes.extend(measured.as_ref().and_then(|measured| measured.outliers.clone()));
+        let outliers = measured.as_ref().and_then(|measured| measured.outliers.as_ref());
+        notes.extend(outliers.map(Outliers::says));
+        let inside = outliers.map(|outliers| summary(&outliers.r2));
         let r2 = measured.as_ref().map(|m| summary(&m.r2.concat()));
         if r2.is_some_and(|(mean, _)| mean < 0.05) && !cell.features.time_series {
             notes.push("the released columns tell next to nothing of the end".to_owned());
@@ -164,7 +205,7 @@ impl Bench {
             let difference_in_standard_errors = compared((r2_mean, r2_stderr));
             SeedResult { seed, r2_mean, r2_stderr, difference_in_standard_errors }
         });
-        Ok(Row {
+        Row {
             part: cell.part,
             curves: prepared.stem,
             preparation: prepared.preparation,
@@ -181,35 +222,15 @@ impl Bench {
             r2_mean: r2.map(|r2| r2.0),
             r2_stderr: r2.map(|r2| r2.1),
             r2_natural_mean: natural,
+            r2_inside_mean: inside.map(|inside| inside.0),
+            r2_inside_stderr: inside.map(|inside| inside.1),
             published_mean: cell.published.map(|p| fraction(p.mean)),
             published_stderr: cell.published.map(|p| fraction(p.stderr)),
             difference_in_standard_errors: r2.and_then(compared),
             fit_seconds: measured.as_ref().map(|m| m.fit_seconds),
             predict_seconds: measured.as_ref().map(|m| m.predict_seconds),
             note: notes.join("; "),
-        })
-    }
-
-    /// The numbers of `cell`, with every seed where a number was published.
-    fn numbers(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Result<Numbers, String>, Failed> {
-        let seeds = if cell.part == Part::Observed { 1 } else { self.seeds };
-        let key = format!(
-            "{} train {} repeats {} seeds {seeds} draws {:?}",
-            key(prepared, cell, self.options.seed),
-            self.options.train,
-            self.options.repeats,
-            self.draws
-        );
-        if let Some(numbers) = self.kept.get(&key) {
-            return Ok(Ok(numbers));
         }
-        let measured: Result<Vec<Arc<Evaluation>>, String> =
-            (0..seeds).map(|more| self.measure(prepared, cell, self.options.seed + more)).collect();
-        let numbers = measured.map(|evaluations| pooled(prepared, &evaluations));
-        if let Ok(numbers) = &numbers {
-            self.kept.add(&key, numbers)?;
-        }
-        Ok(numbers)
     }
 
     /// The evaluation of `cell` on `prepared` with the splits of `seed`, made once however often it is asked for.
@@ -233,8 +254,10 @@ impl Bench {
 /// The name of a measurement.
 fn key(prepared: &Prepared, cell: &Cell<'_>, seed: u64) -> String {
     format!(
-        "{} {} {} {} {:?} seed {seed}",
+        "{:?} {} {:08x} {} {} {} {:?} seed {seed}",
+        cell.part,
         prepared.name(),
+        prepared.fingerprint,
         cell.predictor,
         cell.features,
         cell.observed,
@@ -258,7 +281,7 @@ fn pooled(prepared: &Prepared, evaluations: &[Arc<Evaluation>]) -> Numbers {
         r2_natural: evaluations.iter().flat_map(|evaluation| evaluation.r2_natural.clone()).collect(),
         fit_seconds: over(|m| m.fit_seconds),
         predict_seconds: over(|m| m.predict_seconds),
-        outliers: evaluations.first().and_then(|first| outliers(&prepared.history, first)),
+        outliers: outliers(&prepared.history, evaluations),
     }
 }
 
@@ -301,24 +324,36 @@ fn splits_of(
     splits.map_err(|_| "too few to learn from or to test".to_owned())
 }
 
-/// R² without forecasts outside a fraction's range, if there are any: the paper left such outliers of LCE out.
-fn outliers(history: &History, measured: &Evaluation) -> Option<String> {
+/// The forecasts outside a fraction's range, if there are any.
+fn outliers(history: &History, evaluations: &[Arc<Evaluation>]) -> Option<Outliers> {
     let ceiling = history.ceiling().filter(|&ceiling| ceiling > 0.0)?;
     let inside = |outcome: &&Outcome| (0.0..=ceiling).contains(&outcome.forecast.mean);
-    let outside = measured.outcomes.iter().filter(|outcome| !inside(outcome)).count();
-    let without = |repeat: usize| {
+    let without = |measured: &Evaluation, repeat: usize| {
         let of_split = measured.outcomes.iter().filter(|o| o.repeat == repeat).filter(inside);
         let (forecasts, truths): (Vec<f64>, Vec<f64>) = of_split.map(|o| (o.forecast.mean, o.truth)).unzip();
         r_squared(&forecasts, &truths)
     };
-    let r2: Vec<f64> = (0..measured.r2.len()).map(without).collect();
-    let all = measured.outcomes.len();
-    (outside > 0).then(|| {
+    let outcomes = || evaluations.iter().flat_map(|measured| &measured.outcomes);
+    let outside = outcomes().filter(|outcome| !inside(outcome)).count();
+    let splits = |measured: &Arc<Evaluation>| {
+        (0..measured.r2.len()).map(|repeat| without(measured, repeat)).collect::<Vec<_>>()
+    };
+    (outside > 0).then(|| Outliers {
+        outside,
+        all: outcomes().count(),
+        ceiling,
+        r2: evaluations.iter().flat_map(splits).collect(),
+    })
+}
+
+impl Outliers {
+    fn says(&self) -> String {
+        let Self { outside, all, ceiling, r2 } = self;
         format!(
             "{outside} of {all} forecasts are outside [0, {ceiling}]; without them {:.2}",
-            100.0 * mean(&r2)
+            100.0 * mean(r2)
         )
-    })
+    }
 }
 
 /// The number of networks on both sides of `depth`.

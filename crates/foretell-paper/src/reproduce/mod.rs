@@ -3,8 +3,12 @@
 //! The paper does not say how it prepared the columns, or whether it removed repeats. Several preparations of the LSTMs are shown, and the
 //! ResNets once with their repeats: any single preparation misses published cells that another one reaches.
 
+mod again;
 mod claims;
+mod compared;
+mod evidence;
 mod failed;
+mod judgment;
 mod kept;
 mod measure;
 mod named;
@@ -15,7 +19,10 @@ mod report;
 mod searches;
 mod show;
 mod stopping;
-mod stopping_claims;
+mod times;
+
+#[cfg(test)]
+mod pages;
 
 pub use failed::Failed;
 pub use measure::Part;
@@ -24,12 +31,13 @@ pub use report::Document;
 pub use searches::{EXTRAPOLATION, rule};
 pub use show::{Layout, Show};
 
+use evidence::Evidence;
 use foretell::FeatureSet;
 use foretell::evaluate::{Evaluation, EvaluationOptions};
 use kept::Kept;
 use measure::{Bench, Cell, NOT_APPLICABLE, Row};
 use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
-use released::{Prepared, RELEASED};
+use released::{Prepared, RELEASED, is_own, stands_for};
 use report::{Absent, in_a_line};
 use std::path::{Path, PathBuf};
 use stopping::Simulated;
@@ -94,21 +102,23 @@ impl Asked {
         let kept = Kept::open(self.resume.as_deref(), self.show)?;
         let EvaluationOptions { seed, repeats: orderings, .. } = self.options;
         let mut bench = Bench::new(self.options, self.seeds, self.draws, kept);
-        let (mut rows, mut replayed) = (Vec::new(), Vec::new());
+        let (mut rows, mut replayed, mut figures) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts(&self) {
-            if matches!(part, Part::Stopping | Part::Hyperband) {
-                let how = Simulated { orderings, draws: self.draws, seed, show: self.show };
-                replayed.extend(stopping::rows(part, &sets, how, &mut bench.kept)?);
-            } else {
-                rows.extend(measured_rows(part, &sets, &self, &mut bench)?);
+            match part {
+                Part::Stopping | Part::Hyperband => {
+                    let how = Simulated { orderings, draws: self.draws, seed, show: self.show };
+                    replayed.extend(stopping::rows(part, &sets, how, &mut bench.kept)?);
+                }
+                Part::Times => figures.extend(times::figures(&sets, &mut bench)?),
+                Part::Claims => {}
+                _ => rows.extend(measured_rows(part, &sets, &self, &mut bench)?),
             }
         }
-        let timed: Vec<&Row> = rows.iter().filter(|row| row.part == Part::Observed).collect();
-        if !timed.is_empty() {
-            (self.show.note)(&claims::times(&timed, self.show.table));
-        }
         let absent = Absent { missing: missing(&self.folder), unreadable };
-        let document = Document::new(seed, absent, &parts(&self), &sets, rows, replayed);
+        let measured = Evidence { rows, replays: replayed, figures };
+        let recorded =
+            self.only.contains(&Part::Claims).then(|| again::checked(&sets, self.show)).transpose()?;
+        let document = Document::new(seed, absent, &parts(&self), &sets, measured, recorded);
         Ok(Reproduced { document, asked: self, bench, sets })
     }
 }
@@ -216,7 +226,7 @@ fn read(folder: &Path, show: Show) -> Result<(Vec<Prepared>, Vec<String>), Faile
 
 /// The released files that `folder` does not have.
 fn missing(folder: &Path) -> Vec<String> {
-    let gone = RELEASED.iter().filter(|released| released.find(folder).is_none());
+    let gone = RELEASED.iter().filter(|released| !is_own(released.stem) && released.find(folder).is_none());
     gone.map(|released| format!("{}.csv", released.stem)).collect()
 }
 
@@ -231,18 +241,19 @@ fn cells(part: Part, prepared: &Prepared, asked: &Asked) -> Vec<Cell<'static>> {
         published: None,
         remark: None,
     };
-    let tabled = COLUMNS.contains(&prepared.stem);
+    let column = stands_for(prepared.stem);
+    let tabled = COLUMNS.contains(&column);
     match part {
         Part::Table1 => TABLE_1
             .iter()
-            .map(|(predictor, cells)| Cell { published: cell(cells, prepared.stem), ..plain(predictor) })
+            .map(|(predictor, cells)| Cell { published: cell(cells, column), ..plain(predictor) })
             .collect(),
         Part::Table2 if tabled => TABLE_2
             .iter()
             .map(|row| Cell {
                 features: row.features,
-                published: cell(&row.cells, prepared.stem),
-                remark: ablation_remark(prepared.stem, row.features),
+                published: cell(&row.cells, column),
+                remark: ablation_remark(column, row.features),
                 ..plain("svr-rbf")
             })
             .collect(),

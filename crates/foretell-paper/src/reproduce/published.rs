@@ -80,6 +80,12 @@ pub(super) fn cell(cells: &[Option<Published>; 4], column: &str) -> Option<Publi
     COLUMNS.iter().position(|&name| name == column).and_then(|at| cells[at])
 }
 
+/// A row of a table as it is printed, in the order of [`COLUMNS`].
+pub(super) fn of_row(cells: &[Option<Published>; 4]) -> String {
+    let printed = cells.iter().flatten().map(|Published { mean, stderr }| format!("{mean:.2} ± {stderr:.2}"));
+    printed.collect::<Vec<_>>().join(", ")
+}
+
 /// The remark on a published cell of table 2 that cannot be had from the released data as it is printed.
 pub(super) fn ablation_remark(column: &str, features: FeatureSet) -> Option<&'static str> {
     match (column, features.to_string().as_str()) {

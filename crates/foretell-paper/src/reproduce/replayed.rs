@@ -1,5 +1,6 @@
 //! A row of the simulated speed-ups, and the setting that it is measured with.
 
+use super::kept::{Name, interned, interned_if_any};
 use super::measure::Part;
 use super::released::Prepared;
 use foretell_search::{BestSoFarPoint, Reference, ReplaySpec};
@@ -11,20 +12,24 @@ pub(super) const PREDICTORS: [&str; 2] = ["svr-rbf+gaussian", "auto"];
 pub(super) const BURN_IN: usize = 100;
 
 /// A row of the simulated speed-ups.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Replayed {
     /// The part of the paper.
     pub part: Part,
     /// The name of the file.
-    pub curves: &'static str,
+    #[serde(deserialize_with = "interned")]
+    pub curves: Name,
     /// The name of its preparation.
-    pub preparation: &'static str,
+    #[serde(deserialize_with = "interned")]
+    pub preparation: Name,
     /// Whether scores below the floor were compressed, which the paper does not do.
     pub compressed: bool,
     /// `delta`, `delta and offset`, `nth best`; with Hyperband `none`, `cold`, `warm` or `oracle`.
-    pub variant: &'static str,
+    #[serde(deserialize_with = "interned")]
+    pub variant: Name,
     /// The name of the predictor; `None` where nothing is forecast.
-    pub predictor: Option<&'static str>,
+    #[serde(deserialize_with = "interned_if_any")]
+    pub predictor: Option<Name>,
     /// The stop rule: the policy's name in `foretell search`.
     pub policy: Option<String>,
     /// The number of runs of each order; `None` for all of them, and with Hyperband.

@@ -1,6 +1,8 @@
 //! The result of `foretell reproduce`, as JSON and as tables.
 
-use super::claims::{self, Verdict};
+use super::claims::{self, Judged};
+use super::evidence::{Evidence, Figure};
+use super::judgment::{Judgment, RULE};
 use super::measure::{NOT_APPLICABLE, Part, Row};
 use super::released::Prepared;
 use super::replayed::Replayed;
@@ -24,10 +26,10 @@ pub struct Document {
     summary: Summary,
     /// The parts that none of the files fills.
     not_applicable: Vec<Part>,
-    /// The paper's sentences, each with the judgment of its own data.
-    verdicts: Vec<Verdict>,
-    /// The paper's claims that its own data do not bear out, as measured here.
-    refuted: Vec<String>,
+    /// The paper's sentences, each with its verdict: all of them in the part `claims`, otherwise those that were measured.
+    claims: Vec<Judged>,
+    /// Seconds of fits and forecasts.
+    figures: Vec<Figure>,
     rows: Vec<Row>,
     /// Simulated speed-ups.
     pub(super) replays: Vec<Replayed>,
@@ -81,15 +83,19 @@ impl Document {
         as_text(self, table)
     }
 
-    /// The result of `rows` and `replays`, measured on `sets`.
+    /// The result of `measured`, on `sets`. Claims are judged by the `recorded` measurements, where these are asked for.
     pub(super) fn new(
         seed: u64,
         absent: Absent,
         parts: &[Part],
         sets: &[Prepared],
-        rows: Vec<Row>,
-        replays: Vec<Replayed>,
+        measured: Evidence,
+        recorded: Option<Evidence>,
     ) -> Self {
+        let is_shown = |known: &Judged| recorded.is_some() || !known.comparisons.is_empty();
+        let judged =
+            claims::judged(recorded.as_ref().unwrap_or(&measured)).into_iter().filter(is_shown).collect();
+        let Evidence { rows, replays, figures } = measured;
         let set = |prepared: &Prepared| Set {
             curves: prepared.stem,
             preparation: prepared.preparation,
@@ -108,12 +114,16 @@ impl Document {
             not_applicable: parts
                 .iter()
                 .copied()
-                .filter(|&part| {
-                    rows.iter().all(|row| row.part != part) && replays.iter().all(|row| row.part != part)
+                .filter(|&part| match part {
+                    Part::Claims => false,
+                    Part::Times => figures.is_empty(),
+                    _ => {
+                        rows.iter().all(|row| row.part != part) && replays.iter().all(|row| row.part != part)
+                    }
                 })
                 .collect(),
-            verdicts: claims::verdicts(&rows),
-            refuted: claims::refuted(&rows, &replays),
+            claims: judged,
+            figures,
             rows,
             replays,
         }
@@ -212,12 +222,12 @@ pub(super) fn as_text(document: &Document, table: Layout) -> String {
         }
     }
     parts.extend(document.not_applicable.iter().map(|part| format!("{}: {NOT_APPLICABLE}", part.heading())));
-    if !document.verdicts.is_empty() {
-        let lines: Vec<String> = document.verdicts.iter().map(ToString::to_string).collect();
-        parts.push(format!("the paper's sentences, judged by its own data\n  {}", lines.join("\n  ")));
+    if !document.figures.is_empty() {
+        parts.push(format!("{}\n{}", Part::Times.heading(), times_table(&document.figures, table)));
     }
-    if !document.refuted.is_empty() {
-        parts.push(format!("what the paper's own data do not bear out\n  {}", document.refuted.join("\n  ")));
+    if !document.claims.is_empty() {
+        let lines: Vec<String> = document.claims.iter().map(claim_text).collect();
+        parts.push(format!("the paper's sentences, each with its verdict\n{RULE}\n\n{}", lines.join("\n")));
     }
     if !document.summary.pooled.unreached.is_empty() {
         let cells = document.summary.pooled.unreached.join("\n  ");
@@ -228,6 +238,32 @@ pub(super) fn as_text(document: &Document, table: Layout) -> String {
     parts.push(prepared_text(document));
     parts.push(closing(document));
     parts.join("\n\n")
+}
+
+/// A sentence, its verdict, and the measurements behind it.
+fn claim_text(known: &Judged) -> String {
+    let own = match known.own {
+        Judgment::NotShown => String::new(),
+        own => format!(" (own recordings: {own})"),
+    };
+    let mut lines = vec![format!("{}{own}: {} ({})", known.released, known.sentence, known.section)];
+    lines.push(format!("published {}; here {}", known.published, known.ours()));
+    lines.extend((!known.reason.is_empty()).then(|| known.reason.to_owned()));
+    let [runs, repeats, seeds] = [
+        known.size(|sample| sample.runs),
+        known.size(|sample| sample.repeats),
+        known.size(|sample| sample.seeds),
+    ];
+    lines.push(format!("runs {runs}, splits or orders {repeats}, seeds {seeds}: {}", known.command));
+    lines.join("\n    ")
+}
+
+fn times_table(figures: &[Figure], table: Layout) -> String {
+    let cells = |figure: &Figure| {
+        let error = figure.stderr.map_or("–".to_owned(), |error| format!("{error:.1e}"));
+        vec![figure.figure.clone(), format!("{:.2e}", figure.mean), error, figure.repeats.to_string()]
+    };
+    table(&["", "mean", "±", "repetitions"], &figures.iter().map(cells).collect::<Vec<_>>())
 }
 
 fn cell_table(rows: &[&Row], table: Layout) -> String {
@@ -352,6 +388,8 @@ mod tests {
             r2_mean: difference.map(|_| 0.9),
             r2_stderr: difference.map(|_| 0.01),
             r2_natural_mean: None,
+            r2_inside_mean: None,
+            r2_inside_stderr: None,
             published_mean: Some(0.85),
             published_stderr: Some(0.02),
             difference_in_standard_errors: difference,

@@ -20,8 +20,9 @@ use std::sync::Arc;
 const SEARCHED: [&str; 4] =
     ["metaqnn_cifar10", "metaqnn_svhn", "deep_resnets_cifar10", "deep_resnets_tinyimagenet"];
 /// The curves that Hyperband draws from, each in the preparation whose scores can be compared.
-const DRAWN: [(&str, &str); 4] = [
+const DRAWN: [(&str, &str); 5] = [
     ("cudaconvnet_cifar10", "as released"),
+    ("own_cudaconvnet_cifar10", "as released"),
     ("cudaconvnet_svhn", "as released"),
     ("lstm_ptb", "log perplexity"),
     ("deep_resnets_tinyimagenet", "weights, depth"),
@@ -29,8 +30,8 @@ const DRAWN: [(&str, &str); 4] = [
 /// The values of κ that f-Hyperband is tried with.
 const KAPPAS: [f64; 2] = [1.0, 0.25];
 /// Runs of Hyperband in a row, and its η and Δ.
-const HYPERBAND_RUNS: u64 = 40;
-const ETA: u64 = 3;
+pub(super) const HYPERBAND_RUNS: u64 = 40;
+pub(super) const ETA: u64 = 3;
 const HYPERBAND_DELTA: f64 = 0.95;
 /// Draws of the 40 runs at most: their standard error is that over 40 · 3 runs.
 const HYPERBAND_DRAWS: usize = 3;
@@ -80,7 +81,8 @@ pub(super) fn rows(
             let predictor = first.row.predictor;
             let (mine, others) = open.into_iter().partition(|wanted| wanted.row.predictor == predictor);
             open = others;
-            let filled = replayed(&table, mine, &made, how.draws, kept).map_err(|error| match error {
+            let filled = replayed(&table, prepared.fingerprint, mine, &made, how.draws, kept);
+            let filled = filled.map_err(|error| match error {
                 Stopped::Replay(error) => in_file(&error),
                 Stopped::Kept(failure) => failure,
             })?;
@@ -103,22 +105,22 @@ enum Stopped {
 /// `wanted` with their numbers: those that an earlier run of the command has measured, and the others by a replay.
 fn replayed(
     table: &Arc<Table>,
+    fingerprint: u32,
     wanted: Vec<Wanted>,
     made: &ByName,
     draws: Option<usize>,
     kept: &mut Kept,
 ) -> Result<Vec<Replayed>, Stopped> {
+    // a blank row names all of its setting
     let key = |wanted: &Wanted| {
-        let Replayed { part, curves, preparation, compressed, predictor, .. } = &wanted.row;
-        format!(
-            "{part:?} {curves} {preparation} {compressed} {predictor:?} draws {draws:?} {:?}",
-            wanted.spec
-        )
+        let row = serde_json::to_string(&wanted.row).expect("a row is JSON");
+        let ReplaySpec { orderings, seed, .. } = wanted.spec;
+        format!("{fingerprint:08x} orderings {orderings} seed {seed} draws {draws:?} {row}")
     };
     let (mut rows, mut open) = (Vec::new(), Vec::new());
     for wanted in wanted {
-        match kept.get::<(Numbers, Course)>(&key(&wanted)) {
-            Some((numbers, course)) => rows.push(Replayed { numbers, course, ..wanted.row }),
+        match kept.get::<(Replayed, Course)>(&key(&wanted)) {
+            Some((row, course)) => rows.push(Replayed { course, ..row }),
             None => open.push(wanted),
         }
     }
@@ -132,7 +134,7 @@ fn replayed(
     let moments = moments(&outcomes);
     for (wanted, outcome) in open.into_iter().zip(&outcomes) {
         let row = filled(wanted.row.clone(), table, outcome, &moments);
-        kept.add(&key(&wanted), &(&row.numbers, &row.course)).map_err(Stopped::Kept)?;
+        kept.add(&key(&wanted), &(&row, &row.course)).map_err(Stopped::Kept)?;
         rows.push(row);
     }
     Ok(rows)

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "table-1,table-2,depth,observed,stopping,hyperband"
+        default_value = "table-1,table-2,depth,observed,stopping,hyperband,times"
     )]
     only: Vec<PartName>,
     /// Number of finished runs to fit on.
@@ -32,10 +32,10 @@ pub(crate) struct Arguments {
     /// Number of random splits per seed, or of orders of the runs.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::REPEATS as i64))]
     repeats: u32,
-    /// Number of seeds for the published values, starting at `--seed`.
+    /// Number of seeds for the published values, starting at `--seed`. The part `observed` uses two at most.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=limits::REPEATS))]
     seeds: u64,
-    /// File of finished rows, to continue after an interruption.
+    /// File of finished rows, to continue after an interruption. It is compressed if its name ends in `.gz`.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR, as in the paper).
@@ -99,6 +99,10 @@ enum PartName {
     Stopping,
     /// Hyperband against f-Hyperband.
     Hyperband,
+    /// Seconds of a fit and of a forecast, in one thread.
+    Times,
+    /// Every sentence of the paper with a verdict, by recorded measurements. The cheapest of these are computed again.
+    Claims,
 }
 
 impl From<PartName> for Part {
@@ -110,6 +114,8 @@ impl From<PartName> for Part {
             PartName::Observed => Self::Observed,
             PartName::Stopping => Self::Stopping,
             PartName::Hyperband => Self::Hyperband,
+            PartName::Times => Self::Times,
+            PartName::Claims => Self::Claims,
         }
     }
 }

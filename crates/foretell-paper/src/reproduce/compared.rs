@@ -1,0 +1,423 @@
+//! The comparisons that each sentence of the paper claims.
+
+use super::evidence::{Evidence, SRM, SRMS, best_kept, best_of_run, short, speedup};
+use super::judgment::{Comparison, Relation, Sample, Value};
+use super::measure::Part;
+use super::published::TABLE_1;
+use super::released::{direction, is_own};
+use super::replayed::Replayed;
+use super::stopping::{ETA, HYPERBAND_RUNS};
+use foretell_search::plan;
+
+/// Nothing that is measured here.
+pub(super) fn nothing(_: &Evidence) -> Vec<Comparison> {
+    Vec::new()
+}
+
+/// R² of each regressor of table 1 above 0.
+pub(super) fn regressors_predict(evidence: &Evidence) -> Vec<Comparison> {
+    let cells = evidence.curves(Part::Table1).into_iter();
+    let cells = cells.flat_map(|curves| TABLE_1.iter().map(move |(name, _)| (curves, *name)));
+    let above = |(curves, name)| Some(above_nothing(curves, evidence.table_1(curves, name)?));
+    cells.filter_map(above).collect()
+}
+
+/// R² of the better ν-SVR above BNN and LCE at each fraction, and a fit in less time than BNN's.
+pub(super) fn better_and_faster_than_bayesian(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = against(evidence, &["bnn", "lce-domhan2015"], |_, _| true);
+    all.extend(seconds(evidence, "fit", "bnn"));
+    all
+}
+
+/// R² of the better ν-SVR above 0, on each file and between depths.
+pub(super) fn predicts_everywhere(evidence: &Evidence) -> Vec<Comparison> {
+    let on_file = |curves| Some(above_nothing(curves, better_srm(|name| evidence.table_1(curves, name))?));
+    let mut all: Vec<Comparison> = evidence.curves(Part::Table1).into_iter().filter_map(on_file).collect();
+    let depths = evidence.cells(Part::Depth, |_| true).into_iter();
+    all.extend(depths.map(|cell| Comparison {
+        other: Value::published(0.0, 0.0),
+        relation: Relation::Larger,
+        ..cell
+    }));
+    all
+}
+
+/// A speed-up of 6 in the MetaQNN space, by a setting that keeps the best, and in Hyperband.
+pub(super) fn saves_six_times(evidence: &Evidence) -> Vec<Comparison> {
+    let keeps = |row: &Replayed| row.numbers.best_kept.is_some_and(|kept| kept > 0.5);
+    let is_meta = |row: &Replayed| row.part == Part::Stopping && row.curves == METAQNN;
+    let meta = evidence.replays(|row| is_meta(row) && row.predictor == Some(SRM) && keeps(row));
+    let mut all: Vec<Comparison> = fastest(&meta)
+        .into_iter()
+        .map(|row| reaches(row, "most of ν-SVR that keeps the best", 6.0))
+        .collect();
+    for curves in evidence.hyperband_curves() {
+        let rows = evidence
+            .replays(|row| row.part == Part::Hyperband && row.curves == curves && row.predictor == Some(SRM));
+        all.extend(fastest(&rows).map(|row| reaches(row, "most of ν-SVR in Hyperband", 6.0)));
+    }
+    all
+}
+
+/// R² above the other methods at 25 %, more saved than by extrapolation at Δ = 0.99, and the best kept.
+pub(super) fn is_ahead_in_all(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = against(evidence, &RIVALS, |_, fraction| (fraction - 0.25).abs() < 1e-9);
+    all.extend(faster_than_extrapolation(evidence, &[0.99]));
+    all.extend(keeps_the_best(evidence, |row| is_delta(row, 0.99)));
+    all
+}
+
+/// The better ν-SVR above the better of random forest and least squares, on each file.
+pub(super) fn svr_is_best(evidence: &Evidence) -> Vec<Comparison> {
+    let best = |curves| {
+        let other = better(["random-forest", "ols"].map(|name| evidence.table_1(curves, name)))?;
+        let ours = better_srm(|name| evidence.table_1(curves, name))?;
+        Some(larger(short(curves), is_own(curves), ours, other))
+    };
+    evidence.curves(Part::Table1).into_iter().filter_map(best).collect()
+}
+
+/// TS above AP and HP in each column of table 2.
+pub(super) fn series_explain_most(evidence: &Evidence) -> Vec<Comparison> {
+    let pairs = evidence.curves(Part::Table2).into_iter();
+    let pairs = pairs.flat_map(|curves| ["ap", "hp"].map(|other| (curves, other)));
+    pairs.filter_map(|(curves, other)| table_2_larger(evidence, curves, "ts", other)).collect()
+}
+
+/// AP above HP where architectures vary; HP above nothing on our own `cuda-convnet`, whose AP do not vary.
+pub(super) fn varied_parameters_matter(evidence: &Evidence) -> Vec<Comparison> {
+    let (own, released): (Vec<_>, Vec<_>) =
+        evidence.curves(Part::Table2).into_iter().partition(|curves| is_own(curves));
+    let mut all: Vec<Comparison> =
+        released.into_iter().filter_map(|curves| table_2_larger(evidence, curves, "ap", "hp")).collect();
+    let nothing = Value { name: "AP".to_owned(), ..Value::published(0.0, 0.0) };
+    let above = |curves| Some(larger(short(curves), true, evidence.table_2(curves, "hp")?, nothing.clone()));
+    all.extend(own.into_iter().filter_map(above));
+    all
+}
+
+/// The distance of AP from TS on TinyImageNet, against the published one.
+pub(super) fn architecture_matches_series(evidence: &Evidence) -> Vec<Comparison> {
+    let ours = || gap(evidence.table_2(RESNETS, "ap")?, &evidence.table_2(RESNETS, "ts")?);
+    let other = gap(Value::published(84.33, 1.7), &Value::published(86.52, 1.85));
+    let compared = ours().zip(other).map(|(ours, other)| Comparison {
+        case: short(RESNETS),
+        own: false,
+        ours: Value { name: "AP − TS".to_owned(), ..ours },
+        relation: Relation::Equal,
+        other,
+    });
+    compared.into_iter().collect()
+}
+
+pub(super) fn generalizes_to_depths(evidence: &Evidence) -> Vec<Comparison> {
+    evidence.cells(Part::Depth, |_| true)
+}
+
+/// The better ν-SVR above all other methods at each fraction of each file.
+pub(super) fn srms_outperform(evidence: &Evidence) -> Vec<Comparison> {
+    against(evidence, &RIVALS, |_, _| true)
+}
+
+/// The last value behind up to half of the curve, and at each fraction on the deep ResNets.
+pub(super) fn last_value_is_late(evidence: &Evidence) -> Vec<Comparison> {
+    against(evidence, &["last-value"], |curves, fraction| fraction < 0.51 || curves == RESNETS)
+}
+
+/// LCE behind the better ν-SVR at each fraction, without its forecasts outside the range of a fraction.
+pub(super) fn lce_is_behind_without_outliers(evidence: &Evidence) -> Vec<Comparison> {
+    let cell = |curves: &str, name: &str, fraction| evidence.observed_inside(curves, name, fraction);
+    let best = |curves: &str, fraction| better_srm(|name| evidence.observed(curves, name, fraction));
+    pairs(evidence, |_| true, &["lce", "lce-domhan2015"], &best, &cell)
+}
+
+/// BNN behind the better ν-SVR at each fraction, and above the last value and LCE at the first ones.
+pub(super) fn bnn_is_good_early(evidence: &Evidence) -> Vec<Comparison> {
+    let cell = |curves: &str, name: &str, fraction| evidence.observed(curves, name, fraction);
+    let bnn = |curves: &str, fraction| evidence.observed(curves, "bnn", fraction);
+    let mut all = against(evidence, &["bnn"], |_, _| true);
+    all.extend(pairs(
+        evidence,
+        |fraction| fraction < 0.26,
+        &["last-value", "lce-domhan2015", "lce"],
+        &bnn,
+        &cell,
+    ));
+    all
+}
+
+/// ν-SVR above LCE and BNN, and LCE above BNN, on a schedule that was never seen.
+pub(super) fn order_on_another_schedule(evidence: &Evidence) -> Vec<Comparison> {
+    let value = |name: &str| evidence.figure(&format!("schedules 25 % {name} exponential"), name);
+    let order = [(SRM, "lce-domhan2015"), (SRM, "bnn"), ("lce-domhan2015", "bnn")];
+    let compared = order.into_iter().filter_map(|(ours, other)| {
+        Some(larger("own networks at 25 %".to_owned(), true, value(ours)?, value(other)?))
+    });
+    compared.collect()
+}
+
+/// A forecast of the other methods takes longer than one of ν-SVR.
+pub(super) fn forecasts_are_fast(evidence: &Evidence) -> Vec<Comparison> {
+    ["lce-domhan2015", "bnn"].into_iter().filter_map(|name| seconds(evidence, "forecast", name)).collect()
+}
+
+pub(super) fn saves_more_than_extrapolation(evidence: &Evidence) -> Vec<Comparison> {
+    faster_than_extrapolation(evidence, &[0.95, 0.99])
+}
+
+/// 3.4 times at Δ = 0.99, which keeps the best in more than half of the orders; the other Δ lose it in more than half.
+pub(super) fn only_the_most_careful_is_reliable(evidence: &Evidence) -> Vec<Comparison> {
+    let here = |row: &Replayed| row.curves == "deep_resnets_cifar10" && is_plain_srm(row);
+    let careful = evidence.replays(|row| here(row) && is_delta(row, 0.99));
+    let mut all: Vec<Comparison> =
+        careful.iter().map(|row| reaches(row, "speed-up at Δ = 0.99", 3.4)).collect();
+    all.extend(keeps_the_best(evidence, |row| here(row) && is_delta(row, 0.99)));
+    let others = keeps_the_best(evidence, |row| here(row) && !is_delta(row, 0.99));
+    // the half is the larger
+    all.extend(others.into_iter().map(|known| Comparison { ours: known.other, other: known.ours, ..known }));
+    all
+}
+
+pub(super) fn search_is_faster(evidence: &Evidence) -> Vec<Comparison> {
+    let ours = evidence.figure("q-learning speed-up", "speed-up");
+    let compared = ours.map(|ours| Comparison {
+        case: "own networks".to_owned(),
+        own: true,
+        ours,
+        relation: Relation::Reaches,
+        other: Value::published(3.8, 0.0),
+    });
+    compared.into_iter().collect()
+}
+
+/// A speed-up of 2, and the best final values of the runs of the brackets as those of Hyperband.
+pub(super) fn halves_hyperband(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = Vec::new();
+    for curves in evidence.hyperband_curves() {
+        let cold = evidence.hyperband(curves, "cold", Some(SRM));
+        let plain = evidence.hyperband(curves, "none", None);
+        all.extend(cold.map(|row| reaches(row, "speed-up", 2.0)));
+        let ours = cold.and_then(|row| best_of_run(row, "best of a run of f-Hyperband"));
+        let other = plain.and_then(|row| best_of_run(row, "of Hyperband"));
+        all.extend(ours.zip(other).map(|(ours, other)| Comparison {
+            relation: Relation::Equal,
+            ..larger(short(curves), is_own(curves), ours, other)
+        }));
+    }
+    all
+}
+
+/// More saved with earlier runs than without, and 7 times by some setting.
+pub(super) fn earlier_runs_help(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = Vec::new();
+    for curves in evidence.hyperband_curves() {
+        let row = |variant| evidence.hyperband(curves, variant, Some(SRM));
+        all.extend(row("warm").zip(row("cold")).map(|(warm, cold)| {
+            let (ours, other) = (speedup(warm, "with earlier runs"), speedup(cold, "without"));
+            larger(short(curves), is_own(curves), ours, other)
+        }));
+        let rows = evidence
+            .replays(|row| row.curves == curves && row.variant == "warm" && row.predictor == Some(SRM));
+        all.extend(fastest(&rows).map(|row| reaches(row, "most with earlier runs", 7.0)));
+    }
+    all
+}
+
+pub(super) fn is_above_hyperband(evidence: &Evidence) -> Vec<Comparison> {
+    evidence
+        .hyperband_curves()
+        .into_iter()
+        .flat_map(|curves| above_at_all_moments(evidence, curves))
+        .collect()
+}
+
+pub(super) fn hundred_models_after_ten(evidence: &Evidence) -> Vec<Comparison> {
+    evidence.hyperband_curves().into_iter().filter_map(|curves| trained_after_ten(evidence, curves)).collect()
+}
+
+const METAQNN: &str = "metaqnn_cifar10";
+const RESNETS: &str = "deep_resnets_tinyimagenet";
+
+/// The methods that the paper compares its SRMs with; `lce` is our variant of the published one.
+const RIVALS: [&str; 4] = ["last-value", "lce-domhan2015", "lce", "bnn"];
+
+fn larger(case: String, own: bool, ours: Value, other: Value) -> Comparison {
+    Comparison { case, own, ours, relation: Relation::Larger, other }
+}
+
+fn at(curves: &str, fraction: f64) -> String {
+    format!("{} at {:.0} %", short(curves), 100.0 * fraction)
+}
+
+fn better(values: impl IntoIterator<Item = Option<Value>>) -> Option<Value> {
+    values.into_iter().flatten().max_by(|a, b| a.mean.total_cmp(&b.mean))
+}
+
+/// The better of both ν-SVR: "either one or both SRMs".
+fn better_srm(value: impl Fn(&str) -> Option<Value>) -> Option<Value> {
+    better(SRMS.map(value))
+}
+
+fn above_nothing(curves: &str, ours: Value) -> Comparison {
+    larger(
+        short(curves),
+        is_own(curves),
+        ours,
+        Value { name: "nothing".to_owned(), ..Value::published(0.0, 0.0) },
+    )
+}
+
+/// The better ν-SVR against each rival, on each file at the fractions that are `is_wanted`.
+fn against(evidence: &Evidence, rivals: &[&str], is_wanted: fn(&str, f64) -> bool) -> Vec<Comparison> {
+    let best = |curves: &str, fraction| {
+        better_srm(|name| evidence.observed(curves, name, fraction)).filter(|_| is_wanted(curves, fraction))
+    };
+    let cell = |curves: &str, name: &str, fraction| evidence.observed(curves, name, fraction);
+    pairs(evidence, |_| true, rivals, &best, &cell)
+}
+
+/// Ours against each rival, on each file at the fractions that are `is_wanted`.
+fn pairs(
+    evidence: &Evidence,
+    is_wanted: fn(f64) -> bool,
+    rivals: &[&str],
+    ours: &dyn Fn(&str, f64) -> Option<Value>,
+    cell: &dyn Fn(&str, &str, f64) -> Option<Value>,
+) -> Vec<Comparison> {
+    let mut all = Vec::new();
+    for curves in evidence.curves(Part::Observed) {
+        for fraction in evidence.fractions(curves).into_iter().filter(|&fraction| is_wanted(fraction)) {
+            let Some(own) = ours(curves, fraction) else { continue };
+            let rivals = rivals.iter().filter_map(|name| cell(curves, name, fraction));
+            all.extend(rivals.map(|rival| larger(at(curves, fraction), is_own(curves), own.clone(), rival)));
+        }
+    }
+    all
+}
+
+fn table_2_larger(evidence: &Evidence, curves: &str, ours: &str, other: &str) -> Option<Comparison> {
+    let (ours, other) = (evidence.table_2(curves, ours)?, evidence.table_2(curves, other)?);
+    Some(larger(short(curves), is_own(curves), ours, other))
+}
+
+/// a − b with its standard error.
+fn gap(a: Value, b: &Value) -> Option<Value> {
+    Some(Value { mean: a.mean - b.mean, stderr: Some(a.stderr?.hypot(b.stderr?)), ..a })
+}
+
+/// Seconds of a fit or a forecast of another method, against those of ν-SVR with RBF.
+fn seconds(evidence: &Evidence, of: &str, other: &str) -> Option<Comparison> {
+    let value =
+        |name: &str| evidence.figure(&format!("seconds of a {of}, {name}"), &format!("seconds of {name}"));
+    Some(larger(format!("MetaQNN at 25 %, a {of}"), false, value(other)?, value("svr-rbf")?))
+}
+
+/// Whether a row is of the paper's plain rule: the SRM, without an offset, against the best so far.
+fn is_plain_srm(row: &Replayed) -> bool {
+    row.part == Part::Stopping && row.predictor == Some(SRM) && row.variant == "delta"
+}
+
+fn is_delta(row: &Replayed, delta: f64) -> bool {
+    row.stop_probability.is_some_and(|own| (own - delta).abs() < 1e-9)
+}
+
+fn fastest<'a>(rows: &[&'a Replayed]) -> Option<&'a Replayed> {
+    rows.iter().copied().max_by(|a, b| a.numbers.speedup_mean.total_cmp(&b.numbers.speedup_mean))
+}
+
+fn reaches(row: &Replayed, name: &str, published: f64) -> Comparison {
+    Comparison {
+        case: short(row.curves),
+        own: is_own(row.curves),
+        ours: speedup(row, name),
+        relation: Relation::Reaches,
+        other: Value::published(published, 0.0),
+    }
+}
+
+/// That the SRM saves more than extrapolation from the second run on, by the fastest rule that keeps the best in more than half of
+/// the orders, in the MetaQNN space.
+fn faster_than_extrapolation(evidence: &Evidence, deltas: &[f64]) -> Vec<Comparison> {
+    let compared = |&delta: &f64| {
+        let here = |row: &Replayed| row.curves == METAQNN && is_delta(row, delta);
+        let srm = evidence.replays(|row| here(row) && is_plain_srm(row));
+        let others = evidence.replays(|row| {
+            let extrapolates = row.predictor.is_some_and(|name| name.starts_with("lce"));
+            here(row)
+                && extrapolates
+                && row.burn_in == 1
+                && row.numbers.best_kept.is_some_and(|kept| kept > 0.5)
+        });
+        let other = fastest(&others)?;
+        let name = other.predictor.unwrap_or("extrapolation");
+        Some(larger(
+            format!("MetaQNN, Δ = {delta}"),
+            false,
+            speedup(srm.first()?, "ν-SVR"),
+            speedup(other, name),
+        ))
+    };
+    deltas.iter().filter_map(compared).collect()
+}
+
+/// That the SRM keeps the best run in more than half of the orders.
+fn keeps_the_best(evidence: &Evidence, is_wanted: impl Fn(&Replayed) -> bool) -> Vec<Comparison> {
+    let rows = evidence.replays(|row| is_plain_srm(row) && is_wanted(row));
+    let half = Value { name: "half".to_owned(), ..Value::published(0.5, 0.0) };
+    let compared = rows.iter().filter_map(|row| {
+        let case = format!("{}, Δ = {}", short(row.curves), row.stop_probability?);
+        Some(larger(case, is_own(row.curves), best_kept(row)?, half.clone()))
+    });
+    compared.collect()
+}
+
+/// The 10 % to 90 % band of a normal distribution, in standard deviations.
+const BAND: f64 = 2.563;
+
+/// The best so far of f-Hyperband against that of Hyperband at each moment that both have; the standard error follows from the band.
+fn above_at_all_moments(evidence: &Evidence, curves: &str) -> Vec<Comparison> {
+    let rows = (evidence.hyperband(curves, "cold", Some(SRM)), evidence.hyperband(curves, "none", None));
+    let (Some(ours), Some(plain)) = rows else { return Vec::new() };
+    let value = |row: &Replayed, name: &str, index: usize| {
+        let point = row.course.trajectory.get(index)?;
+        let stderr = (point.high - point.low) / BAND / (row.numbers.orderings as f64).sqrt();
+        let sample = Some(Sample { runs: row.numbers.runs, repeats: row.numbers.orderings, seeds: 1 });
+        let mean = direction(curves).score(point.middle);
+        stderr
+            .is_finite()
+            .then(|| (point.resource, Value { name: name.to_owned(), mean, stderr: Some(stderr), sample }))
+    };
+    let moments = ours.course.trajectory.len().min(plain.course.trajectory.len());
+    let compared = |index| {
+        let ((resource, ours), (_, other)) =
+            (value(ours, "f-Hyperband", index)?, value(plain, "Hyperband", index)?);
+        Some(larger(format!("{} after {resource:.0} epochs", short(curves)), is_own(curves), ours, other))
+    };
+    (0..moments).filter_map(compared).collect()
+}
+
+/// The models that ten runs of the brackets have trained to R, against 100.
+fn trained_after_ten(evidence: &Evidence, curves: &str) -> Option<Comparison> {
+    let row = evidence.hyperband(curves, "none", None)?;
+    let per_run = row.numbers.runs as u64 / HYPERBAND_RUNS;
+    // the configurations of a run tell the number of brackets, and these the models that reach R
+    let totals = (2..9).find_map(|power| {
+        plan(ETA.pow(power), ETA)
+            .ok()
+            .map(|plan| plan.totals())
+            .filter(|totals| totals.configurations == per_run)
+    })?;
+    let sample = Some(Sample { runs: row.numbers.runs, repeats: row.numbers.orderings, seeds: 1 });
+    Some(Comparison {
+        case: short(curves),
+        own: is_own(curves),
+        ours: Value {
+            name: "models at R after ten runs".to_owned(),
+            mean: 10.0 * totals.full as f64,
+            stderr: Some(0.0),
+            sample,
+        },
+        relation: Relation::Reaches,
+        other: Value::published(100.0, 0.0),
+    })
+}

@@ -1,0 +1,408 @@
+//! The tables about the paper in the docs, made of the recorded measurements. A test fails where one is stale, and writes it again with
+//! `FORETELL_WRITE_DOCS=1`.
+
+use super::again;
+use super::claims::{Judged, judged};
+use super::evidence::{Evidence, short};
+use super::judgment::{Judgment, RULE};
+use super::measure::{Part, Row};
+use super::named::distinct;
+use super::published::{DEPTHS, TABLE_1, TABLE_2};
+use super::read;
+use super::released::first_preparation;
+use super::replayed::Replayed;
+use super::searches::rule;
+use super::show::Show;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+#[path = "../../../../tests/needed.rs"]
+mod needed;
+
+const WRITE: &str = "FORETELL_WRITE_DOCS=1 cargo test --release -p foretell-paper pages";
+
+fn path(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(headings.to_vec()) + &line(vec!["---"; headings.len()]);
+    text.extend(rows.iter().map(|row| line(row.iter().map(String::as_str).collect())));
+    text
+}
+
+fn verdict(judgment: Judgment) -> String {
+    if judgment == Judgment::NotShown { "–".to_owned() } else { judgment.to_string() }
+}
+
+/// All columns of the claims, for the page on the reproduction.
+fn long(all: &[Judged]) -> String {
+    let row = |(index, known): (usize, &Judged)| {
+        let reason = if known.reason.is_empty() { String::new() } else { format!(" {}", known.reason) };
+        vec![
+            (index + 1).to_string(),
+            format!("“{}” ({})", known.sentence, known.section),
+            known.published.to_string(),
+            known.ours() + &reason,
+            known.size(|sample| sample.runs),
+            known.size(|sample| sample.repeats),
+            known.size(|sample| sample.seeds),
+            known.released.to_string(),
+            verdict(known.own),
+            format!("`{}`", known.command),
+        ]
+    };
+    let headings = [
+        "",
+        "sentence (section)",
+        "published",
+        "ours, and a reason",
+        "runs",
+        "splits or orders",
+        "seeds",
+        "released data",
+        "own recordings",
+        "command",
+    ];
+    format!("{RULE}\n\n{}", table(&headings, &all.iter().enumerate().map(row).collect::<Vec<_>>()))
+}
+
+/// The verdicts of the claims, for the page that compares with the paper.
+fn brief(all: &[Judged]) -> String {
+    let row = |(index, known): (usize, &Judged)| {
+        vec![
+            (index + 1).to_string(),
+            format!("“{}”", known.sentence),
+            known.ours(),
+            known.released.to_string(),
+            verdict(known.own),
+        ]
+    };
+    table(
+        &["", "sentence", "ours", "released data", "own recordings"],
+        &all.iter().enumerate().map(row).collect::<Vec<_>>(),
+    )
+}
+
+/// The numbers of sentences by their verdict.
+fn counts(all: &[Judged]) -> String {
+    let count = |judgment| all.iter().filter(|known| known.released == judgment).count();
+    format!(
+        "Of {} sentences and table rows of the paper, {} hold by the released data, {} are contradicted, {} are undecided and {} are not shown.\n",
+        all.len(),
+        count(Judgment::Holds),
+        count(Judgment::Contradicted),
+        count(Judgment::Undecided),
+        count(Judgment::NotShown)
+    )
+}
+
+fn hundredths(mean: Option<f64>, stderr: Option<f64>) -> String {
+    let pair = mean.zip(stderr);
+    pair.map_or("–".to_owned(), |(m, s)| format!("{:.2} ± {:.2}", 100.0 * m, 100.0 * s).replace('-', "−"))
+}
+
+/// R² of a row; bold where the published cell agrees.
+fn ours(row: Option<&&Row>) -> String {
+    let Some(row) = row else { return "–".to_owned() };
+    let number = hundredths(row.r2_mean, row.r2_stderr);
+    if row.difference_in_standard_errors.is_some_and(|d| d.abs() <= super::judgment::APART) {
+        format!("**{number}**")
+    } else {
+        number
+    }
+}
+
+/// The cells of `part`, a line for the published ones and one for each preparation of each file.
+fn cells(
+    evidence: &Evidence,
+    part: Part,
+    columns: &[(&str, &dyn Fn(&Row) -> bool)],
+    only: &dyn Fn(&Row) -> bool,
+) -> Vec<Vec<String>> {
+    let rows: Vec<&Row> =
+        evidence.rows.iter().filter(|row| row.part == part && !row.compressed && only(row)).collect();
+    let mut lines = Vec::new();
+    let mut files = distinct(rows.iter().map(|row| row.curves));
+    let order = |file: &str| super::released::RELEASED.iter().position(|released| released.stem == file);
+    files.sort_by_key(|file| order(file));
+    for file in files {
+        let of_file: Vec<&Row> = rows.iter().copied().filter(|row| row.curves == file).collect();
+        let mut preparations = distinct(of_file.iter().map(|row| row.preparation));
+        preparations.sort_by_key(|name| *name != first_preparation(file));
+        let published: Vec<String> = columns
+            .iter()
+            .map(|(_, is_here)| {
+                let cell = of_file.iter().find(|row| is_here(row) && row.published_mean.is_some());
+                cell.map_or(String::new(), |row| hundredths(row.published_mean, row.published_stderr))
+            })
+            .collect();
+        if published.iter().any(|cell| !cell.is_empty()) {
+            lines.push([vec![short(file), "published".to_owned()], published].concat());
+        }
+        for preparation in preparations {
+            let line = columns.iter().map(|(_, is_here)| {
+                ours(of_file.iter().find(|row| row.preparation == preparation && is_here(row)))
+            });
+            lines.push([vec![short(file), preparation.to_owned()], line.collect()].concat());
+        }
+    }
+    lines
+}
+
+fn headed(columns: &[(&str, &dyn Fn(&Row) -> bool)]) -> Vec<String> {
+    ["file", "preparation"]
+        .into_iter()
+        .chain(columns.iter().map(|column| column.0))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn made(columns: &[(&str, &dyn Fn(&Row) -> bool)], lines: &[Vec<String>]) -> String {
+    let headings = headed(columns);
+    table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), lines)
+}
+
+fn table_1(evidence: &Evidence) -> String {
+    let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &Row| row.predictor == *name).collect();
+    let columns: Vec<(&str, &dyn Fn(&Row) -> bool)> =
+        TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&Row) -> bool)).collect();
+    made(&columns, &cells(evidence, Part::Table1, &columns, &|_| true))
+}
+
+fn table_2(evidence: &Evidence) -> String {
+    let names: Vec<String> = TABLE_2.iter().map(|row| row.features.to_string()).collect();
+    let is: Vec<_> = names.iter().map(|name| move |row: &Row| row.features == *name).collect();
+    let headings: Vec<String> = names.iter().map(|name| name.to_uppercase().replace(',', "+")).collect();
+    let columns: Vec<(&str, &dyn Fn(&Row) -> bool)> =
+        headings.iter().zip(&is).map(|(name, is)| (name.as_str(), is as &dyn Fn(&Row) -> bool)).collect();
+    made(&columns, &cells(evidence, Part::Table2, &columns, &|_| true))
+}
+
+fn depths(evidence: &Evidence) -> String {
+    let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &Row| row.predictor == *name).collect();
+    let columns: Vec<(&str, &dyn Fn(&Row) -> bool)> =
+        TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&Row) -> bool)).collect();
+    let mut lines = Vec::new();
+    for (depth, _) in DEPTHS {
+        let of_depth = cells(evidence, Part::Depth, &columns, &|row| {
+            row.depth.is_some_and(|own| (own - depth).abs() < 0.5)
+        });
+        lines.extend(of_depth.into_iter().map(|mut line| {
+            line[0] = format!("{depth} layers");
+            line
+        }));
+    }
+    made(&columns, &lines)
+}
+
+/// R² against the fraction observed: the row with most splits of each cell.
+fn observed(evidence: &Evidence) -> String {
+    let of_row = |row: &&Row| {
+        row.part == Part::Observed && !row.compressed && row.preparation == first_preparation(row.curves)
+    };
+    let rows: Vec<&Row> = evidence.rows.iter().filter(of_row).collect();
+    let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
+    fractions.sort_by(f64::total_cmp);
+    fractions.dedup();
+    let mut lines = Vec::new();
+    for file in evidence.curves(Part::Observed) {
+        for name in distinct(rows.iter().filter(|row| row.curves == file).map(|row| row.predictor.as_str())) {
+            let cell = |fraction: &f64| {
+                let here = rows.iter().filter(|row| {
+                    row.curves == file && row.predictor == name && row.observed.total_cmp(fraction).is_eq()
+                });
+                here.max_by_key(|row| row.repeats)
+                    .map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
+            };
+            let here = rows.iter().filter(|row| row.curves == file && row.predictor == name);
+            let splits: BTreeSet<usize> = here.map(|row| row.repeats).collect();
+            let splits = splits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+            lines.push(
+                [vec![short(file), format!("`{name}`"), splits], fractions.iter().map(cell).collect()]
+                    .concat(),
+            );
+        }
+    }
+    let percents: Vec<String> =
+        fractions.iter().map(|fraction| format!("{:.0} %", 100.0 * fraction)).collect();
+    let headings: Vec<&str> =
+        ["file", "predictor", "splits"].into_iter().chain(percents.iter().map(String::as_str)).collect();
+    table(&headings, &lines)
+}
+
+fn times(row: &Replayed) -> String {
+    format!("{:.2} ± {:.2}", row.numbers.speedup_mean, row.numbers.speedup_stderr)
+}
+
+fn kept(row: &Replayed) -> String {
+    row.numbers.best_kept.map_or("–".to_owned(), |kept| {
+        format!("{:.0} of {}", kept * row.numbers.orderings as f64, row.numbers.orderings)
+    })
+}
+
+/// Searches over whole files, a line for each predictor, rule and first run that may stop.
+fn stopping(evidence: &Evidence) -> String {
+    let mut rows = evidence.replays(|row| row.part == Part::Stopping);
+    let delta = |row: &Replayed| row.stop_probability.unwrap_or(0.0);
+    rows.sort_by(|a, b| {
+        (a.curves, a.predictor, rule(a), a.burn_in, a.variant)
+            .cmp(&(b.curves, b.predictor, rule(b), b.burn_in, b.variant))
+            .then(delta(a).total_cmp(&delta(b)))
+    });
+    let cells = |row: &&Replayed| {
+        let variant = match row.variant {
+            "delta" => "Δ".to_owned(),
+            "nth best" => format!("Δ, {}th best", row.nth_best),
+            _ => format!("Δ, δ = {}", row.offset),
+        };
+        vec![
+            format!("{}, {}", short(row.curves), row.numbers.runs),
+            format!("`{}`", row.predictor.unwrap_or("–")),
+            rule(row).to_owned(),
+            (row.burn_in + 1).to_string(),
+            variant,
+            delta(row).to_string(),
+            times(row),
+            kept(row),
+        ]
+    };
+    let headings =
+        ["runs", "predictor", "rule", "first run that may stop", "variant", "Δ", "speed-up", "best kept"];
+    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+/// f-Hyperband without and with models of earlier runs, and perfect foresight.
+fn hyperband(evidence: &Evidence) -> String {
+    let mut lines = Vec::new();
+    for curves in evidence.hyperband_curves() {
+        let rows = evidence.replays(|row| row.part == Part::Hyperband && row.curves == curves);
+        let same = |a: &Replayed, b: &Replayed| {
+            a.reference == b.reference && a.kappa.map(f64::to_bits) == b.kappa.map(f64::to_bits)
+        };
+        for cold in rows.iter().filter(|row| row.variant == "cold") {
+            let other = |variant: &str, predictor: Option<&str>| {
+                rows.iter()
+                    .find(|row| row.variant == variant && row.predictor == predictor && same(row, cold))
+                    .map_or("–".to_owned(), |row| times(row))
+            };
+            let reference =
+                cold.reference.map_or(String::new(), |reference| format!("{reference:?}").to_lowercase());
+            lines.push(vec![
+                short(curves),
+                format!("`{}`", cold.predictor.unwrap_or("–")),
+                reference,
+                cold.kappa.map_or(String::new(), |kappa| kappa.to_string()),
+                times(cold),
+                other("warm", cold.predictor),
+                other("oracle", None),
+            ]);
+        }
+    }
+    table(
+        &[
+            "curves",
+            "predictor",
+            "`reference`",
+            "κ",
+            "without earlier runs",
+            "with earlier runs",
+            "perfect foresight",
+        ],
+        &lines,
+    )
+}
+
+/// Seconds of fits and forecasts.
+fn seconds(evidence: &Evidence) -> String {
+    let value = |of: &str, name: &str| evidence.figure(&format!("seconds of a {of}, {name}"), "");
+    let svr = value("forecast", "svr-rbf").map_or(f64::NAN, |value| value.mean);
+    let line = |name: &str| {
+        let (fit, forecast) = value("fit", name).zip(value("forecast", name))?;
+        let text = |value: &super::judgment::Value| {
+            format!("{:.2e} ± {:.1e}", value.mean, value.stderr.unwrap_or(0.0)).replace('-', "−")
+        };
+        Some(vec![format!("`{name}`"), text(&fit), text(&forecast), format!("{:.0}", forecast.mean / svr)])
+    };
+    let lines: Vec<Vec<String>> =
+        ["svr-rbf", "bnn", "lce-domhan2015", "lce"].into_iter().filter_map(line).collect();
+    table(&["method", "seconds of a fit", "of a forecast", "forecasts of `svr-rbf` in this time"], &lines)
+}
+
+/// `text` with the part between the markers of `name` replaced by `made`.
+fn replaced(text: &str, name: &str, made: &str) -> String {
+    let (begin, end) = (
+        format!("<!-- {name}: begin, made of the recorded measurements -->"),
+        format!("<!-- {name}: end -->"),
+    );
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("no markers of {name:?}"));
+    let (_, after) = rest.split_once(&end).expect("an end");
+    format!("{before}{begin}\n\n{made}\n{end}{after}")
+}
+
+fn check(page: &str, blocks: &[(&str, String)]) {
+    let path = path(page);
+    let there = std::fs::read_to_string(&path).expect("the page is there");
+    let made = blocks.iter().fold(there.clone(), |text, (name, made)| replaced(&text, name, made));
+    if made != there {
+        assert!(std::env::var_os("FORETELL_WRITE_DOCS").is_some(), "{page} is stale: run {WRITE}");
+        std::fs::write(path, made).expect("the page is written");
+    }
+}
+
+#[test]
+fn the_tables_about_the_paper_are_those_of_the_recorded_measurements() {
+    let evidence = Evidence::recorded().expect("it is whole");
+    let all = judged(&evidence);
+    check("README.md", &[("claims", counts(&all))]);
+    check("docs/explanation/reference.md", &[("claims", counts(&all) + "\n" + &brief(&all))]);
+    check(
+        "docs/research/reproduction.md",
+        &[
+            ("claims", long(&all)),
+            ("table 1", table_1(&evidence)),
+            ("table 2", table_2(&evidence)),
+            ("depth", depths(&evidence)),
+            ("observed", observed(&evidence)),
+            ("stopping", stopping(&evidence)),
+            ("hyperband", hyperband(&evidence)),
+            ("times", seconds(&evidence)),
+        ],
+    );
+}
+
+#[test]
+fn each_sentence_stands_once_and_no_row_lacks_a_value_without_a_reason() {
+    let all = judged(&Evidence::recorded().expect("it is whole"));
+    let sentences: BTreeSet<&str> = all.iter().map(|known| &*known.sentence).collect();
+    assert_eq!(sentences.len(), all.len(), "a sentence stands twice");
+    for known in &all {
+        let Judged { sentence, published, command, reason, comparisons, .. } = known;
+        assert!(!sentence.is_empty() && !published.is_empty() && !command.is_empty(), "{sentence}");
+        let is_measured = known.released != Judgment::NotShown;
+        assert!(is_measured || !reason.is_empty(), "{sentence}: no value and no reason");
+        assert_eq!(comparisons.is_empty(), known.ours() == "–", "{sentence}");
+    }
+    for page in ["README.md", "docs/explanation/reference.md", "docs/research/reproduction.md"] {
+        let text = std::fs::read_to_string(path(page)).expect("the page is there");
+        let outside = replaced(&text, "claims", "");
+        for word in ["does not hold", "in part |", "| holds"] {
+            assert!(!outside.contains(word), "{page} has a verdict of its own: {word}");
+        }
+    }
+}
+
+/// Without the paper's data, only our own recording is computed again.
+#[test]
+fn the_cheapest_recorded_cells_are_computed_again() {
+    let evidence = Evidence::recorded().expect("it is whole");
+    let mut count = 0;
+    for folder in [Some(path("data/convnet")), needed::recorded("curves/paper")].into_iter().flatten() {
+        let (sets, _) = read(&folder, Show::SILENT).expect("it is read");
+        let (cells, differing) = again::differing(&evidence, &sets, 0.5).expect("they are computed");
+        assert!(differing.is_empty(), "{differing:?}");
+        count += cells;
+    }
+    assert!(count >= 6, "{count}");
+}
