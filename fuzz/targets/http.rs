@@ -1,5 +1,6 @@
 //! Bodies of HTTP requests to a server with one study. The first byte names the route; no answer is an error of the server's own.
 #![no_main]
+#![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
 use foretell_serve::{Options, Server};
 use libfuzzer_sys::fuzz_target;

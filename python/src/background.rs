@@ -5,7 +5,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 /// The longest time until a Ctrl-C is noticed.
@@ -32,10 +31,14 @@ pub(crate) fn run<T: Send + 'static>(
 ) -> PyResult<T> {
     let workers = workers().map_err(pyo3::exceptions::PyRuntimeError::new_err)?;
     let (done, result) = channel();
-    thread::spawn(move || {
+    let calculate = move || {
         let _turn = workers.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = done.send(workers.pool.install(work));
-    });
+    };
+    // a panic takes the sender with it
+    foretell_run::supervised("calculation", calculate, |_| ()).map_err(|error| {
+        pyo3::exceptions::PyRuntimeError::new_err(format!("cannot start a thread: {error}"))
+    })?;
     let result = Mutex::new(result);
     loop {
         let waited = py.detach(|| {

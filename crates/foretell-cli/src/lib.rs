@@ -25,6 +25,7 @@ mod view;
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use foretell_search::Catalogue;
+use interrupt::start_calculators;
 use std::ffi::OsString;
 
 /// Forecasts the final values of neural-network training runs, and stops runs that will not win.
@@ -128,12 +129,20 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
         }
     };
     let result = match program.command {
-        Command::Search(arguments) => commands::search::run(&arguments, words),
-        Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
-        Command::Forecast(arguments) => commands::forecast::run(&arguments),
-        Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Search(arguments) => {
+            start_calculators().and_then(|()| commands::search::run(&arguments, words))
+        }
+        Command::Evaluate(arguments) => {
+            start_calculators().and_then(|()| commands::evaluate::run(&arguments))
+        }
+        Command::Forecast(arguments) => {
+            start_calculators().and_then(|()| commands::forecast::run(&arguments))
+        }
+        Command::Replay(arguments) => start_calculators().and_then(|()| commands::replay::run(&arguments)),
         #[cfg(feature = "paper")]
-        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        Command::Reproduce(arguments) => {
+            start_calculators().and_then(|()| commands::reproduce::run(&arguments))
+        }
         #[cfg(not(feature = "paper"))]
         Command::Reproduce { words: _ } => Err(Failure::input(format!(
             "`foretell reproduce` {}; install the command with its default features",

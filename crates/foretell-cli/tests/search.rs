@@ -273,7 +273,7 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     let script = arguments.len() - 2;
     arguments[script] = r#"echo '{{"foretell":{{"step":500,"val_acc":0.5}}}}'; sleep 60"#;
     let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
-    assert!(said.contains("its first report is for step 500, beyond the 3 epochs of a full trial"), "{said}");
+    assert!(said.contains("its first report is for step 500, and a full trial has 3 epochs"), "{said}");
     let arguments = ["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"];
     let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
     assert!(said.contains("cannot find the command `no-such-program`"), "{said}");

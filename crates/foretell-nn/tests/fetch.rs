@@ -1,4 +1,5 @@
 //! Fetching data sets from a server on this machine.
+#![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
 #[path = "../../../tests/needed.rs"]
 mod needed;

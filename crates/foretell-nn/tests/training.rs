@@ -1,4 +1,5 @@
 //! Trainings from end to end: determinism, pausing, retries, checkpoints.
+#![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
 use foretell::{Configuration, Value};
 use foretell_nn::{EpochReport, Error, RateSchedule, TrainOutcome, TrainSpec, train};

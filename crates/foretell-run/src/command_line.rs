@@ -24,12 +24,12 @@ struct Asked {
 
 impl Asked {
     fn read(directory: &Path) -> Option<Self> {
-        serde_json::from_str(&std::fs::read_to_string(directory.join(COMMAND_FILE)).ok()?).ok()
+        serde_json::from_slice(&crate::regular::read(&directory.join(COMMAND_FILE)).ok()?).ok()
     }
 }
 
-/// The words of the command that trains `configuration` as trial `trial` of the study in `directory`; `None` if the command is
-/// unknown, as in studies that other programs run.
+/// The words of the command that trains `configuration` again as trial `trial` of the study in `directory` did, in a folder of its own:
+/// that of the trial has its checkpoints. `None` if the command is unknown, as in studies that other programs run.
 pub fn command_of(
     directory: &Path,
     spec: &StudySpec,
@@ -49,7 +49,7 @@ pub fn command_of(
     // the words of FORETELL_PARAMS_JSON are the parameters alone: places are only added where the command names them
     let places = [
         place(PARAMS_FILE, own.join("params.json")),
-        place(TRIAL_DIR, own.clone()),
+        place(TRIAL_DIR, format!("trial-{trial}-again").into()),
         place(CONFIG, own.join(asked.config.as_deref().unwrap_or("config"))),
         (SEED.to_owned(), spec.trial_seed(trial).into()),
         (EPOCHS.to_owned(), spec.max_resource.into()),
@@ -99,6 +99,10 @@ mod tests {
             command_of("/studies/a".as_ref(), &spec, 3, &configuration).expect("a command").join(" ")
         };
         assert_eq!(command("train --lr {lr}"), "train --lr 0.5");
+        assert_eq!(
+            command("train --ckpt {trial_dir}/ckpt --lr {lr}"),
+            "train --ckpt trial-3-again/ckpt --lr 0.5"
+        );
         let filled = command("train");
         assert!(filled.starts_with("env FORETELL_PARAMS=/studies/a/trials/0003/params.json "), "{filled}");
         assert!(filled.contains(" FORETELL_SEED=") && filled.ends_with(" train"), "{filled}");

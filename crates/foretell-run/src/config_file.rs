@@ -1,6 +1,5 @@
 //! A command's own configuration file (JSON, YAML or TOML). Each trial gets a copy with the values of its parameters.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -90,7 +89,7 @@ impl ConfigFile {
     /// [`ConfigFileError::File`], and those of [`with_text`](Self::with_text).
     pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
         form_of(path)?;
-        let text = fs::read_to_string(path)
+        let text = crate::regular::read_to_string(path)
             .map_err(|source| ConfigFileError::File { path: path.to_owned(), source })?;
         Self::with_text(path, text)
     }

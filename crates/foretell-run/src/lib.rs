@@ -25,6 +25,8 @@ mod log;
 mod own_files;
 mod placeholder;
 mod process;
+mod regular;
+mod supervised;
 pub mod wire;
 
 // the rooms' modules go by their own names throughout this crate
@@ -33,7 +35,8 @@ use host::{access, door, driver, hosted, leases, orders, work};
 use log::{atomic_write, event_store, flusher, no_links, room, stored};
 use process::{
     abandoned, checkpoints, control_group, executor, followed, group, guardian, local_trials, message,
-    outbox, output, params_watch, parent, printed, start_error, strays, terminal, trial, usage, watcher,
+    outbox, output, params_watch, parent, printed, reading, start_error, strays, terminal, trial, usage,
+    watcher,
 };
 
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
@@ -71,7 +74,8 @@ pub use printed::Printed;
 pub use room::Room;
 pub use start_error::StartError;
 pub use stored::{Stored, StoredError, log_in, studies_in};
-pub use trainer::Notice;
+pub use supervised::supervised;
+pub use trainer::{FurtherScore, Notice};
 pub use trial::{TrialSpec, Watch};
 pub use usage::Usage;
 pub use work::{Work, WorkError};

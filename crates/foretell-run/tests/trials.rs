@@ -143,18 +143,39 @@ fn reports_come_in_order_and_before_the_end() {
 }
 
 #[test]
-fn a_pattern_reads_both_streams_and_json_only_standard_output() {
+fn both_streams_are_one_in_the_order_that_a_person_sees() {
     let folder = folder();
-    let mut spec = shell(
-        folder.path(),
-        1,
-        "echo 'epoch 1 acc=0.5' >&2; sleep 0.5; echo 'epoch 2 acc=0.6'; printf 'epoch 3 acc=0.7'",
+    // the heading of each epoch goes to standard error, its value to standard output
+    let script = "for i in 1 2 3 4 5 6; do echo \"epoch $i of 6\" >&2; echo \"validation accuracy 0.$i\"; echo \"lr 0.1\" >&2; done";
+    let mut spec = shell(folder.path(), 1, script);
+    spec.metric = MetricSource::parse("validation accuracy").expect("a name");
+    let kinds = run(&spec);
+    let all = kinds.iter().flat_map(|kind| match kind {
+        MessageKind::Report(report) => vec![report.clone()],
+        MessageKind::Late { reports } | MessageKind::Settled { reports } => reports.clone(),
+        _ => Vec::new(),
+    });
+    let all: Vec<_> = all.map(|report| (report.step, report.value)).collect();
+    assert_eq!(
+        all,
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+            .map(Some)
+            .into_iter()
+            .enumerate()
+            .map(|(i, value)| (i as u64 + 1, value))
+            .collect::<Vec<_>>()
     );
-    spec.metric = MetricSource::parse(r"epoch (?P<step>\d+) acc=([\d.]+)").expect("a pattern");
-    assert_eq!(reports(&run(&spec)), [(1, Some(0.5)), (2, Some(0.6)), (3, Some(0.7))]);
+    let log = fs::read_to_string(folder.path().join("trial-1/output.log")).expect("it is kept");
+    let expected: String =
+        (1..=6).map(|i| format!("epoch {i} of 6\nvalidation accuracy 0.{i}\nlr 0.1\n")).collect();
+    assert_eq!(log, expected);
+    assert_eq!(
+        end(&kinds).2.last().map(String::as_str),
+        Some("lr 0.1"),
+        "the last words are of the one stream"
+    );
     let report = r#"'{"foretell":{"acc":0.5}}'"#;
-    let kinds =
-        run(&shell(folder.path(), 2, &format!("echo {report} >&2; echo {report}; printf %s {report}")));
+    let kinds = run(&shell(folder.path(), 2, &format!("echo {report} >&2; printf %s {report}")));
     assert_eq!(reports(&kinds), [(1, Some(0.5)), (2, Some(0.5))]);
 }
 
@@ -180,7 +201,7 @@ fn an_unusable_report_is_passed_on_with_its_reason() {
 }
 
 #[test]
-fn a_hundred_lines_without_a_report_are_told_once() {
+fn a_hundred_lines_without_a_report_are_told_and_twice_as_many() {
     let folder = folder();
     let print =
         |before: &str| format!("{before}i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo line $i; done");
@@ -190,7 +211,7 @@ fn a_hundred_lines_without_a_report_are_told_once() {
             |kind: MessageKind| if let MessageKind::Silent { line, .. } = kind { Some(line) } else { None };
         kinds.into_iter().filter_map(line).collect()
     };
-    assert_eq!(silent(""), ["line 100"]);
+    assert_eq!(silent(""), ["line 100", "line 200"]);
     assert!(silent(r#"echo '{"foretell":{"step":1,"loss":0.5}}'; "#).is_empty(), "it has reported");
 }
 

@@ -7,6 +7,7 @@
 //!
 //! The numbers are workers, trials and epochs. All workers are threads of this process, each with a connection of its own to a real
 //! server on loopback, behind which a driver owns the study, as in `foretell search --on workers`. Trainings take no time.
+#![allow(clippy::disallowed_methods, reason = "an example whose thread dies ends")]
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};

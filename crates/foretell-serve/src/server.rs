@@ -50,7 +50,7 @@ impl Server {
             // the first thread stays: where the system gives no second one, requests wait for it, and nothing panics
             .thread_keep_alive(KEPT)
             .build()?;
-        drop(std::thread::Builder::new().spawn(|| ())?);
+        drop(foretell_run::supervised("probe", || (), |_| ())?);
         runtime.block_on(runtime.spawn_blocking(|| ())).map_err(std::io::Error::from)?;
         let listener = runtime.block_on(TcpListener::bind(address));
         let listener = listener.map_err(|source| ServeError::Bind { address, source })?;

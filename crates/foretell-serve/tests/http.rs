@@ -1,4 +1,5 @@
 //! The server as a browser, and as an attacker, meets it.
+#![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Limits for a stranger, a slow client and a greedy one.
+#![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
 mod common;
 

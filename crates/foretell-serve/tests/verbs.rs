@@ -1,4 +1,5 @@
 //! The four verbs as a training elsewhere meets them: a plain socket and JSON.
+#![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
 mod common;
 

@@ -3,8 +3,9 @@
 use super::search::duration;
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::{Interrupt, no_thread};
 use crate::output::note;
-use foretell_run::{Access, Door, EventStore, log_in};
+use foretell_run::{Access, Door, EventStore, log_in, supervised};
 use foretell_serve::{Options, ServeError, Server};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -112,8 +113,14 @@ fn shown(server: &Server, folder: &Path) -> String {
     }
 }
 
-/// Serves the study in `directory` on a thread of its own, for as long as the program runs. Answers where.
-pub(crate) fn beside(directory: &Path, address: SocketAddr, served: Served) -> Result<SocketAddr, Failure> {
+/// Serves the study in `directory` on a thread of its own, for as long as the program runs. Answers where. A panic
+/// of the server ends the search, as nobody would hear the workers.
+pub(crate) fn beside(
+    directory: &Path,
+    address: SocketAddr,
+    served: Served,
+    interrupt: &Interrupt,
+) -> Result<SocketAddr, Failure> {
     let Served { token, door, workers } = served;
     let usual = Options::new(directory, address);
     let limits = usual.limits.for_workers(workers);
@@ -127,7 +134,13 @@ pub(crate) fn beside(directory: &Path, address: SocketAddr, served: Served) -> R
             note(&format!("the page has ended: {error}"));
         }
     };
-    std::thread::Builder::new().name("page".to_owned()).spawn(serve).map_err(Failure::midway)?;
+    let interrupt = interrupt.clone();
+    let died = move |why: &str| {
+        interrupt.end_with(Failure::midway(format!(
+            "the server of the study panicked: {why}. This is a bug: please report it"
+        )));
+    };
+    supervised("page", serve, died).map_err(no_thread)?;
     Ok(address)
 }
 

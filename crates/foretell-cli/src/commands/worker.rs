@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How long an interrupted worker may take to end: to stop its trials, and to hand them back.
+const ENDING: Duration = Duration::from_secs(20);
+
 /// The arguments of `foretell worker`.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Arguments {
@@ -60,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     no_gpu_twice(&arguments.gpus)?;
     let settings = settings(arguments)?;
     let interrupt = Interrupt::default();
-    interrupt.install()?;
+    interrupt.install(ENDING)?;
     interrupt.install_warning()?;
     let worker = Worker::join(settings, &interrupt.flag, &note).map_err(failure)?;
     note(&format!(

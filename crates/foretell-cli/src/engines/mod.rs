@@ -3,11 +3,12 @@
 pub(crate) mod ray;
 pub(crate) mod slurm;
 
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::note;
-use foretell_run::{Door, EventStore, WorkerView};
+use foretell_run::{Door, EventStore, WorkerView, supervised};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -51,9 +52,8 @@ fn work(door: &Door<EventStore>) -> Option<Work> {
 
 /// An engine at work, on a thread of its own.
 pub(crate) struct Tended {
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<()>>>,
     over: Arc<AtomicBool>,
-    failure: Arc<Mutex<Option<String>>>,
 }
 
 /// The state of the thread.
@@ -63,7 +63,6 @@ struct Tending {
     most: usize,
     interrupt: Interrupt,
     over: Arc<AtomicBool>,
-    failure: Arc<Mutex<Option<String>>>,
 }
 
 impl Tended {
@@ -74,26 +73,24 @@ impl Tended {
         most: usize,
         interrupt: &Interrupt,
     ) -> std::io::Result<Self> {
-        let (over, failure) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Option<String>>>::default());
-        let tending = Tending {
-            engine,
-            door,
-            most,
-            interrupt: interrupt.clone(),
-            over: Arc::clone(&over),
-            failure: Arc::clone(&failure),
+        let over = Arc::<AtomicBool>::default();
+        let tending = Tending { engine, door, most, interrupt: interrupt.clone(), over: Arc::clone(&over) };
+        let ends = interrupt.clone();
+        let died = move |why: &str| {
+            ends.end_with(Failure::midway(format!(
+                "the thread that starts workers panicked: {why}. This is a bug: please report it"
+            )));
         };
-        let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || tending.run())?;
-        Ok(Self { thread: Some(thread), over, failure })
+        let thread = supervised("engine", move || tending.run(), died)?;
+        Ok(Self { thread: Some(thread), over })
     }
 
-    /// Ends the workers; the text is the reason why the engine ended the search, if it did.
-    pub(crate) fn end(mut self) -> Option<String> {
+    /// Ends the workers.
+    pub(crate) fn end(mut self) {
         self.over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -114,10 +111,7 @@ impl Tending {
             match self.engine.tend(wanted, !workers.is_empty()) {
                 Ok(line) => say(&mut said, line),
                 Err(EngineError::Now(why)) => say(&mut said, why),
-                Err(EngineError::Ever(why)) => {
-                    *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-                    self.interrupt.flag.store(true, Ordering::SeqCst);
-                }
+                Err(EngineError::Ever(why)) => self.interrupt.end_with(Failure::input(why)),
             }
         }
         // a job's own warning that its time is over ends this search, and not its workers

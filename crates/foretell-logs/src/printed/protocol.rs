@@ -197,7 +197,7 @@ fn read_fields(
         Some(step) => read_step(&step)?,
     };
     let value = read_value(chosen(&fields, field)?)?;
-    Ok(Report { step, value, metrics: fields })
+    Ok(Report { step, value, training: 0, metrics: fields })
 }
 
 fn chosen<'a>(fields: &'a Map<String, Value>, field: Option<&str>) -> Result<&'a Value, ReportProblem> {

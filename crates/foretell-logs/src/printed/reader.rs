@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// How many names are kept to be suggested.
 const SEEN: usize = 30;
+/// How many numbers of each name are kept.
+const SHOWN: usize = 3;
 /// The most records that are held back until a series is chosen.
 const MOST_HELD: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
@@ -30,8 +32,8 @@ pub type Read = Result<Report, ReportProblem>;
 /// Printed values that could be the metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Names with the last number next to each.
-    pub numbers: BTreeMap<String, f64>,
+    /// Names with the first two numbers and the last one next to each.
+    pub numbers: BTreeMap<String, Vec<f64>>,
     /// How many epochs, or steps, were named.
     pub epochs: u64,
     last_epoch: Option<f64>,
@@ -42,7 +44,9 @@ impl Seen {
         for field in fields.iter().filter(|field| !field.is_past) {
             let (name, value) = (field.name(), field.reading.value(Notation::Point));
             if value.is_finite() && (self.numbers.len() < SEEN || self.numbers.contains_key(name)) {
-                self.numbers.insert(name.to_owned(), value);
+                let numbers = self.numbers.entry(name.to_owned()).or_default();
+                numbers.truncate(SHOWN - 1);
+                numbers.push(value);
             }
         }
         // a part of an epoch is none
@@ -52,10 +56,16 @@ impl Seen {
         }
     }
 
-    /// The names and numbers, for a message; empty if there are none.
+    /// The names, each with up to three of its numbers, for a message; empty if there are none.
     pub fn text(&self) -> String {
-        let shown: Vec<String> = self.numbers.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        shown.join(", ")
+        let series = self.numbers.iter().map(|(name, numbers)| {
+            let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
+            match numbers.as_slice() {
+                [first, second, last] => format!("{name} {first}, {second} … {last}"),
+                few => format!("{name} {}", few.join(", ")),
+            }
+        });
+        series.collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -126,8 +136,8 @@ pub struct ReportReader {
     choice: Option<Choice>,
     chosen: Option<Chosen>,
     settler: Option<Settler>,
-    /// Whether a training started again: the lines that follow are another one.
-    is_over: bool,
+    /// How many trainings came before the present one, in the same output: folds, stages or repeats.
+    training: u64,
     seen: Option<Seen>,
     /// Values that the trial prints once, in lines without the metric.
     once: Once,
@@ -157,7 +167,7 @@ impl ReportReader {
             choice: None,
             chosen: None,
             settler: None,
-            is_over: false,
+            training: 0,
             seen: Some(Seen::default()),
             once: Once::default(),
             notes: Vec::new(),
@@ -201,8 +211,8 @@ impl ReportReader {
         Self { once: Once::new(names), ..self }
     }
 
-    /// Whether a line on standard error can be a report.
-    pub fn reads_stderr(&self) -> bool {
+    /// Whether any line can be a report, and not only one of the trial protocol.
+    pub fn reads_any_line(&self) -> bool {
         !matches!(self.source, MetricSource::Json { field: None })
     }
 
@@ -310,6 +320,7 @@ impl ReportReader {
         let mut passed = Vec::with_capacity(read.len());
         for read in read {
             match read {
+                Ok(report) if report.training > 0 => passed.push(Ok(report)),
                 Ok(report) => {
                     (self.step, self.seen) = (report.step, None);
                     passed.extend(self.once.pass(report, self.whole).into_iter().map(Ok));
@@ -362,7 +373,7 @@ impl ReportReader {
         if self.collector.series[choice.primary].key.is_batched
             || records.iter().all(|record| record.is_transient)
         {
-            // the line of the epoch may be still to come, for example on the other stream: the whole output shows it
+            // the line of the epoch may be still to come: the whole output shows it
             return false;
         }
         let is_alone = choice.others.is_empty();
@@ -506,20 +517,12 @@ impl ReportReader {
 
     /// The reports that are certain by one more record.
     fn take(&mut self, record: &Record) -> Vec<Read> {
-        if self.is_over {
-            return Vec::new();
-        }
         let mut read = Vec::new();
         for settled in self.settled(record) {
             match settled {
-                Settled::Report(report) => read.push(Ok(report)),
-                Settled::Back { at, after, restarts } => {
-                    self.note(back(at, after, restarts));
-                    self.is_over = restarts;
-                    if restarts {
-                        break;
-                    }
-                }
+                Settled::Report(report) => read.push(Ok(Report { training: self.training, ..report })),
+                Settled::Back { restarts: true, .. } => self.training += 1,
+                Settled::Back { at, after, .. } => self.note(back(at, after)),
                 Settled::Again { at } => self.note(format!(
                     "step {at} was reported again with another value, and only the first is kept. Set a template of the correct line, for example --metric 'val acc: {{value}}'"
                 )),
@@ -562,7 +565,7 @@ impl ReportReader {
         if left_out {
             self.note(LATE.to_owned());
         }
-        read.extend(last.filter(|_| !self.is_over).map(Ok));
+        read.extend(last.map(|last| Ok(Report { training: self.training, ..last })));
         let mut passed = self.pass(read);
         passed.extend(self.once.release().map(Ok));
         passed
@@ -602,14 +605,14 @@ impl ReportReader {
         few.then(|| "an epoch is reported more than once, for example after a restart. The later value replaces the earlier, unless that was already used".to_owned())
     }
 
-    /// The reports of a complete output that is read line by line, as a search reads it.
+    /// The reports of the first training of a complete output that is read line by line, as a search reads it.
     pub fn read_lines(mut self, text: &str) -> Vec<Report> {
         let mut read = Vec::new();
         for (line, is_transient) in parts(text) {
             read.extend(self.read_line(line.as_bytes(), is_transient));
         }
         read.extend(self.flush());
-        read.into_iter().flatten().collect()
+        read.into_iter().flatten().filter(|report| report.training == 0).collect()
     }
 
     /// Reads `text`, a complete recorded output, including carriage returns: of several trainings the last one, of a resumed one the
@@ -675,7 +678,7 @@ impl ReportReader {
                 (Settled::Back { at, after, .. }, Some(run)) => {
                     run.retain(|&step, _| step < at);
                     self.goes_back = true;
-                    self.notes.push(back(at, after, false));
+                    self.notes.push(back(at, after));
                 }
                 _ => {}
             }
@@ -694,12 +697,7 @@ fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
 }
 
 /// The note if steps go back.
-fn back(at: u64, after: u64, restarts: bool) -> String {
-    if restarts {
-        return format!(
-            "the steps go back to {at} after {after}: another training starts (a fold, a stage or a repeat), and only the first one is recorded"
-        );
-    }
+fn back(at: u64, after: u64) -> String {
     format!(
         "the steps go back to {at} after {after}, as in a resumed training. Later values count where none was recorded"
     )

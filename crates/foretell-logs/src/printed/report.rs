@@ -11,6 +11,8 @@ pub struct Report {
     pub step: u64,
     /// The metric in the user's own direction; `None` when it is not finite, that is, training diverged.
     pub value: Option<f64>,
+    /// How many other trainings came before in the same output, as of folds, stages or repeats; 0 for the first.
+    pub training: u64,
     /// All fields of the report but `step`, as printed (not-a-number and infinities as null); of a pattern's match, none.
     pub metrics: Map<String, Value>,
 }

@@ -123,7 +123,7 @@ pub(crate) fn copies(records: &[&Record], least: usize) -> usize {
     if varies { (2..=most).rev().find(fits).unwrap_or(1) } else { 1 }
 }
 
-/// Whether a bar shows each value only in the next epoch: from the first tick of an epoch on, and unchanged to its last.
+/// Whether a bar shows each value in the next epoch, from its first tick on, and seldom before.
 pub(crate) fn is_late(records: &[&Record]) -> bool {
     let place = |record: &Record| record.place.epoch.zip(record.place.batch);
     if !records.iter().all(|record| place(record).is_some())
@@ -133,11 +133,19 @@ pub(crate) fn is_late(records: &[&Record]) -> bool {
     }
     let epochs: Vec<&[&Record]> = records.chunk_by(|a, b| a.place.epoch == b.place.epoch).collect();
     let bits = |record: &Record| record.reading.value(Notation::Point).to_bits();
-    let is_constant = |epoch: &&[&Record]| epoch.iter().all(|record| bits(record) == bits(epoch[0]));
+    let changes = |epoch: &[&Record]| epoch.windows(2).filter(|pair| bits(pair[0]) != bits(pair[1])).count();
+    // a bar may be drawn once more before its epoch ends: the next epoch begins with the same value then
+    let is_carried = |pair: &[&[&Record]]| match (changes(pair[0]), pair[0].last(), pair[1].first()) {
+        (0, ..) => true,
+        (1, Some(last), Some(next)) => bits(last) == bits(next),
+        _ => false,
+    };
     let begins = |epoch: &&[&Record]| epoch[0].place.batch < epoch[0].place.batches;
     let over = &epochs[..epochs.len().saturating_sub(1)];
     over.len() >= 2
-        && over.iter().all(|epoch| epoch.len() > 1 && is_constant(epoch))
+        && epochs.windows(2).all(is_carried)
+        // the first epoch may show the value of a test before it, and once only
+        && over.iter().any(|epoch| epoch.len() > 1 && changes(epoch) == 0)
         && epochs.iter().all(begins)
         && over.iter().any(|epoch| bits(epoch[0]) != bits(over[0][0]))
 }
@@ -381,6 +389,6 @@ impl Settler {
                 (name.clone(), finite(reading.value(notation)).map_or(Value::Null, Value::from))
             })
             .collect();
-        Report { step, value: finite(record.reading.value(notation)), metrics }
+        Report { step, value: finite(record.reading.value(notation)), training: 0, metrics }
     }
 }

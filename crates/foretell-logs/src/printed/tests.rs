@@ -304,7 +304,7 @@ fn what_was_printed_instead_of_the_metric_is_remembered() {
     }
     assert!(reader.read(b"{'loss': 0.5, 'epoch': 3.25}").is_empty(), "a part of an epoch is no epoch");
     let seen = reader.seen().expect("no report yet");
-    assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, loss 0.5"));
+    assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, 0.7 … 0.7; loss 0.1, 0.2 … 0.5"));
 }
 
 /// Lines of many kinds, most of them without the metric.
@@ -368,4 +368,52 @@ proptest! {
         let points = |reader: ReportReader| reader.read_lines(&output).into_iter().map(|report| (report.step, report.value)).collect::<Vec<_>>();
         prop_assert_eq!(points(reader("acc")), points(reader("acc").with_every_line()), "{}", output);
     }
+}
+
+#[test]
+fn a_bar_that_keeps_the_value_of_the_epoch_before_is_read_one_epoch_later() {
+    // Lightning's rich bar: the value of the test before the first epoch is drawn once, and one epoch is drawn again before its end
+    let frame = |epoch: u32, batch: u32, value: f64| {
+        format!(
+            "\u{1b}[2KEpoch {epoch}/5  ━━━━ {batch}/16 0:00:00 • 0:00:00 96.61it/s train_loss: 0.{batch:02} val_acc: {value:.3}\r"
+        )
+    };
+    let values = [0.533, 0.574, 0.631, 0.68, 0.732, 0.758];
+    let mut output = frame(0, 0, 0.578);
+    for epoch in 1..6 {
+        let before = values[epoch as usize - 1];
+        [0, 5, 11, 16].iter().for_each(|&batch| output += &frame(epoch, batch, before));
+        if [1, 5].contains(&epoch) {
+            output += &frame(epoch, 16, values[epoch as usize]);
+        }
+    }
+    let expected: Vec<Point> = (0..).zip(values).map(|(step, value)| (step, Some(value))).collect();
+    assert_eq!(live("val_acc", &output), expected);
+    assert_eq!(reports("val_acc", &output), expected);
+}
+
+#[test]
+fn further_trainings_of_one_output_are_told_apart_while_it_is_printed() {
+    let mut reader = reader("acc");
+    let mut read = Vec::new();
+    for fold in 0..3 {
+        (1..=4).for_each(|epoch| {
+            read.extend(reader.read(format!("epoch {epoch}/4 acc 0.{fold}{epoch}").as_bytes()))
+        });
+    }
+    read.extend(reader.flush());
+    let read: Vec<(u64, u64)> =
+        read.into_iter().flatten().map(|report| (report.training, report.step)).collect();
+    let expected: Vec<(u64, u64)> = (0..3).flat_map(|fold| (1..=4).map(move |epoch| (fold, epoch))).collect();
+    assert_eq!(read, expected);
+    assert!(reader.take_notes().is_empty(), "each trial would repeat it");
+}
+
+#[test]
+fn values_that_were_seen_are_shown_with_their_first_two_and_their_last() {
+    let mut reader = reader("f1");
+    (1..=5).for_each(|epoch| drop(reader.read(format!("epoch {epoch}: loss {}", 10 - epoch).as_bytes())));
+    drop(reader.read(b"top1 0.5"));
+    let seen = reader.seen().expect("no report").text();
+    assert_eq!(seen, "loss 9, 8 … 5; top1 0.5");
 }

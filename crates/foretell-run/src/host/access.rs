@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::no_links;
+use crate::regular;
 
 /// The file, in a study's folder.
 const FILE: &str = "access.json";
@@ -87,7 +88,7 @@ impl Access {
 
     fn read(file: &Path) -> Result<Self, AccessError> {
         let unread = |source| AccessError::File { path: file.to_owned(), source };
-        let text = fs::read(file).map_err(unread)?;
+        let text = regular::read(file).map_err(unread)?;
         let access: Self = serde_json::from_slice(&text).map_err(|error| unread(error.into()))?;
         Ok(Self { file: Some(file.to_owned()), ..access })
     }

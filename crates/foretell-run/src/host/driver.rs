@@ -4,6 +4,8 @@ mod by_hand;
 mod detected;
 mod elsewhere;
 mod fitter;
+#[cfg(test)]
+mod random_searches;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -114,6 +116,11 @@ pub enum DriverError {
     /// Fitting a model panicked.
     #[error("fitting a model panicked: {0}. This is a bug of the predictor")]
     Fit(String),
+    /// The system has no thread to give for fitting a model.
+    #[error(
+        "cannot start a thread to fit a model: {0}. Raise the limits of memory and processes (ulimit -v, ulimit -u), or end other programs"
+    )]
+    Thread(std::io::Error),
     /// The first trials all failed without a report.
     #[error(
         "the first 3 trials failed without reporting anything. Fix the command and search again. The last trial: {last}"
@@ -234,7 +241,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 return Ok(());
             }
             if let Some(fit) = self.host.session.next_fit() {
-                self.fitter.start(fit);
+                self.fitter.start(fit).map_err(DriverError::Thread)?;
             }
             let wait = if self.fitter.is_busy() { FIT_TICK } else { TICK };
             self.wait(wait, observe)?;

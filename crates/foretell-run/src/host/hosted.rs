@@ -16,6 +16,9 @@ use thiserror::Error;
 use crate::leases::{Leases, Sender, Sign, WorkerView};
 use crate::orders::{Orders, ToEnqueue};
 
+/// After so many trials in a row that failed as every one of their command would, the study does not work.
+const IN_A_ROW: u32 = 3;
+
 /// A study that this process hosts: trainings [`ask`](Self::ask), [`report`](Self::report) and [`tell`](Self::tell), people
 /// [`order`](Self::order), and anybody may [read](Self::session).
 ///
@@ -49,6 +52,8 @@ pub struct Hosted<S: Store> {
     news: Option<News>,
     /// Why the study does not work.
     refused: Option<String>,
+    /// How many trials ended last, one after the other, by a failure of the command.
+    failed_in_a_row: u32,
 }
 
 /// The news of a study since somebody looked.
@@ -186,7 +191,7 @@ impl HostError {
 impl<S: Store> Hosted<S> {
     /// Hosts the study of `session`. Its trainings end with this process: those that ran when it was left are asked for again.
     pub fn new(session: Session<S>) -> Self {
-        Self { session, leases: None, orders: None, news: None, refused: None }
+        Self { session, leases: None, orders: None, news: None, refused: None, failed_in_a_row: 0 }
     }
 
     /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run still.
@@ -298,8 +303,8 @@ impl<S: Store> Hosted<S> {
         Ok(Some(Task { start, lease }))
     }
 
-    /// A training of `trial` failed as every one of its command would. Where nothing was reported yet, the study does not work: from
-    /// then on it hands out no training.
+    /// A training of `trial` failed as every one of its command would. If nothing was reported yet, or three trials in a row failed so, the
+    /// study does not work: from then on it hands out no training.
     ///
     /// # Errors
     /// Those of [`tell`](Self::tell).
@@ -310,9 +315,17 @@ impl<S: Store> Hosted<S> {
         lease: Option<&str>,
     ) -> Result<&'static str, HostError> {
         let is_first = !self.session.study().progress().has_reports;
+        // the same message again is no other failure
+        let in_a_row = self.failed_in_a_row + u32::from(self.runs(trial));
         let state = self.tell(trial, Some(why.clone()), lease)?;
+        self.failed_in_a_row = in_a_row;
         if is_first {
             self.refused.get_or_insert_with(|| format!("trial {trial} {why}"));
+        } else if in_a_row >= IN_A_ROW {
+            let said = || {
+                format!("{in_a_row} trials in a row ended without a value of the metric. Trial {trial} {why}")
+            };
+            self.refused.get_or_insert_with(said);
         }
         Ok(state)
     }
@@ -586,6 +599,7 @@ impl<S: Store> Hosted<S> {
         }
         if self.runs(trial) {
             self.hear(trial, lease, Sign::Asked)?;
+            self.failed_in_a_row = 0;
             return self.end(trial, failure);
         }
         let known = self.trial(trial)?;

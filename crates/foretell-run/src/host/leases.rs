@@ -239,7 +239,7 @@ impl Leases {
 
     /// The leases that the host before noted; `None` if the file is missing or damaged.
     fn read(&self) -> Option<BTreeMap<u64, Noted>> {
-        serde_json::from_slice(&std::fs::read(self.noted.as_ref()?).ok()?).ok()
+        serde_json::from_slice(&crate::regular::read(self.noted.as_ref()?).ok()?).ok()
     }
 
     /// Takes over trials that ran under the host before.

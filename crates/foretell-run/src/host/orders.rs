@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
 use crate::no_links;
+use crate::regular;
 
 /// The folder of the orders, in a study's folder.
 const FOLDER: &str = "orders";
@@ -103,7 +104,7 @@ impl Orders {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
         let read = |file: fs::DirEntry| {
             let name = file.file_name().to_str()?.strip_suffix(&format!(".{ENQUEUE}"))?.to_owned();
-            let text = fs::read_to_string(file.path()).ok()?;
+            let text = regular::read_to_string(&file.path()).ok()?;
             match serde_json::from_str(&text) {
                 Ok(Named { id, configuration }) => Some(ToEnqueue { file: name, id, configuration }),
                 Err(_) => Some(ToEnqueue {

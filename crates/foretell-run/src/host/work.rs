@@ -1,6 +1,5 @@
 //! The data that a worker on any machine needs to run the trials of a study: written by the search, given out by its server.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
 use crate::config_file::{ConfigFile, ConfigFileError};
+use crate::regular;
 use crate::trial::Watch;
 use foretell_logs::printed::{MetricSource, PatternError};
 
@@ -93,7 +93,7 @@ impl Work {
     /// # Errors
     /// When the file is there and cannot be read.
     pub fn read(study: &Path) -> io::Result<Option<Self>> {
-        match fs::read(study.join(FILE)) {
+        match regular::read(&study.join(FILE)) {
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

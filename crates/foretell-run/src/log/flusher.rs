@@ -5,7 +5,9 @@ use std::io;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
+
+use crate::supervised::{may_panic, supervised};
 
 /// Flushes when asked. However often it is asked during a flush, one more serves all (*group commit*).
 #[derive(Debug)]
@@ -13,7 +15,7 @@ pub(crate) struct Flusher {
     /// `None` only while it is dropped.
     asked: Option<SyncSender<()>>,
     failure: Arc<Mutex<Option<io::Error>>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<()>>>,
 }
 
 impl Flusher {
@@ -22,15 +24,20 @@ impl Flusher {
         let file = File::open(path)?;
         let (asked, requests) = sync_channel(1);
         let failure = Arc::new(Mutex::new(None));
-        let shared = Arc::clone(&failure);
+        let (shared, dead) = (Arc::clone(&failure), Arc::clone(&failure));
         let flush = move || {
             while requests.recv().is_ok() {
+                may_panic("flusher");
                 if let Err(error) = file.sync_data() {
                     *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 }
             }
         };
-        let thread = thread::Builder::new().name("flusher".to_owned()).spawn(flush)?;
+        let died = move |why: &str| {
+            let error = io::Error::other(format!("the thread that flushes it panicked: {why}"));
+            *dead.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        };
+        let thread = supervised("flusher", flush, died)?;
         Ok(Self { asked: Some(asked), failure, thread: Some(thread) })
     }
 
@@ -54,5 +61,28 @@ impl Drop for Flusher {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Flusher;
+    use crate::supervised::faults::arm;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_flusher_that_panics_is_a_failed_flush() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        arm("flusher", 0);
+        let flusher = Flusher::start(file.path()).expect("a thread");
+        flusher.ask();
+        let until = Instant::now() + Duration::from_secs(60);
+        let failure = loop {
+            match flusher.failure() {
+                Some(failure) => break failure.to_string(),
+                None => assert!(Instant::now() < until, "the panic is told"),
+            }
+        };
+        assert!(failure.contains("an injected panic in flusher"), "{failure}");
     }
 }

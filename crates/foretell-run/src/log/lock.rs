@@ -181,6 +181,7 @@ mod tests {
         let pid = dead.id();
         dead.wait().expect("it ends");
         fs::write(note_of(&path), format!("{pid}\n")).expect("it is signed");
+        #[allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
         let release = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(50));
             drop(orphan);

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::atomic_write::write_atomically;
+use crate::regular;
 
 /// The file, in a study's folder.
 pub const NOTES: &str = "notes.txt";
@@ -13,7 +14,7 @@ const MOST: usize = 64 * 1024;
 
 /// The notes about the study in `directory`; `None` if there are none.
 pub fn notes(directory: &Path) -> Option<String> {
-    let text = fs::read_to_string(directory.join(NOTES)).ok()?;
+    let text = regular::read_to_string(&directory.join(NOTES)).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 

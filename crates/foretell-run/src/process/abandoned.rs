@@ -15,6 +15,7 @@ use thiserror::Error;
 use crate::atomic_write::write_atomically;
 use crate::control_group::ControlGroup;
 use crate::group::{ProcessIdentity, Stat, is_portable, processes, signal_group, signal_process};
+use crate::regular;
 
 /// The environment variable that names one start of one trial, inherited by all that it starts.
 pub(crate) const TOKEN: &str = "FORETELL_START";
@@ -109,7 +110,7 @@ impl ProcessRecord {
     }
 
     fn read(path: &Path) -> io::Result<Option<Self>> {
-        match fs::read(path) {
+        match regular::read(path) {
             // what a loss of power left empty is of an earlier run of the machine
             Ok(text) if text.is_empty() => Ok(None),
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::process::Command;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -12,9 +13,10 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::abandoned::{ProcessRecord, forget};
 use crate::control_group::ControlGroup;
 use crate::group::ProcessIdentity;
-use crate::message::Message;
+use crate::message::{Message, MessageKind, Status};
 use crate::output::{OUTPUT, OutputLog};
-use crate::process::life::{Output, Process};
+use crate::process::life::Process;
+use crate::reading::Output;
 use crate::room::Room;
 use crate::start_error::StartError;
 use crate::strays::adopts;
@@ -31,8 +33,6 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// The most files that this process asks for.
 const FILES: u64 = 1 << 16;
-/// Fewer epochs without a report are no reason to doubt.
-const FEWEST_MISSED: u64 = 3;
 
 /// Runs trials as child processes.
 ///
@@ -155,7 +155,9 @@ impl LocalProcesses {
         let control_group = record.control_group.clone();
         let started = self.run(spec, command, log, record);
         match &started {
-            Ok(leader) => self.meter.measure(spec.trial, *leader, control_group, spec.directory.clone()),
+            Ok(leader) => {
+                self.meter.measure(spec.trial, *leader, control_group, &spec.directory, &self.room);
+            }
             Err(_) => forget(&spec.directory, &token),
         }
         started
@@ -173,6 +175,21 @@ impl LocalProcesses {
     /// The numbers of the trials that run, ascending. A trial leaves this list just before its `Ended` message.
     pub fn running(&self) -> Vec<u64> {
         self.running.lock().iter().copied().collect()
+    }
+
+    /// The messages of all trials since the last call; waits up to `wait` for the first. Trials that nobody watches any more have ended.
+    pub(crate) fn hear(&self, wait: Duration) -> Vec<Message> {
+        match self.receiver.recv_timeout(wait) {
+            Ok(first) => std::iter::once(first).chain(self.receiver.try_iter()).collect(),
+            Err(RecvTimeoutError::Timeout) => Vec::new(),
+            Err(RecvTimeoutError::Disconnected) => {
+                let unwatched = std::mem::take(&mut *self.running.lock());
+                if unwatched.is_empty() {
+                    thread::sleep(wait);
+                }
+                unwatched.into_iter().map(unwatched_end).collect()
+            }
+        }
     }
 
     /// Where the messages of all trials arrive.
@@ -194,11 +211,8 @@ impl LocalProcesses {
         let watcher = self.watcher().map_err(no_thread)?;
         let followed = spec.followed()?;
         let starting = running.starting();
-        let terminal = Terminal::open();
-        let (terminal, writes) = terminal.map(|it| (it.reads, it.writes)).unzip();
-        if let Some(writes) = writes {
-            command.stdout(writes);
-        }
+        let reads = Terminal::open().and_then(|terminal| terminal.give_to(&mut command));
+        let reads = reads.map_err(|source| spawn_error(&command, source))?;
         let child = command.spawn().map_err(|source| spawn_error(&command, source))?;
         let identity = ProcessIdentity::with_pid(child.id());
         record.leader = Some(identity);
@@ -208,9 +222,8 @@ impl LocalProcesses {
         let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at)
             .with_resource(spec.max_resource)
             .with_once(&spec.watch.once);
-        let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
-        let output = Output::new(trial, reports, log, missed_after).sharing(chosen);
-        let process = Process::new(child, terminal, spec.directory.clone(), output, grace)
+        let output = Output::new(trial, reports, log).sharing(chosen);
+        let process = Process::new(child, reads, spec.directory.clone(), output, grace)
             .watched(spec.watch.clone(), followed)
             .remembered(record);
         running.lock().insert(trial);
@@ -239,7 +252,7 @@ impl Drop for LocalProcesses {
     }
 }
 
-/// Lets this process open as many files as the system allows: each trial takes three, and the usual soft limit is low.
+/// Lets this process open as many files as the system allows: each trial takes two, and the usual soft limit is low.
 fn raise_file_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard.min(FILES)
@@ -258,6 +271,14 @@ pub(crate) fn is_out_of_files(error: &(dyn std::error::Error + 'static)) -> bool
             [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN].contains(&Errno::from_raw(code))
         })
     })
+}
+
+/// The end of a trial whose thread has died.
+fn unwatched_end(trial: u64) -> Message {
+    let fault = Some("the thread that watches trials has died. This is a bug: please report it".to_owned());
+    let (tail, seen) = (Vec::new(), String::new());
+    let kind = MessageKind::Ended { status: Status::Unknown, stopped_by_us: false, tail, seen, fault };
+    Message { trial, kind }
 }
 
 /// A missing folder to run in would look like a missing command.

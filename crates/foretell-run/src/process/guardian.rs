@@ -6,13 +6,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::abandoned::end_all_of;
 use crate::group::{ProcessIdentity, is_portable};
 use crate::parent::{name, parse};
 use crate::strays::{adopt, is_helper};
+use crate::supervised::{may_panic, supervised};
 
 /// The time between two checks of the guardian.
 const LOOK: Duration = Duration::from_secs(1);
@@ -43,7 +44,7 @@ pub fn adopt_orphans(has_other_children: bool) -> bool {
 pub struct Guardian {
     /// `None` only while it is dropped.
     stays: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<()>>>,
 }
 
 impl Guardian {
@@ -55,13 +56,15 @@ impl Guardian {
     pub fn start(
         program: &[OsString],
         directory: &Path,
-        say: impl Fn(&str) + Send + 'static,
+        say: impl Fn(&str) + Clone + Send + 'static,
     ) -> io::Result<Self> {
+        let say_death = say.clone();
         let (program, directory) = (program.to_vec(), directory.to_owned());
         let mut child = started(&program, &directory)?;
         let (stays, leaves) = channel::<()>();
         let watch = move || {
             while leaves.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                may_panic("guardian");
                 if matches!(child.try_wait(), Ok(None)) {
                     continue;
                 }
@@ -76,7 +79,13 @@ impl Guardian {
             drop(child.stdin.take());
             let _ = child.wait();
         };
-        let thread = thread::Builder::new().name("guardian".to_owned()).spawn(watch)?;
+        // the process itself goes on: it ends when this program does
+        let died = move |why: &str| {
+            say_death(&format!(
+                "the process that ends the trials of a killed search is not watched any more, because of a bug: {why}"
+            ));
+        };
+        let thread = supervised("guardian", watch, died)?;
         Ok(Self { stays: Some(stays), thread: Some(thread) })
     }
 }

@@ -8,7 +8,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -17,18 +16,17 @@ use crate::abandoned::{ProcessRecord, bears, forget};
 use crate::control_group::ControlGroup;
 use crate::followed::Followed;
 use crate::group::{Census, ProcessIdentity, is_portable, reap, signal_group, signal_process};
-use crate::message::{Message, MessageKind, Status};
+use crate::message::{MessageKind, Status};
 use crate::outbox::Outbox;
-use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
+use crate::output::LineSplitter;
+use crate::reading::{Output, Pace};
+use crate::supervised::{caught, may_panic};
 use crate::trial::Watch;
-use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
 
 /// The time that orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
 /// So long after its output a process is expected to end.
 const ENDING: Duration = Duration::from_millis(100);
-/// A notice appears after this many lines without a report: the metric may be looked for in the wrong way.
-const SILENT_LINES: usize = 100;
 /// A shorter silence is no stall.
 const SHORTEST_STALL: Duration = Duration::from_secs(1);
 /// A notice appears after a silence of this many times the usual interval, if it is longer than [`SHORTEST_QUIET`].
@@ -36,232 +34,19 @@ const QUIET: u32 = 10;
 const SHORTEST_QUIET: Duration = Duration::from_secs(60);
 /// The interval that is assumed while no trial has shown any.
 const UNKNOWN_INTERVAL: Duration = Duration::from_secs(600);
-/// If the first read that brings reports brings at least this many, they may be all there are, written at the end.
-const MANY: usize = 3;
-/// The time that they are held back to see whether the end follows.
-const HOLD: Duration = Duration::from_millis(100);
 /// The most that a pipe can hold (Linux: `pipe-max-size`): what a process wrote before its end is within this.
 const PIPE_BYTES: usize = 1024 * 1024;
 
-/// The stages that a trial's output goes through; both pipes share it, so that reports stay in order.
-pub(crate) struct Output {
-    trial: u64,
-    reports: ReportReader,
-    /// The series that an earlier trial's output showed to be the metric.
-    chosen: Arc<Mutex<Option<Chosen>>>,
-    log: OutputLog,
-    tail: Tail,
-    /// Lines so far, as long as none was a report.
-    silent: Option<usize>,
-    /// After how many epochs that it named without a report this is said.
-    missed_after: u64,
-    long_line_said: bool,
-    /// When something was read that held reports first and last, and how often.
-    heard: Option<(Instant, Instant, u32)>,
-    /// The messages about the bytes being read.
-    batch: Vec<MessageKind>,
-    /// Many reports that came at once, as the first ones, and when: the end may follow.
-    held: Option<(Vec<MessageKind>, Instant)>,
-    /// Whether the program is known to write each report at once.
-    flushes: bool,
-}
+/// The most buffers of a followed file that are read once its trial has ended: another process may append to it without end.
+const MOST_LAST: usize = 16 * 1024;
 
-/// The longest time that the trials so far took to their first report, and from that to the second.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace {
-    first: Option<Duration>,
-    second: Option<Duration>,
-}
-
-impl Output {
-    /// Output of trial `trial`, whose metric should have come before `missed_after` epochs.
-    pub(crate) fn new(trial: u64, reports: ReportReader, log: OutputLog, missed_after: u64) -> Self {
-        Self {
-            trial,
-            reports,
-            chosen: Arc::default(),
-            log,
-            tail: Tail::default(),
-            silent: Some(0),
-            missed_after,
-            long_line_said: false,
-            heard: None,
-            batch: Vec::new(),
-            held: None,
-            flushes: false,
-        }
-    }
-
-    /// The same, which reads the series that was `chosen` for other trials, and chooses one for them if none was.
-    pub(crate) fn sharing(self, chosen: Arc<Mutex<Option<Chosen>>>) -> Self {
-        Self { chosen, ..self }
-    }
-
-    /// Takes over what other trials have shown, or shows them what this one has.
-    fn share_choice(&mut self) {
-        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        match (chosen.as_ref(), self.reports.chosen()) {
-            (Some(chosen), None) => self.reports.follow(chosen),
-            (None, Some(own)) => {
-                *chosen = Some(own.clone());
-                let series = serde_json::to_string(own).unwrap_or_default();
-                self.batch.push(MessageKind::Chosen { series });
-            }
-            _ => {}
-        }
-    }
-
-    /// Keeps a line, and hands its reports over.
-    fn take(&mut self, line: Line<'_>, is_report: bool) {
-        if !line.bytes.is_empty() {
-            self.tail.push(line.bytes);
-        }
-        if is_report && !line.cut {
-            self.take_reports(line);
-        } else if is_report && line.cut && !std::mem::replace(&mut self.long_line_said, true) {
-            let kind = MessageKind::Unusable { line: shown(line.bytes), problem: ReportProblem::Long };
-            self.batch.push(kind);
-        }
-        if let Some(lines) = &mut self.silent {
-            *lines += 1;
-            if *lines == SILENT_LINES {
-                self.batch.push(MessageKind::Silent { lines: SILENT_LINES, line: shown(line.bytes) });
-            }
-        }
-    }
-
-    /// The time that it has been silent, and the usual interval, if one is known: its own, or where it has none the longest of other
-    /// trials.
-    fn silence(&self, begun: Instant, now: Instant, others: Pace) -> (Duration, Option<Duration>) {
-        let (since, usual) = match self.heard {
-            None => (begun, others.first),
-            Some((first, _, 1)) => (first, others.second),
-            Some((first, last, times)) => (last, Some((last - first) / (times - 1))),
-        };
-        (now.saturating_duration_since(since), usual)
-    }
-
-    fn take_reports(&mut self, line: Line<'_>) {
-        let read = if line.transient { ReportReader::read_transient } else { ReportReader::read };
-        for report in read(&mut self.reports, line.bytes) {
-            self.batch.push(match report {
-                Ok(report) => {
-                    self.silent = None;
-                    MessageKind::Report(report)
-                }
-                Err(problem) => MessageKind::Unusable { line: shown(line.bytes), problem },
-            });
-        }
-        if self.reports.has_candidate() {
-            self.silent = None;
-        }
-        let notes = self.reports.take_notes().into_iter();
-        self.batch.extend(notes.map(|note| MessageKind::Noted { note }));
-        let misses = |seen: &&Seen| seen.epochs >= self.missed_after;
-        if let Some(seen) = self.reports.seen().filter(misses) {
-            self.missed_after = u64::MAX;
-            self.batch.push(MessageKind::Missed { epochs: seen.epochs, seen: seen.text() });
-        }
-    }
-
-    /// Takes all whole lines that `bytes` complete.
-    fn take_bytes(&mut self, bytes: &[u8], pipe: &mut LineSplitter, is_stdout: bool, outbox: &mut Outbox) {
-        let is_report = is_stdout || self.reports.reads_stderr();
-        let mut copy = Vec::with_capacity(bytes.len() + 1);
-        pipe.push(bytes, |line| {
-            copy.extend_from_slice(line.bytes);
-            copy.push(if line.transient { b'\r' } else { b'\n' });
-            self.take(line, is_report);
-        });
-        self.log.write(&copy);
-        self.share_choice();
-        self.hand_over(Instant::now(), outbox);
-    }
-
-    /// Sends what was read, or holds it back where the end may follow.
-    fn hand_over(&mut self, now: Instant, outbox: &mut Outbox) {
-        let is_report = |kind: &&MessageKind| matches!(kind, MessageKind::Report(_));
-        let reports = self.batch.iter().filter(is_report).count();
-        let is_first = self.heard.is_none();
-        if self.reports.take_news() {
-            let (first, _, times) = self.heard.unwrap_or((now, now, 0));
-            self.heard = Some((first, now, times + 1));
-        }
-        if is_first && reports >= MANY && !self.flushes {
-            self.held = Some((std::mem::take(&mut self.batch), now));
-        } else if !self.batch.is_empty() {
-            self.release(outbox);
-        }
-    }
-
-    /// Sends what was held back, and what was read since.
-    fn release(&mut self, outbox: &mut Outbox) {
-        let held = self.held.take().map(|(kinds, _)| kinds).unwrap_or_default();
-        for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
-            self.send(kind, outbox);
-        }
-    }
-
-    /// Sends the last of it: as late reports, if all that there are came with an end that was its own.
-    fn finish(&mut self, is_own_end: bool, outbox: &mut Outbox) {
-        self.take_last();
-        let Some((held, _)) = self.held.take_if(|_| is_own_end) else { return self.release(outbox) };
-        let mut reports = Vec::new();
-        for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
-            match kind {
-                MessageKind::Report(report) => reports.push(report),
-                kind => self.send(kind, outbox),
-            }
-        }
-        self.send(MessageKind::Late { reports }, outbox);
-    }
-
-    /// Takes what was not certain before the end.
-    fn take_last(&mut self) {
-        let (reports, problems): (Vec<_>, Vec<_>) = self.reports.flush().into_iter().partition(Result::is_ok);
-        let problems = problems.into_iter().filter_map(Result::err);
-        self.batch.extend(problems.map(|problem| MessageKind::Unusable { line: String::new(), problem }));
-        self.batch.extend(self.reports.take_notes().into_iter().map(|note| MessageKind::Noted { note }));
-        let reports: Vec<Report> = reports.into_iter().filter_map(Result::ok).collect();
-        if self.held.is_some() || reports.len() == 1 {
-            self.batch.extend(reports.into_iter().map(MessageKind::Report));
-        } else if !reports.is_empty() {
-            self.batch.push(MessageKind::Settled { reports });
-        }
-        self.share_choice();
-    }
-
-    /// Takes the rest after the last newline: a report if the process ended by itself; if a signal cut its writing short,
-    /// only a JSON report is surely complete.
-    fn take_rest(&mut self, rest: &[u8], is_stdout: bool, status: Status) {
-        if rest.is_empty() {
-            return;
-        }
-        self.log.write(&[rest, b"\n"].concat());
-        let whole = matches!(status, Status::Exited(_)) && (is_stdout || self.reports.reads_stderr());
-        let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_stderr() && is_stdout;
-        self.take(Line { bytes: rest, cut: false, transient: false }, whole || closed);
-    }
-
-    fn send(&self, kind: MessageKind, outbox: &mut Outbox) {
-        outbox.send(Message { trial: self.trial, kind });
-    }
-}
-
-/// One of a trial's two pipes.
-struct Pipe {
+/// What a trial prints to.
+struct Stream {
     /// `None` once all of it is read.
     file: Option<File>,
-    is_stdout: bool,
     lines: LineSplitter,
     /// The number of bytes read since nothing of the trial runs any more.
     read_since_gone: usize,
-}
-
-impl Pipe {
-    fn new(file: Option<OwnedFd>, is_stdout: bool) -> Self {
-        Self { file: file.map(File::from), is_stdout, lines: LineSplitter::default(), read_since_gone: 0 }
-    }
 }
 
 /// A started trial, and all that is needed to see it through.
@@ -272,7 +57,7 @@ pub(crate) struct Process {
     /// The processes that have left it without a name, and are to end with it.
     nameless: Vec<ProcessIdentity>,
     directory: PathBuf,
-    pipes: [Pipe; 2],
+    stream: Stream,
     output: Output,
     grace: Duration,
     /// Whether it shall stop.
@@ -282,49 +67,54 @@ pub(crate) struct Process {
     kill_at: Option<Instant>,
     /// Whether its process has ended, its group is empty, and nothing else of it is left.
     gone: bool,
-    /// When the last of its pipes ended.
+    /// How its process ended, once it is reaped: its id may belong to another then.
+    status: Option<Status>,
+    /// When its output ended.
     closed: Option<Instant>,
     /// Processes of it that were found outside its group.
     strays_seen: BTreeSet<u32>,
     watch: Watch,
     followed: Option<Followed>,
     begun: Instant,
-    /// Why it was ended for its own part: it took too long, or nothing was heard of it.
+    /// Why it was ended: it took too long, nothing was heard of it, or this program failed to look after it.
     fault: Option<String>,
+    /// Whether it is killed and looked after no more.
+    given_up: bool,
     /// The number of times it had been heard when its silence was last reported.
     quiet_after: Option<u32>,
 }
 
 impl Process {
-    /// Takes over a child that leads its process group, and the `terminal` that it prints to, if it has one.
+    /// Takes over a child that leads its process group, and whose output is read from `reads`.
     pub(crate) fn new(
-        mut child: Child,
-        terminal: Option<OwnedFd>,
+        child: Child,
+        reads: OwnedFd,
         directory: PathBuf,
         output: Output,
         grace: Duration,
     ) -> Self {
-        let stdout = Pipe::new(terminal.or(child.stdout.take().map(OwnedFd::from)), true);
-        let stderr = Pipe::new(child.stderr.take().map(OwnedFd::from), false);
-        let pipes = [stdout, stderr];
+        let stream =
+            Stream { file: Some(File::from(reads)), lines: LineSplitter::default(), read_since_gone: 0 };
         Self {
             child,
             record: None,
             nameless: Vec::new(),
             directory,
-            pipes,
+            stream,
             output,
             grace,
             stop: false,
             stopped_by_us: false,
             kill_at: None,
             gone: false,
+            status: None,
             closed: None,
             strays_seen: BTreeSet::new(),
             watch: Watch::default(),
             followed: None,
             begun: Instant::now(),
             fault: None,
+            given_up: false,
             quiet_after: None,
         }
     }
@@ -333,7 +123,7 @@ impl Process {
     pub(crate) fn watched(mut self, watch: Watch, path: Option<PathBuf>) -> Self {
         self.followed = path.map(Followed::new);
         if let Some(header) = self.followed.as_ref().and_then(Followed::header) {
-            let _ = self.output.reports.read(&header); // it was written before: no report
+            self.output.take_header(&header);
         }
         self.output.flushes = watch.flushes;
         self.watch = watch;
@@ -395,15 +185,20 @@ impl Process {
         }
     }
 
-    /// Reads the file that it appends its metrics to.
-    pub(crate) fn read_followed(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
+    /// Reads the file that it appends its metrics to, `most` buffers of it.
+    pub(crate) fn read_followed(&mut self, most: usize, buffer: &mut [u8], outbox: &mut Outbox) {
+        may_panic("follow");
         let Some(followed) = &mut self.followed else { return };
-        loop {
-            let count = followed.read(buffer);
-            if count == 0 {
-                return;
+        for _ in 0..most {
+            match followed.read(buffer) {
+                Ok(0) => return,
+                Ok(count) => self.output.take_bytes(&buffer[..count], &mut followed.lines, outbox),
+                Err(why) => {
+                    self.fault.get_or_insert(why);
+                    (self.stop, self.followed) = (true, None);
+                    return;
+                }
             }
-            self.output.take_bytes(&buffer[..count], &mut followed.lines, true, outbox);
         }
     }
 
@@ -456,24 +251,47 @@ impl Process {
         self.stop = true;
     }
 
-    /// Kills it at once, where nobody can watch it.
-    pub(crate) fn kill(mut self) {
+    /// Kills it at once, where nobody can watch it, and what has left its group.
+    pub(crate) fn kill(&mut self) -> Status {
         signal_group(self.child.id(), Signal::SIGKILL);
-        let _ = self.child.wait();
+        // the census shows what a panic may have left out
+        let strays = caught(|| self.strays(&Census::take())).unwrap_or_default();
+        strays.into_iter().for_each(|pid| signal_process(pid, Signal::SIGKILL));
+        status(self.child.wait())
     }
 
-    /// Its pipes that may have more to read, by number.
-    pub(crate) fn open_pipes(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
-        self.pipes.iter().enumerate().filter_map(|(pipe, it)| Some((pipe, it.file.as_ref()?.as_fd())))
+    /// Does `work` for it; a panic becomes its failure, and no other trial's.
+    pub(crate) fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
+        if !self.given_up
+            && let Err(why) = caught(|| work(self))
+        {
+            self.give_up(&why);
+        }
     }
 
-    /// Reads a pipe that has something to read, its end included; at most one `buffer`.
-    pub(crate) fn read(&mut self, pipe: usize, buffer: &mut [u8], outbox: &mut Outbox) {
-        let Pipe { file, is_stdout, lines, read_since_gone } = &mut self.pipes[pipe];
+    /// Kills it: `why` says how this program panicked while it looked after it.
+    pub(crate) fn give_up(&mut self, why: &str) {
+        if !self.given_up {
+            (self.given_up, self.stop) = (true, true);
+            self.fault = Some(format!(
+                "Foretell panicked while it read the output of this trial ({why}). This is a bug: please report it"
+            ));
+        }
+    }
+
+    /// What it prints to, as long as there may be more to read.
+    pub(crate) fn open_stream(&self) -> Option<BorrowedFd<'_>> {
+        self.stream.file.as_ref().map(AsFd::as_fd).filter(|_| !self.given_up)
+    }
+
+    /// Reads what it prints to, which has something to read, its end included; at most one `buffer`.
+    pub(crate) fn read(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
+        may_panic("read");
+        let Stream { file, lines, read_since_gone } = &mut self.stream;
         let Some(open) = file else { return };
         match open.read(buffer) {
             Ok(count) if count > 0 => {
-                self.output.take_bytes(&buffer[..count], lines, *is_stdout, outbox);
+                self.output.take_bytes(&buffer[..count], lines, outbox);
                 *read_since_gone += if self.gone { count } else { 0 };
                 if *read_since_gone > PIPE_BYTES {
                     *file = None; // a process that left the group goes on printing
@@ -482,16 +300,16 @@ impl Process {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(_) | Err(_) => *file = None,
         }
-        if self.open_pipes().next().is_none() {
+        if file.is_none() {
             self.closed.get_or_insert_with(Instant::now);
         }
     }
 
-    /// Notes that a pipe has nothing to read: once the trial is gone, that is its end. A process that left the group may
-    /// hold the pipe open, but what the group wrote is read.
-    pub(crate) fn found_empty(&mut self, pipe: usize) {
+    /// Notes that there is nothing to read: once the trial is gone, that is the end. A process that left the group may
+    /// hold the stream open, but what the group wrote is read.
+    pub(crate) fn found_empty(&mut self) {
         if self.gone {
-            self.pipes[pipe].file = None;
+            self.stream.file = None;
         }
     }
 
@@ -505,10 +323,13 @@ impl Process {
         !self.gone && self.closed.is_some_and(|closed| now < closed + ENDING)
     }
 
-    /// Whether nothing of it runs any more, and all that it printed was read, and written unless it shall stop.
+    /// Whether nothing of it runs any more, and all that it printed was read, and written unless it shall stop; or it was given up.
     pub(crate) fn is_finished(&mut self) -> bool {
-        let is_read = self.gone && self.pipes.iter().all(|pipe| pipe.file.is_none());
-        is_read && (self.stop || !self.output.log.is_waiting())
+        if self.given_up {
+            return true;
+        }
+        let is_read = self.gone && self.stream.file.is_none();
+        is_read && (self.stop || !self.output.is_waiting())
     }
 
     /// Looks whether it has ended, and sends the signal that is due. The `census` is taken at most once, and only if the process has ended.
@@ -522,14 +343,15 @@ impl Process {
         census: &OnceCell<Census>,
         outbox: &mut Outbox,
     ) {
+        may_panic("look");
         self.check_limits(now, others, outbox);
         if self.gone {
             return;
         }
         let leader = self.child.id();
         let ended = has_ended(&mut self.child);
-        if !ended && self.output.held.as_ref().is_some_and(|(_, since)| now >= *since + HOLD) {
-            self.output.release(outbox);
+        if !ended {
+            self.output.release_held(now, outbox);
         }
         let mut strays = Vec::new();
         if ended {
@@ -559,23 +381,29 @@ impl Process {
         }
     }
 
-    /// Reaps the finished process, hands over what it printed last, then its `Ended` message. `forgotten` is called just
-    /// before that message.
-    pub(crate) fn finish(mut self, buffer: &mut [u8], outbox: &mut Outbox, forgotten: impl FnOnce()) {
-        let status = status(self.child.wait());
-        self.read_followed(buffer, outbox);
-        for Pipe { lines, is_stdout, .. } in self.pipes {
-            self.output.take_rest(&lines.rest(), is_stdout, status);
-        }
+    /// Reaps the finished process, and hands over what it printed last.
+    pub(crate) fn hand_over_last(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
+        may_panic("last");
+        let status = *self.status.insert(status(self.child.wait()));
+        self.read_followed(MOST_LAST, buffer, outbox);
+        let rest = std::mem::take(&mut self.stream.lines).rest();
+        self.output.take_rest(&rest, status);
         self.output.finish(matches!(status, Status::Exited(_)) && !self.stopped_by_us, outbox);
-        let seen = self.output.reports.seen().map(Seen::text).unwrap_or_default();
+    }
+
+    /// Hands over its `Ended` message; `forgotten` is called just before it. A process that was given up is killed first.
+    pub(crate) fn finish(mut self, outbox: &mut Outbox, forgotten: impl FnOnce()) {
+        let status = match self.status {
+            Some(status) => status,
+            None => self.kill(),
+        };
+        let seen = if self.given_up { String::new() } else { self.output.seen() };
         let token = self.record.as_ref().map_or("", |record| record.token.as_str());
         forget(&self.directory, token);
         self.record.iter().filter_map(|it| it.control_group.as_ref()).for_each(ControlGroup::remove);
         forgotten();
-        let tail = std::mem::take(&mut self.output.tail).into_lines();
-        let kind =
-            MessageKind::Ended { status, stopped_by_us: self.stopped_by_us, tail, seen, fault: self.fault };
+        let (tail, fault) = (self.output.take_tail(), self.fault.take());
+        let kind = MessageKind::Ended { status, stopped_by_us: self.stopped_by_us, tail, seen, fault };
         self.output.send(kind, outbox);
     }
 }
@@ -619,43 +447,27 @@ mod tests {
     use crate::outbox::Outbox;
     use crate::output::OutputLog;
     use crate::room::Room;
+    use crate::terminal::Terminal;
     use crate::trial::Watch;
     use foretell_logs::printed::{MetricSource, ReportReader};
     use std::os::unix::process::CommandExt;
-    use std::path::Path;
     use std::process::Command;
     use std::sync::mpsc::sync_channel;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
     }
 
-    fn output(folder: &Path) -> Output {
-        let log = OutputLog::open(&folder.join("output.log"), Room::default()).expect("the log opens");
-        Output::new(4, ReportReader::new(MetricSource::default(), 0), log, 10)
-    }
-
-    #[test]
-    fn until_its_second_report_the_silence_of_other_trials_is_usual() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut output = output(folder.path());
-        let begun = Instant::now();
-        let others = Pace { first: Some(seconds(30)), second: None };
-        assert_eq!(output.silence(begun, begun + seconds(90), others), (seconds(90), Some(seconds(30))));
-        let heard = begun + seconds(90);
-        output.heard = Some((heard, heard, 1));
-        assert_eq!(output.silence(begun, heard + seconds(10), others), (seconds(10), None));
-        output.heard = Some((heard, heard + seconds(20), 3));
-        assert_eq!(output.silence(begun, heard + seconds(25), others), (seconds(5), Some(seconds(10))));
-    }
-
     #[test]
     fn a_trial_that_never_reports_is_told_of_once_and_ended_by_a_stall() {
         let folder = tempfile::tempdir().expect("a folder");
-        let child = Command::new("sleep").arg("60").process_group(0).spawn().expect("a process");
-        let mut process =
-            Process::new(child, None, folder.path().to_owned(), output(folder.path()), seconds(1));
+        let mut command = Command::new("sleep");
+        let reads = Terminal::open().and_then(|terminal| terminal.give_to(&mut command)).expect("a terminal");
+        let child = command.arg("60").process_group(0).spawn().expect("a process");
+        let log = OutputLog::open(&folder.path().join("output.log"), Room::default()).expect("the log opens");
+        let output = Output::new(4, ReportReader::new(MetricSource::default(), 0), log);
+        let mut process = Process::new(child, reads, folder.path().to_owned(), output, seconds(1));
         let (sender, messages) = sync_channel(10);
         let mut outbox = Outbox::new(sender);
         let begun = process.begun;

@@ -182,9 +182,7 @@ impl Executor for LocalTrials {
     }
 
     fn messages(&mut self, wait: Duration) -> Vec<Message> {
-        let first = self.processes.messages().recv_timeout(wait).ok();
-        let mut messages: Vec<Message> =
-            first.into_iter().chain(self.processes.messages().try_iter()).collect();
+        let mut messages = self.processes.hear(wait);
         if let Some(place) = self.first_word(&messages)
             && let Some(watch) = self.params_watch.take()
             && !watch.was_opened()

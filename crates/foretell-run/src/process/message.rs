@@ -50,17 +50,12 @@ pub enum MessageKind {
         /// The reason.
         problem: ReportProblem,
     },
-    /// It has printed many lines, but no report yet; said once.
+    /// It has printed many lines, but no report yet; repeated seldom.
     Silent {
         /// The number of lines.
         lines: usize,
         /// The last of them, its first 1,000 bytes.
         line: String,
-    },
-    /// It has named so many epochs, but reported none; said once.
-    Missed {
-        /// The number of epochs.
-        epochs: u64,
         /// The names and numbers that it printed; empty if there are none.
         seen: String,
     },

@@ -15,6 +15,7 @@ pub(crate) mod output;
 pub(crate) mod params_watch;
 pub(crate) mod parent;
 pub(crate) mod printed;
+pub(crate) mod reading;
 pub(crate) mod start_error;
 pub(crate) mod strays;
 pub(crate) mod terminal;

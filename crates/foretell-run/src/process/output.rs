@@ -93,9 +93,10 @@ impl Tail {
     }
 }
 
-/// The start of a line as text, for messages.
+/// The start of a line as text, for messages: programs color what they print to a terminal.
 pub(crate) fn shown(line: &[u8]) -> String {
-    String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]).into_owned()
+    let start = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]);
+    console::strip_ansi_codes(&start).into_owned()
 }
 
 /// The file that keeps a trial's output: what it printed before a pause, a restart or a crash stays in front.
@@ -252,6 +253,11 @@ mod tests {
         let lines = tail.into_lines();
         assert_eq!(lines.len(), TAIL_LINES);
         assert_eq!((lines[0].as_str(), lines[TAIL_LINES - 1].as_str()), ("line 80", "line 99"));
+    }
+
+    #[test]
+    fn messages_show_no_colors() {
+        assert_eq!(super::shown(b"\x1b[1;35mValueError\x1b[0m: \x1b[35mno\x1b[0m"), "ValueError: no");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::group::ProcessIdentity;
+use crate::supervised::supervised;
 
 /// The environment variable that names the process which started a trial.
 pub(crate) const VARIABLE: &str = "FORETELL_PARENT";
@@ -36,7 +37,8 @@ pub fn parent_alive_guard() -> Option<ParentGuard> {
         }
         exit(ORPHANED);
     };
-    thread::Builder::new().name("parent-guard".to_owned()).spawn(watch).ok()?;
+    // without it, the end of the search is noticed by the next print
+    supervised("parent-guard", watch, |_| ()).ok()?;
     Some(ParentGuard { parent })
 }
 

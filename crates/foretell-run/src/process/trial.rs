@@ -35,7 +35,7 @@ use foretell_logs::printed::MetricSource;
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
 /// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
-/// | `TERM`, `PAGER`           | `xterm` and `cat`: standard output is a terminal          |
+/// | `TERM`, `PAGER`           | `xterm` and `cat`: it prints to a terminal                |
 ///
 /// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
 #[derive(Clone, Debug)]
@@ -96,13 +96,13 @@ impl TrialSpec {
         write_atomically(&path, text.as_bytes()).map_err(StartError::folder("write", &path))
     }
 
-    /// The command to execute, in its own process group, with everything piped. The caller may give it a terminal.
+    /// The command to execute, in its own process group. The caller gives it something to print to.
     pub(crate) fn command(&self, token: &str) -> Result<Command, StartError> {
         let arguments = self.arguments()?;
         let (program, rest) = arguments.split_first().ok_or(StartError::NoCommand { trial: self.trial })?;
         let mut command = Command::new(program);
         command.args(rest).process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null());
         if let Some(folder) = &self.working_dir {
             command.current_dir(folder);
         }

@@ -15,7 +15,10 @@ use crate::atomic_write::write_atomically;
 use crate::checkpoints::trial_directory;
 use crate::control_group::ControlGroup;
 use crate::group::{ProcessIdentity, processes};
+use crate::regular;
+use crate::room::Room;
 use crate::strays::helped;
+use crate::supervised::{may_panic, supervised};
 
 /// The file that keeps it, in a trial's folder.
 const FILE: &str = "usage.json";
@@ -64,7 +67,7 @@ impl Usage {
     }
 
     fn of_folder(folder: &Path) -> Option<Self> {
-        serde_json::from_str(&fs::read_to_string(folder.join(FILE)).ok()?).ok()
+        serde_json::from_slice(&regular::read(&folder.join(FILE)).ok()?).ok()
     }
 
     /// The average load of its GPUs, in percent.
@@ -138,16 +141,22 @@ impl Meter {
         trial: u64,
         leader: ProcessIdentity,
         control_group: Option<ControlGroup>,
-        folder: PathBuf,
+        folder: &Path,
+        room: &Room,
     ) {
-        let begun = Instant::now();
+        let (begun, folder) = (Instant::now(), folder.to_owned());
         let metered = Metered { leader, control_group, folder, begun, due: begun + SOON, wait: SOON };
         let mut trials = self.0.lock();
         trials.metered.insert(trial, metered);
         if !std::mem::replace(&mut trials.is_measured, true) {
-            let shared = Arc::clone(&self.0);
+            let (shared, said) = (Arc::clone(&self.0), room.clone());
             // without the thread nothing is measured, and everything else goes well
-            let _ = thread::Builder::new().name("usage".to_owned()).spawn(move || watch(&shared));
+            let died = move |why: &str| {
+                said.say(&format!(
+                    "the memory of trials is not measured from now on, because of a bug: {why}"
+                ));
+            };
+            let _ = supervised("usage", move || watch(&shared), died);
         }
         drop(trials);
         self.0.changed.notify_all();
@@ -178,6 +187,7 @@ fn watch(shared: &Shared) {
             });
         }
         drop(trials);
+        may_panic("usage");
         if !all.is_empty() {
             let gpus = smi.ask();
             all.iter().for_each(|look| look.keep(gpus.as_ref()));
@@ -320,7 +330,28 @@ fn answer(query: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gpus, MIB, Usage, UsageSample, memory_in};
+    use super::{Gpus, MIB, Meter, Usage, UsageSample, memory_in};
+    use crate::group::ProcessIdentity;
+    use crate::room::Room;
+    use crate::supervised::faults;
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    #[test]
+    fn a_meter_that_panics_says_that_nothing_is_measured_any_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (sender, said) = channel();
+        let sender = Mutex::new(sender);
+        let say =
+            move |text: &str| sender.lock().expect("no panic").send(text.to_owned()).expect("it is heard");
+        let room = Room::waiting(Arc::default(), say);
+        faults::arm("usage", 0);
+        let meter = Meter::default();
+        meter.measure(1, ProcessIdentity::current(), None, folder.path(), &room);
+        let said = said.recv_timeout(Duration::from_secs(60)).expect("it says so");
+        assert!(said.contains("not measured") && said.contains("an injected panic in usage"), "{said}");
+    }
 
     #[test]
     fn memory_is_read_from_the_status_of_a_process() {

@@ -14,8 +14,10 @@ use nix::sys::signal::Signal;
 use crate::group::signal_process;
 use crate::message::Message;
 use crate::outbox::Outbox;
-use crate::process::life::{Pace, Process};
+use crate::process::life::Process;
+use crate::reading::Pace;
 use crate::strays::nameless;
+use crate::supervised::{caught, may_panic, supervised};
 
 /// The time between two looks after processes, and the longest that a new trial or a stop waits.
 const LOOK_MILLISECONDS: u8 = 20;
@@ -24,7 +26,11 @@ const LOOK: Duration = Duration::from_millis(LOOK_MILLISECONDS as u64);
 const STRAYS: Duration = Duration::from_millis(100);
 /// The time after which a full channel is tried again.
 const RETRY: Duration = Duration::from_millis(1);
-/// The number of bytes read from one pipe before the next one has its turn.
+/// After so many panics of its own the thread ends: a loop that dies at each turn watches nothing.
+const MOST_PANICS: usize = 10;
+/// The most buffers read from a followed file at a time.
+const FOLLOWED_BUFFERS: usize = 16;
+/// The number of bytes read from one trial before the next one has its turn.
 const READ_BYTES: usize = 64 * 1024;
 
 enum Command {
@@ -70,7 +76,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Watcher {
     /// `None` only while it is dropped.
     commands: Option<Sender<Command>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<()>>>,
 }
 
 impl Watcher {
@@ -83,14 +89,15 @@ impl Watcher {
             let (turn, next_look, next_strays, pace) = (0, Instant::now(), Instant::now(), Pace::default());
             Loop { commands, running, outbox, processes, buffer, turn, next_look, next_strays, pace }.run();
         };
-        let thread = thread::Builder::new().name("trials".to_owned()).spawn(watch)?;
+        // a loop that dies takes the messages' sender with it: whoever waits for them sees that
+        let thread = supervised("trials", watch, |_| ())?;
         Ok(Self { commands: Some(sender), thread: Some(thread) })
     }
 
     /// Watches `process` from now on; kills it and answers `false` if the thread has ended.
     pub(crate) fn watch(&self, process: Process, starting: Starting) -> bool {
         match self.send(Command::Watch(Box::new(process), starting)) {
-            Err(Command::Watch(process, _)) => {
+            Err(Command::Watch(mut process, _)) => {
                 process.kill();
                 false
             }
@@ -114,7 +121,6 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.commands = None;
-        // A thread that panicked has nothing left to wait for.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -126,7 +132,7 @@ struct Loop {
     outbox: Outbox,
     processes: Vec<Process>,
     buffer: Vec<u8>,
-    /// Whose pipe is read first: each in turn, so that no trial waits for another that prints without end.
+    /// Whose output is read first: each in turn, so that no trial waits for another that prints without end.
     turn: usize,
     next_look: Instant,
     next_strays: Instant,
@@ -135,17 +141,30 @@ struct Loop {
 
 impl Loop {
     fn run(mut self) {
-        while self.take_commands() {
-            self.outbox.flush();
-            if self.outbox.is_full() {
-                // The consumer lags behind: trials wait in their next print. Stopping them continues.
-                thread::sleep(RETRY);
-            } else {
-                self.read_pipes();
-            }
-            self.look_after();
-            self.finish();
+        for _ in 0..MOST_PANICS {
+            let Err(why) = caught(|| while self.turn() {}) else { return };
+            self.processes.iter_mut().for_each(|process| process.give_up(&why));
         }
+        // it dies at each turn: trials that are started from here on are refused
+        let _ = caught(|| self.finish());
+    }
+
+    /// Looks after all trials once; `false` once there is nothing more to do.
+    fn turn(&mut self) -> bool {
+        if !self.take_commands() {
+            return false;
+        }
+        may_panic("trials");
+        self.outbox.flush();
+        if self.outbox.is_full() {
+            // The consumer lags behind: trials wait in their next print. Stopping them continues.
+            thread::sleep(RETRY);
+        } else {
+            self.read_output();
+        }
+        self.look_after();
+        self.finish();
+        true
     }
 
     /// Carries out all commands there are, and waits for one if there is nothing else to do. Answers `false` once there
@@ -175,29 +194,28 @@ impl Loop {
         }
     }
 
-    /// Waits for output, at most until the next look, and reads each pipe that has some once.
-    fn read_pipes(&mut self) {
-        let mut polled = self.poll_pipes();
+    /// Waits for output, at most until the next look, and reads what each trial with some has printed once.
+    fn read_output(&mut self) {
+        let mut polled = self.poll_output();
         self.turn += 1;
         let first = self.turn.checked_rem(polled.len()).unwrap_or(0);
         polled.rotate_left(first);
-        for (process, pipe, is_ready) in polled {
+        for (process, is_ready) in polled {
             let process = &mut self.processes[process];
             if is_ready && !self.outbox.is_full() {
-                process.read(pipe, &mut self.buffer, &mut self.outbox);
+                process.guarded(|process| process.read(&mut self.buffer, &mut self.outbox));
             } else if !is_ready {
-                process.found_empty(pipe);
+                process.found_empty();
             }
         }
     }
 
-    /// All open pipes, as numbers of process and pipe, and whether there is something to read, the pipe's end included.
-    fn poll_pipes(&self) -> Vec<(usize, usize, bool)> {
-        let pipes = self.processes.iter().enumerate();
-        let pipes =
-            pipes.flat_map(|(process, it)| it.open_pipes().map(move |(pipe, fd)| (process, pipe, fd)));
+    /// The processes that may print more, by number, and whether there is something to read, the end included.
+    fn poll_output(&self) -> Vec<(usize, bool)> {
+        let open =
+            self.processes.iter().enumerate().filter_map(|(number, it)| Some((number, it.open_stream()?)));
         let (numbers, mut fds): (Vec<_>, Vec<_>) =
-            pipes.map(|(process, pipe, fd)| ((process, pipe), PollFd::new(fd, PollFlags::POLLIN))).unzip();
+            open.map(|(number, fd)| (number, PollFd::new(fd, PollFlags::POLLIN))).unzip();
         let is_urgent = self.processes.iter().any(Process::is_gone);
         let now = Instant::now();
         let is_soon = self.processes.iter().any(|process| process.is_ending(now));
@@ -212,7 +230,7 @@ impl Loop {
             return Vec::new();
         }
         let ready = fds.iter().map(|fd| fd.any().unwrap_or(true));
-        numbers.into_iter().zip(ready).map(|((process, pipe), ready)| (process, pipe, ready)).collect()
+        numbers.into_iter().zip(ready).collect()
     }
 
     fn look_after(&mut self) {
@@ -233,10 +251,13 @@ impl Loop {
         let census = OnceCell::new();
         self.pace = self.processes.iter().fold(self.pace, |pace, process| process.pace(pace));
         for process in &mut self.processes {
-            if !self.outbox.is_full() {
-                process.read_followed(&mut self.buffer, &mut self.outbox);
-            }
-            process.look_after(now, self.pace, &census, &mut self.outbox);
+            let is_full = self.outbox.is_full();
+            process.guarded(|process| {
+                if !is_full {
+                    process.read_followed(FOLLOWED_BUFFERS, &mut self.buffer, &mut self.outbox);
+                }
+                process.look_after(now, self.pace, &census, &mut self.outbox);
+            });
         }
         self.next_look = now + LOOK;
     }
@@ -261,14 +282,105 @@ impl Loop {
         }
     }
 
-    /// Takes the processes out that have ended and are read to the end.
+    /// Takes the processes out that have ended and are read to the end, and those that were given up.
     fn finish(&mut self) {
         let (outbox, running, buffer) = (&mut self.outbox, &self.running, &mut self.buffer);
-        for process in self.processes.extract_if(.., |process| process.is_finished()) {
+        for mut process in self.processes.extract_if(.., |process| process.is_finished()) {
+            process.guarded(|process| process.hand_over_last(buffer, outbox));
             let trial = process.trial();
-            process.finish(buffer, outbox, || {
+            process.finish(outbox, || {
                 running.lock().remove(&trial);
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::executor::LocalProcesses;
+    use crate::message::{Message, MessageKind};
+    use crate::supervised::faults::arm;
+    use crate::trial::{TrialSpec, Watch};
+    use foretell_logs::printed::MetricSource;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn spec(folder: &Path, trial: u64, script: &str) -> TrialSpec {
+        let directory = folder.join(format!("trial-{trial}"));
+        TrialSpec {
+            trial,
+            command: ["sh", "-c", script].map(String::from).to_vec(),
+            parameters: serde_json::Map::new(),
+            seed: 7,
+            max_resource: 30,
+            until: 30,
+            checkpoint_dir: directory.join("checkpoints"),
+            directory,
+            resume_from: None,
+            resumed_at: 0,
+            working_dir: None,
+            environment: BTreeMap::new(),
+            metric: MetricSource::parse("acc").expect("a name"),
+            watch: Watch::default(),
+        }
+    }
+
+    /// How each of `trials` trials ends: the values it reported, and why it was ended.
+    fn ends(executor: &LocalProcesses, trials: usize) -> BTreeMap<u64, (usize, Option<String>)> {
+        let (mut ends, mut values) = (BTreeMap::new(), BTreeMap::<u64, usize>::new());
+        while ends.len() < trials {
+            let Message { trial, kind } =
+                executor.messages().recv_timeout(Duration::from_secs(60)).expect("each trial ends");
+            match kind {
+                MessageKind::Report(_) => *values.entry(trial).or_default() += 1,
+                MessageKind::Late { reports } | MessageKind::Settled { reports } => {
+                    *values.entry(trial).or_default() += reports.len();
+                }
+                MessageKind::Ended { fault, .. } => {
+                    drop(ends.insert(trial, (values.remove(&trial).unwrap_or(0), fault)))
+                }
+                _ => {}
+            }
+        }
+        ends
+    }
+
+    const SCRIPT: &str = "for e in 1 2 3 4 5 6; do echo epoch $e acc 0.$e; sleep 0.05; done";
+
+    #[test]
+    fn a_panic_about_one_trial_fails_that_one_alone_and_says_why() {
+        for place in ["read", "follow", "look", "last"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            arm(place, 0);
+            let mut executor = LocalProcesses::default();
+            for trial in 0..3 {
+                executor.start(&spec(folder.path(), trial, SCRIPT)).expect("it starts");
+            }
+            let ends = ends(&executor, 3);
+            let failed: Vec<&String> = ends.values().filter_map(|(_, fault)| fault.as_ref()).collect();
+            assert_eq!(failed.len(), 1, "{place}: {ends:?}");
+            assert!(failed[0].contains(&format!("an injected panic in {place}")), "{place}: {failed:?}");
+            let whole = ends.values().filter(|end| **end == (6, None)).count();
+            assert_eq!(whole, 2, "{place}: {ends:?}");
+            assert!(executor.running().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_loop_fails_what_runs_and_later_trials_are_watched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        arm("trials", 3);
+        let mut executor = LocalProcesses::default();
+        for trial in 0..2 {
+            executor.start(&spec(folder.path(), trial, "sleep 60")).expect("it starts");
+        }
+        let first = ends(&executor, 2);
+        let is_said = |(_, fault): &(usize, Option<String>)| {
+            fault.as_ref().is_some_and(|fault| fault.contains("an injected panic in trials"))
+        };
+        assert!(first.values().any(is_said), "{first:?}");
+        executor.start(&spec(folder.path(), 2, SCRIPT)).expect("it starts");
+        assert_eq!(ends(&executor, 1)[&2], (6, None));
     }
 }

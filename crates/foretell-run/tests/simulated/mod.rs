@@ -51,7 +51,7 @@ impl Executor for Simulated {
         let (step, metrics) = (step + 1, serde_json::Map::new());
         let value = Some((self.value)(&start, step));
         self.running.push_back((start, step));
-        vec![Message { trial, kind: MessageKind::Report(Report { step, value, metrics }) }]
+        vec![Message { trial, kind: MessageKind::Report(Report { step, value, training: 0, metrics }) }]
     }
 
     fn discard(&mut self, trial: u64) {

@@ -1,4 +1,5 @@
 //! A server on a free port, and a client of a few lines over a plain socket.
+#![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::io::{Read, Write};

@@ -2,7 +2,7 @@
 
 use super::display::Display;
 use super::study_file;
-use super::study_run::{Described, StudyRun};
+use super::study_run::{Described, ENDING, StudyRun};
 use super::workload::Workload;
 use crate::asked::{self, Asked};
 use crate::failure::{Failure, Outcome};
@@ -81,7 +81,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
         how(search.study()),
         folder.display()
     ));
-    interrupt.install()?;
+    interrupt.install(ENDING)?;
     let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat);
     let ran = search.run(&interrupt, &mut display);
     display.finish();

@@ -28,6 +28,8 @@ pub(crate) struct Display {
     /// The other metrics that rows show, and their last values in each trial.
     watch: Vec<String>,
     watched: BTreeMap<u64, BTreeMap<String, f64>>,
+    /// The numbers that trials without a report have printed, if they ran for long.
+    seen: BTreeMap<u64, String>,
 }
 
 struct Bars {
@@ -50,6 +52,7 @@ impl Display {
             lacks_said: BTreeSet::new(),
             watch: Vec::new(),
             watched: BTreeMap::new(),
+            seen: BTreeMap::new(),
         };
         this.beat(study);
         this
@@ -91,6 +94,9 @@ impl Display {
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.heard(trial);
         }
+        if matches!(record, Record::Reported { .. }) || record.ends().is_some() {
+            self.seen.remove(&trial);
+        }
         if let Record::Reported { metrics, .. } = record {
             let watched = metrics.iter().filter(|(name, _)| self.watch.contains(name));
             let watched = watched.map(|(name, value)| (name.clone(), *value));
@@ -103,7 +109,7 @@ impl Display {
         match &mut self.live {
             Some(bars) if ended || state.is_open() => {
                 bars.update(study, trial, &watched, ended);
-                bars.total.set_message(progress(study, &self.times));
+                bars.total.set_message(progress(study, &self.times, &self.seen));
             }
             None if ended => note(&line(study, trial, &watched, &parameters(study), None)),
             _ => {}
@@ -129,12 +135,21 @@ impl Display {
         }
     }
 
+    /// Trial `trial` has printed many lines and no report, but these numbers.
+    pub(super) fn seen(&mut self, study: &Study, trial: u64, seen: &str) {
+        self.seen.insert(trial, seen.to_owned());
+        if let Some(bars) = &self.live {
+            bars.total.set_message(progress(study, &self.times, &self.seen));
+        }
+        self.beat(study);
+    }
+
     /// Gives the heartbeat its next text.
     fn beat(&mut self, study: &Study) {
         if let Some(heartbeat) = &self.heartbeat {
             let trials = study.progress().trials;
             let (total, ended) = (study.spec().trials, trials.ended());
-            let said = progress(study, &self.times);
+            let said = progress(study, &self.times, &self.seen);
             heartbeat
                 .will_say(format!("{ended} of {total} trials ended, {} running; {said}", trials.running));
         }
@@ -151,8 +166,8 @@ impl Display {
     }
 }
 
-/// The best so far, the epochs spent, and the time left.
-fn progress(study: &Study, times: &Times) -> String {
+/// The best so far, the epochs spent, the time left, and the numbers that the first trial without a report has printed.
+fn progress(study: &Study, times: &Times, seen: &BTreeMap<u64, String>) -> String {
     let progress = study.progress();
     let best = study
         .best()
@@ -163,7 +178,11 @@ fn progress(study: &Study, times: &Times) -> String {
     };
     let left = times.left_seconds(study).filter(|_| !study.is_done());
     let left = left.map_or(String::new(), |left| format!("about {} left, ", human_duration(left)));
-    format!("{left}best {best}, {} epochs, {} stopped{failed}", progress.spent, progress.trials.stopped)
+    let seen = seen.first_key_value().map_or(String::new(), |(trial, seen)| match seen.as_str() {
+        "" => format!("; trial {trial} has printed no number yet"),
+        seen => format!("; trial {trial} has no value yet, it printed {seen}"),
+    });
+    format!("{left}best {best}, {} epochs, {} stopped{failed}{seen}", progress.spent, progress.trials.stopped)
 }
 
 fn learning(study: &Study, level: u64, runs: usize) -> String {
@@ -173,6 +192,10 @@ fn learning(study: &Study, level: u64, runs: usize) -> String {
             "burn-in completed: there is a trial to beat; from now on, curves are extrapolated".to_owned()
         }
         (true, true) => format!("burn-in completed: forecasts start, learning from {runs} trials"),
+        // rungs may have stopped trials before
+        (true, false) if study.progress().trials.stopped > 0 => {
+            format!("burn-in completed: from now on, trials are also compared with {runs} completed ones")
+        }
         (true, false) => format!("burn-in completed: stopping starts, comparing with {runs} trials"),
         (false, true) => {
             format!("{runs} trials reached {level}: forecasts for it start")

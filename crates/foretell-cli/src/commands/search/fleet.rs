@@ -9,7 +9,7 @@ use crate::engines::ray::Ray;
 use crate::engines::slurm::Slurm;
 use crate::engines::{Engine, EngineError, Tended};
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, no_thread};
 use crate::output::note;
 use foretell_run::{Access, Door, Elsewhere, EventStore};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -19,13 +19,14 @@ use std::time::Duration;
 /// The default address for workers that somebody starts; --serve changes it.
 const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 8675);
 /// How long jobs that are ended have to hand back their trials.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The access of other machines to a search.
 pub(super) struct Fleet {
     access: Access,
     directory: PathBuf,
     tended: Option<Tended>,
+    interrupt: Interrupt,
 }
 
 impl Fleet {
@@ -53,7 +54,7 @@ impl Fleet {
         let token = serve::token(&address, ends_jobs, &directory)?;
         let workers = arguments.workers().max(256);
         let served = Served { token: token.clone(), door: door.clone(), workers };
-        let served = serve::beside(&directory, address, served)?;
+        let served = serve::beside(&directory, address, served, interrupt)?;
         let access = Access { addresses: advertised(served), token, file: None };
         access.write(&directory).map_err(in_folder)?;
         say(&directory, on);
@@ -62,8 +63,8 @@ impl Fleet {
             begin(engine.as_mut(), arguments.workers().min(trials), &directory)?;
         }
         let tend = |engine| Tended::start(engine, door, arguments.workers(), interrupt);
-        let tended = engine.map(tend).transpose().map_err(Failure::midway)?;
-        Ok((search, Some(Self { access, directory, tended })))
+        let tended = engine.map(tend).transpose().map_err(no_thread)?;
+        Ok((search, Some(Self { access, directory, tended, interrupt: interrupt.clone() })))
     }
 
     /// The input of an engine, for --explain.
@@ -90,14 +91,14 @@ impl Fleet {
         Ok(true)
     }
 
-    /// Ends the processes started for the search. An engine that ended the search is an error.
+    /// Ends the processes started for the search. An engine or a server that ended the search is an error.
     pub(super) fn end(mut self) -> Outcome {
-        let failure = self.tended.take().and_then(Tended::end);
+        self.tended.take().map(Tended::end);
         // another search of the study may have taken its place
         if Access::in_study(&self.directory).is_some_and(|there| there.addresses == self.access.addresses) {
             Access::remove(&self.directory);
         }
-        failure.map_or(Ok(()), |why| Err(Failure::input(why)))
+        self.interrupt.take_failure().map_or(Ok(()), Err)
     }
 }
 

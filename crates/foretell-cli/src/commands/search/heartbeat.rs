@@ -1,17 +1,18 @@
 //! A line now and then about a search that has no terminal to show itself on.
 
 use crate::output::{human_duration, note};
+use foretell_run::supervised;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A thread that prints the progress of the search. It ends when this is dropped.
 pub(super) struct Heartbeat {
     said: Arc<Mutex<Said>>,
     end: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<()>>>,
 }
 
 /// The text of a beat.
@@ -46,7 +47,8 @@ impl Heartbeat {
             }
         };
         // without a thread nothing is printed, and the search continues
-        let thread = thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok();
+        let died = |why: &str| note(&format!("progress is not printed from now on, because of a bug: {why}"));
+        let thread = supervised("heartbeat", beat, died).ok();
         Self { said, end: Some(end), thread }
     }
 

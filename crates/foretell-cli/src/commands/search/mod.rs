@@ -40,9 +40,10 @@ use fleet::Fleet;
 use foretell_search::{LastMetrics, Refusal, StudyRequest, StudySpec};
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 pub(crate) use study_file::study_request;
 pub(crate) use study_run::threads;
-use study_run::{Described, StudyRun};
+use study_run::{Described, ENDING, StudyRun};
 use workload::Workload;
 pub(crate) use workload::name_in;
 
@@ -90,7 +91,9 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
         note_file::add(search.directory(), text)?;
     }
     note(&opening::opening(&search, arguments));
-    interrupt.install()?;
+    // jobs that are ended hand their trials back first
+    let jobs = if arguments.control.on.is_some() { fleet::PATIENCE } else { Duration::ZERO };
+    interrupt.install(ENDING + jobs)?;
     if std::env::var_os("SLURM_JOB_ID").is_some() {
         interrupt.install_warning()?;
     }

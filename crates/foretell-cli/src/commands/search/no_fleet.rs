@@ -6,9 +6,13 @@ use crate::asked::Asked;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use std::path::Path;
+use std::time::Duration;
 
 /// The access of other machines to a search: none.
 pub(super) struct Fleet;
+
+/// There are no jobs to wait for.
+pub(super) const PATIENCE: Duration = Duration::ZERO;
 
 impl Fleet {
     /// Refuses flags that need the server.

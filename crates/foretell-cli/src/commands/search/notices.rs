@@ -7,11 +7,13 @@ use crate::output::{human_duration, note};
 use crate::view::rows::in_one_line;
 use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
-use foretell_run::{Event, Notice, Reading};
+use foretell_run::{Event, FurtherScore, Notice, Reading};
 use foretell_search::{Record, Schedule, Study, Trial};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+/// So many trials with the same curve show that their parameters do not matter.
+const ALIKE: usize = 3;
 /// Notices about objectives and limits end after this many trials.
 const SAID_UNTIL: u64 = 50;
 
@@ -31,6 +33,8 @@ pub(super) struct Notices<'a> {
     late_said: bool,
     whole_said: bool,
     constant_said: bool,
+    identical_said: bool,
+    further_said: bool,
     /// The objectives and limits that a notice named.
     objectives_said: BTreeSet<String>,
 }
@@ -55,6 +59,8 @@ impl<'a> Notices<'a> {
             late_said: false,
             whole_said: false,
             constant_said: false,
+            identical_said: false,
+            further_said: false,
             objectives_said: BTreeSet::new(),
         }
     }
@@ -70,6 +76,7 @@ impl<'a> Notices<'a> {
                 if record.ends().is_some() {
                     self.say_objectives(study);
                     self.doubt_constant(study);
+                    self.doubt_parameters(study);
                 }
             }
             Event::Report { trial, reading } => {
@@ -94,6 +101,9 @@ impl<'a> Notices<'a> {
     fn notice(&mut self, study: &Study, trial: u64, notice: &Notice) {
         match notice {
             Notice::Late { reports } if first(&mut self.late_said) => note(&late(trial, *reports)),
+            Notice::Further { trainings, score } if first(&mut self.further_said) => {
+                note(&further(*trainings, *score));
+            }
             Notice::Noted { note: said } => note(&format!("trial {trial}: {said}")),
             Notice::Quiet { silence } => {
                 self.display.quiet(trial, *silence);
@@ -102,11 +112,14 @@ impl<'a> Notices<'a> {
             Notice::Unusable { line, problem } => {
                 note(&format!("trial {trial}: unusable report `{line}`: {problem}"));
             }
-            Notice::Silent { lines, line } if first(&mut self.silence_said) => {
-                note(&format!(
-                    "trial {trial} has printed {lines} lines (the last one is `{line}`), but no report yet: {}",
-                    self.workload.what_is_missed()
-                ));
+            Notice::Silent { lines, line, seen } => {
+                self.display.seen(study, trial, seen);
+                if first(&mut self.silence_said) {
+                    note(&format!(
+                        "trial {trial} has printed {lines} lines (the last one is `{line}`), but no report yet: {}",
+                        self.workload.what_is_missed()
+                    ));
+                }
             }
             Notice::Retried { attempt, why } => {
                 let why = in_one_line(why);
@@ -126,7 +139,7 @@ impl<'a> Notices<'a> {
                     "trial {trial} found no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR. It trains these epochs again, and they are added to the epochs spent; {rest}"
                 ));
             }
-            Notice::Late { .. } | Notice::Silent { .. } | Notice::Retrained { .. } => {}
+            Notice::Late { .. } | Notice::Retrained { .. } | Notice::Further { .. } => {}
         }
     }
 
@@ -139,6 +152,16 @@ impl<'a> Notices<'a> {
             note(&format!(
                 "{name} is {value} in every report of every trial, so no trial is stopped. If this is a setting, set the metric's line, for example --metric '{name}: {{value}}'"
             ));
+        }
+    }
+
+    /// Trials with other parameters that all report the same values show that the parameters do not reach the script.
+    fn doubt_parameters(&mut self, study: &Study) {
+        if study.progress().trials.ended() == ALIKE as u64
+            && let Some(said) = unreached(study)
+            && first(&mut self.identical_said)
+        {
+            note(&said);
         }
     }
 
@@ -223,9 +246,40 @@ impl<'a> Notices<'a> {
     }
 }
 
+/// The notice if the first trials that ended have the same curves, but other parameters.
+fn unreached(study: &Study) -> Option<String> {
+    let ended: Vec<&Trial> = study.trials().iter().filter(|trial| !trial.is_open()).collect();
+    let (head, others) = ended.split_first()?;
+    let curve = |trial: &Trial| {
+        let bits = |value: &f64| value.to_bits();
+        trial.curve.steps().iter().map(bits).zip(trial.curve.scores().iter().map(bits)).collect::<Vec<_>>()
+    };
+    let own = curve(head);
+    let alike = |other: &&Trial| {
+        let other_curve = curve(other);
+        let common = own.len().min(other_curve.len());
+        common > 1 && own[..common] == other_curve[..common] && head.configuration != other.configuration
+    };
+    let varies = own.iter().any(|(_, value)| *value != own[0].1);
+    if others.len() + 1 < ALIKE || !varies || !others.iter().all(alike) {
+        return None;
+    }
+    let names: Vec<&str> = head.configuration.keys().map(String::as_str).collect();
+    Some(format!(
+        "the first {ALIKE} trials have different parameters, but report exactly the same values, so the parameters may not reach the script. Check that it reads {} from its command line, its configuration file or FORETELL_PARAMS",
+        names.join(", ")
+    ))
+}
+
 fn late(trial: u64, reports: usize) -> String {
     format!(
         "trial {trial} wrote all its {reports} reports when it ended, so it could not be stopped. Flush each line of the program: fflush(stdout) in C, flush=True in Python, fflush() in awk"
+    )
+}
+
+fn further(trainings: u64, score: FurtherScore) -> String {
+    format!(
+        "each trial trains {trainings} times (folds, stages or repeats). Its score is {score}. All epochs are counted, and stopping compares the first training of each trial"
     )
 }
 

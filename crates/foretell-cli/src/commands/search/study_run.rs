@@ -28,7 +28,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long a stopped trial may take to end before it is killed.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(4);
+/// How long an interrupted search may take to end: its trials have [`GRACE`] of it.
+pub(super) const ENDING: Duration = Duration::from_secs(5);
 
 /// The study to search.
 pub(super) struct Described {

@@ -2,6 +2,7 @@
 //!
 //! The study is behind a [`Link`]: for a local search the host in this process, for a worker elsewhere its server.
 
+mod further;
 pub(crate) mod link;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ use crate::fleet::executor::{Begin, Executor, ExecutorError};
 use crate::hosted::{Reading, silent_end};
 use crate::message::{Message, MessageKind, Status};
 use foretell_logs::printed::{Report, ReportProblem, final_value};
+use further::Further;
+pub use further::FurtherScore;
 pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent, pass_on};
 
 /// A signal reaches all processes of a job within this time.
@@ -54,6 +57,15 @@ pub enum Notice {
         lines: usize,
         /// The last of them.
         line: String,
+        /// The names and numbers that it printed; empty if there are none.
+        seen: String,
+    },
+    /// It has trained several times, as folds, stages or repeats.
+    Further {
+        /// How often.
+        trainings: u64,
+        /// What it counts with.
+        score: FurtherScore,
     },
     /// It failed, and is tried again.
     Retried {
@@ -76,8 +88,12 @@ impl std::fmt::Display for Notice {
             Self::Noted { note } => out.write_str(note),
             Self::Quiet { silence } => write!(out, "no report for {} s", silence.as_secs()),
             Self::Unusable { line, problem } => write!(out, "unusable report `{line}`: {problem}"),
-            Self::Silent { lines, line } => {
-                write!(out, "{lines} lines (the last one is `{line}`), but no report yet")
+            Self::Silent { lines, line, seen } => {
+                let seen = if seen.is_empty() { String::new() } else { format!("; it printed {seen}") };
+                write!(out, "{lines} lines (the last one is `{line}`), but no report yet{seen}")
+            }
+            Self::Further { trainings, score } => {
+                write!(out, "it trained {trainings} times; its score is {score}")
             }
             Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} starts"),
             Self::Retrained { from } => {
@@ -124,6 +140,7 @@ struct Running {
     is_handed_back: bool,
     /// The problem with it, if it is ended for that.
     fault: Option<Failure>,
+    further: Further,
 }
 
 /// The trainings of one worker.
@@ -179,6 +196,7 @@ impl<E: Executor> Trainer<E> {
             is_stopped: false,
             is_handed_back: false,
             fault: None,
+            further: Further::default(),
         })
     }
 
@@ -248,7 +266,7 @@ impl<E: Executor> Trainer<E> {
             MessageKind::Chosen { series } => return self.push(trial, Happening::Chosen(series)),
             MessageKind::Noted { note } => Notice::Noted { note },
             MessageKind::Quiet { silence } => Notice::Quiet { silence },
-            MessageKind::Silent { lines, line } => Notice::Silent { lines, line },
+            MessageKind::Silent { lines, line, seen } => Notice::Silent { lines, line, seen },
             MessageKind::Unusable {
                 line,
                 problem: problem @ (ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }),
@@ -256,10 +274,6 @@ impl<E: Executor> Trainer<E> {
                 return self.give_up(trial, format!("printed `{line}`: {problem}"));
             }
             MessageKind::Unusable { line, problem } => Notice::Unusable { line, problem },
-            MessageKind::Missed { epochs, seen } => {
-                let missed = self.missed(&seen);
-                return self.give_up(trial, format!("printed {epochs} epochs, but no metric; {missed}"));
-            }
             MessageKind::Unread { parameters } => {
                 let first = parameters.split(',').next().unwrap_or_default();
                 let why = format!(
@@ -280,6 +294,9 @@ impl<E: Executor> Trainer<E> {
         if running.fault.is_some() {
             return; // it is ended, and what it reports until then is in doubt
         }
+        if report.training > 0 {
+            return running.further.take(report);
+        }
         let is_first = !std::mem::replace(&mut running.has_reported, true);
         running.step = running.step.max(Some(report.step));
         running.is_usable |= report.step <= max_resource;
@@ -289,7 +306,10 @@ impl<E: Executor> Trainer<E> {
             self.waiting.push(begun);
         }
         let reading = reading(report, late);
-        self.push(trial, Happening::Heard(Heard::Report(reading)));
+        let is_last = reading.step == max_resource && running.start.until == max_resource;
+        let before = if is_last { running.further.hold(reading.clone()) } else { running.further.release() };
+        let passed = before.into_iter().chain((!is_last).then_some(reading));
+        passed.for_each(|reading| self.push(trial, Happening::Heard(Heard::Report(reading))));
     }
 
     /// The output expected of a training, and its actual output.
@@ -314,13 +334,17 @@ impl<E: Executor> Trainer<E> {
         fault: Option<String>,
         leaves: Option<&AtomicBool>,
     ) {
-        let Some(running) = self.running.remove(&trial) else { return };
+        let Some(mut running) = self.running.remove(&trial) else { return };
+        let given = running.given.clone();
+        let (heard, further) = running.further.end(tail, running.attempts);
+        let notice = further.map(|(trainings, score)| Notice::Further { trainings, score });
+        let heard = heard.into_iter().map(Happening::Heard).chain(notice.map(Happening::Noticed));
+        self.waiting.extend(heard.map(|happening| (given.clone(), happening)));
         let is_whole = running.step.is_some_and(|step| step >= running.start.until) && running.is_usable;
         let is_handed_back = running.is_handed_back || ends_with_this(&running, status, leaves);
         let fault = fault.map(|why| Failure { why, is_of_the_command: false });
         let failure =
             fault.or_else(|| running.fault.clone()).or_else(|| self.failure(&running, status, tail, seen));
-        let given = running.given.clone();
         // stopped because its first report was beyond the training's end
         let is_beyond = running.step.is_some() && !running.is_usable && running.given.start.from == 0;
         let heard = match failure {
@@ -352,7 +376,7 @@ impl<E: Executor> Trainer<E> {
         let (last, until) = (self.max_resource, running.start.until);
         let what = match (status, running.step) {
             (_, Some(step)) if is_silent => format!(
-                "its first report is for step {step}, beyond the {last} epochs of a full trial, and it was ended. Raise `epochs` to the number of steps of a full trial, or report epochs"
+                "its first report is for step {step}, and a full trial has {last} epochs, so it was ended. If it counts steps, set --epochs to the number of steps of a full trial: both are then steps. Otherwise, let it report epochs"
             ),
             (Status::Exited(0), None) if is_silent && !running.is_resumed => {
                 let pause = if until < last {

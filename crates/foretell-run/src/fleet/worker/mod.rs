@@ -22,6 +22,7 @@ use crate::abandoned::{end_abandoned, runs_elsewhere};
 use crate::access::Access;
 use crate::checkpoints::trial_directory;
 use crate::local_trials::{LocalTrials, TrialSetup};
+use crate::supervised::supervised;
 use crate::trainer::{Failure, Given, Happening, Heard, Trainer};
 use crate::work::{Work, WorkError};
 use http_link::{HttpLink, Trouble};
@@ -207,8 +208,10 @@ impl Worker {
             let (sender, heard) = channel();
             slots.push(sender);
             let slot = self.slot(number, heard, wishes.clone(), Arc::clone(&leaving));
-            let named = thread::Builder::new().name(format!("slot {number}"));
-            named.spawn(move || slot.run()).map_err(|error| WorkerError::System(error.to_string()))?;
+            let ended = wishes.clone();
+            let died = move |why: &str| drop(ended.send(Wish::Ended(Some(why.to_owned()))));
+            supervised(&format!("slot {number}"), move || slot.run(), died)
+                .map_err(|error| WorkerError::System(format!("cannot start a thread: {error}")))?;
         }
         let work = &self.work;
         let trials = LocalTrials::new(self.setup()?, GRACE);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::http_link::{HttpLink, Trouble};
 use super::unsent::Unsent;
 use crate::checkpoints::trial_directory;
+use crate::supervised::{caught, may_panic};
 use crate::trainer::{Asked, Given, Heard, Link, Sent, pass_on};
 
 /// The pauses between tries while the server is away, or has nothing to do: from the first to the last.
@@ -84,7 +85,8 @@ impl Slot {
         while !self.is_leaving() {
             match self.link.ask() {
                 Ok(Asked::Task(given)) => {
-                    self.train(given);
+                    let held = given.clone();
+                    caught(|| self.train(given)).map_err(|why| self.give_back(&held, &why))?;
                     (idle_since, pause, said) = (Instant::now(), PAUSES.0, false);
                     continue;
                 }
@@ -106,6 +108,17 @@ impl Slot {
             pause = (pause * 2).min(PAUSES.1);
         }
         Ok(())
+    }
+
+    /// Hands back the training of a trial that this slot panicked about, and answers why the slot ends.
+    fn give_back(&mut self, held: &Given, why: &str) -> String {
+        let trial = held.trial();
+        self.wish(Wish::Stop(trial));
+        // where the server is away, the lease expires
+        let _ = self.link.hand_back(held);
+        format!(
+            "the worker panicked while it passed on the reports of trial {trial} ({why}), and has handed it back. This is a bug: please report it"
+        )
     }
 
     /// Sleeps for `time`, or until the worker is to end.
@@ -157,6 +170,7 @@ impl Slot {
 
     /// Takes in what is heard of the training, and passes the first of it on; shows that it is alive where nothing is heard.
     fn listen(&mut self, training: &mut Training) -> Step {
+        may_panic("slot");
         let renewal = training.given.lease / 3;
         let wait = match (training.away, training.waiting.is_empty()) {
             (Some(since), _) => since.elapsed().clamp(PAUSES.0, PAUSES.1),
@@ -283,5 +297,88 @@ impl Training {
     /// Whether its process has ended.
     fn has_ended(&self) -> bool {
         self.waiting.iter().any(Heard::is_end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Slot, Wish};
+    use crate::access::Access;
+    use crate::supervised::{faults, supervised};
+    use crate::worker::http_link::HttpLink;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::mpsc::{Sender, channel};
+
+    const GIVEN: &str = r#"{"schema": "foretell.ask/1", "done": false, "start": {"trial": 3, "configuration": {"lr": 0.1}, "seed": 1, "from": 0, "until": 5, "lease": "a-0", "lease_seconds": 60.0}}"#;
+    const TOLD: &str = r#"{"schema": "foretell.told/1", "trial": 3, "state": "handed_back", "done": false}"#;
+
+    /// A server that gives a trial to whoever asks, and passes on what it is told.
+    fn serve(listener: &TcpListener, told: &Sender<(String, String)>) {
+        for client in listener.incoming() {
+            let mut client = BufReader::new(client.expect("a connection"));
+            let (mut head, mut length) = (String::new(), 0);
+            client.read_line(&mut head).expect("a request");
+            loop {
+                let mut line = String::new();
+                client.read_line(&mut line).expect("a header");
+                let line = line.trim().to_ascii_lowercase();
+                if let Some(bytes) = line.strip_prefix("content-length:") {
+                    length = bytes.trim().parse().expect("a length");
+                }
+                if line.is_empty() {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            client.read_exact(&mut body).expect("a body");
+            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            let answer = if path.ends_with("/ask") { GIVEN } else { TOLD };
+            let bytes = answer.len();
+            let answer =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\nconnection: close\r\n\r\n{answer}");
+            client.get_mut().write_all(answer.as_bytes()).expect("it is answered");
+            if told.send((path, String::from_utf8_lossy(&body).into_owned())).is_err() {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn a_slot_that_panics_hands_its_trial_back_and_says_why_it_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let (sender, requests) = channel();
+        supervised("server", move || serve(&listener, &sender), |why| panic!("{why}")).expect("a thread");
+        let folder = tempfile::tempdir().expect("a folder");
+        let access = Access { addresses: vec![address], token: None, file: None };
+        let ((_, heard), (wishes, wished)) = (channel(), channel());
+        let slot = Slot {
+            number: 0,
+            link: HttpLink::new(access, "study".to_owned(), "worker/0".to_owned()),
+            heard,
+            wishes,
+            leaving: Arc::default(),
+            idle_exit: None,
+            directory: folder.path().to_owned(),
+            is_shared: false,
+        };
+        faults::arm("slot", 0);
+        slot.run();
+        let wishes: Vec<Wish> = wished.try_iter().collect();
+        assert!(
+            matches!(wishes.as_slice(), [Wish::Start(0, _), Wish::Stop(3), Wish::Ended(Some(_))]),
+            "{wishes:?}"
+        );
+        let Some(Wish::Ended(Some(why))) = wishes.last() else { return };
+        assert!(why.contains("an injected panic in slot") && why.contains("trial 3"), "{why}");
+        let requests: Vec<(String, String)> = requests.try_iter().collect();
+        let is_back = |(path, body): &(String, String)| {
+            path == "/api/studies/study/trials/3/tell"
+                && body.contains(r#""handed_back":true"#)
+                && body.contains(r#""lease":"a-0""#)
+        };
+        assert_eq!(requests.iter().filter(|request| is_back(request)).count(), 1, "{requests:?}");
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::hosted::Reading;
 use crate::no_links;
+use crate::regular;
 use crate::wire::Report;
 
 /// The file, in a trial's folder.
@@ -21,7 +22,7 @@ impl Unsent {
     /// Those of the trial in `directory`, and what another worker left there.
     pub(crate) fn in_folder(directory: &Path) -> (Self, Vec<Reading>) {
         let path = directory.join(FILE);
-        let text = fs::read_to_string(&path).unwrap_or_default();
+        let text = regular::read_to_string(&path).unwrap_or_default();
         // the last line may be torn: that report is lost, as the training's checkpoint may be, and made again
         let read = |line: &str| serde_json::from_str::<Report>(line).ok();
         // they are another worker's: made under its lease

@@ -1,20 +1,31 @@
 //! One thread that fits a model while the driver continues.
 
-use std::any::Any;
-use std::thread::{self, JoinHandle};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use foretell_search::{Fit, Fitted};
+
+use crate::supervised::{may_panic, supervised};
 
 /// Fits one model at a time.
 #[derive(Default)]
 pub(super) struct Fitter {
-    thread: Option<JoinHandle<Fitted>>,
+    thread: Option<JoinHandle<Option<Fitted>>>,
+    panic: Arc<Mutex<String>>,
 }
 
 impl Fitter {
     /// Begins to fit a model; none may be under way.
-    pub(super) fn start(&mut self, fit: Fit) {
-        self.thread = Some(thread::spawn(move || fit.run()));
+    pub(super) fn start(&mut self, fit: Fit) -> io::Result<()> {
+        let panic = Arc::clone(&self.panic);
+        let work = move || {
+            may_panic("fitter");
+            fit.run()
+        };
+        let died = move |why: &str| why.clone_into(&mut panic.lock().unwrap_or_else(PoisonError::into_inner));
+        self.thread = Some(supervised("fitter", work, died)?);
+        Ok(())
     }
 
     /// Whether a model is being fitted, or waits to be taken.
@@ -24,14 +35,10 @@ impl Fitter {
 
     /// The fitted model, once it is there; an error says how the predictor panicked.
     pub(super) fn take(&mut self) -> Result<Option<Fitted>, String> {
-        match self.thread.take_if(|thread| thread.is_finished()) {
-            None => Ok(None),
-            Some(thread) => thread.join().map(Some).map_err(|panic| text(panic.as_ref())),
+        let Some(thread) = self.thread.take_if(|thread| thread.is_finished()) else { return Ok(None) };
+        match thread.join() {
+            Ok(Some(fitted)) => Ok(Some(fitted)),
+            _ => Err(self.panic.lock().unwrap_or_else(PoisonError::into_inner).clone()),
         }
     }
-}
-
-fn text(panic: &(dyn Any + Send)) -> String {
-    let plain = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
-    plain.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

@@ -1,0 +1,147 @@
+//! Trials that train several times, one after the other: folds, stages, repeats.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::link::Heard;
+use crate::hosted::Reading;
+use foretell_logs::printed::{Report, final_value};
+
+/// The value that counts for a trial of several trainings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FurtherScore {
+    /// The summary that it printed last.
+    Printed,
+    /// The mean of the last values of its trainings.
+    Mean,
+    /// The last value of its first training, which is shorter than a full trial.
+    First,
+}
+
+impl fmt::Display for FurtherScore {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Printed => "the summary that it prints last",
+            Self::Mean => "the mean of their last values",
+            Self::First => "the last value of the first training, which ends before --epochs",
+        })
+    }
+}
+
+/// The trainings of a trial after its first one. The report of the last epoch waits for them: it is the score.
+#[derive(Debug, Default)]
+pub(super) struct Further {
+    held: Option<Reading>,
+    /// The reports of each training so far: how many, the last step, and its value.
+    trainings: BTreeMap<u64, (u64, u64, Option<f64>)>,
+}
+
+impl Further {
+    /// Takes a report of a training after the first one.
+    pub(super) fn take(&mut self, report: &Report) {
+        let training = self.trainings.entry(report.training).or_default();
+        *training = (training.0 + 1, training.1.max(report.step), report.value);
+    }
+
+    /// Holds the report of the last epoch, and returns the one that was held.
+    pub(super) fn hold(&mut self, reading: Reading) -> Option<Reading> {
+        self.held.replace(reading)
+    }
+
+    /// The report that was held.
+    pub(super) fn release(&mut self) -> Option<Reading> {
+        self.held.take()
+    }
+
+    /// The messages at the end of attempt number `attempt`: the report of the last epoch with the score, and the epochs of the further trainings.
+    /// With them, how often it trained and what it counts with, if that was more than once.
+    pub(super) fn end(&mut self, tail: &[String], attempt: u64) -> (Vec<Heard>, Option<(u64, FurtherScore)>) {
+        let Self { held, trainings } = std::mem::take(self);
+        // a single value is that of a test or of the best model
+        let trainings: Vec<(u64, Option<f64>)> = trainings
+            .into_values()
+            .filter(|(reports, ..)| *reports > 1)
+            .map(|(_, step, value)| (step, value))
+            .collect();
+        if trainings.is_empty() {
+            return (held.into_iter().map(Heard::Report).collect(), None);
+        }
+        let (mut heard, mut score) = (Vec::new(), FurtherScore::First);
+        if let Some(last) = held {
+            let ends: Vec<f64> =
+                std::iter::once(last.value).chain(trainings.iter().map(|it| it.1)).flatten().collect();
+            let (value, of) = scored(&ends, final_value(tail));
+            score = of;
+            heard.push(Heard::Report(Reading { value, ..last }));
+        }
+        // their epochs were trained in addition to those of the first one
+        for &(step, _) in &trainings {
+            heard.push(Heard::Began { after: 0, attempt });
+            heard.push(Heard::Report(Reading { step, ..Reading::default() }));
+        }
+        (heard, Some((trainings.len() as u64 + 1, score)))
+    }
+}
+
+/// The score of trainings that ended at `ends`: the number that was `printed` last, if it lies among them.
+fn scored(ends: &[f64], printed: Option<f64>) -> (Option<f64>, FurtherScore) {
+    let (least, most) = ends
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), end| (least.min(*end), most.max(*end)));
+    // a summary is rounded
+    let margin = 0.01 * (most - least).abs() + 1e-6 * most.abs();
+    let is_among = |value: &f64| (least - margin..=most + margin).contains(value);
+    match printed.filter(is_among) {
+        Some(printed) => (Some(printed), FurtherScore::Printed),
+        None => {
+            let mean = ends.iter().sum::<f64>() / ends.len() as f64;
+            (Some(mean).filter(|mean| mean.is_finite()), FurtherScore::Mean)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Further, FurtherScore, Heard, Reading, Report};
+
+    fn report(training: u64, step: u64, value: f64) -> Report {
+        Report { step, value: Some(value), training, metrics: serde_json::Map::new() }
+    }
+
+    fn folds(tail: &[&str]) -> (Vec<(u64, Option<f64>)>, u64, Option<(u64, FurtherScore)>) {
+        let mut further = Further::default();
+        assert!(further.hold(Reading { step: 5, value: Some(0.8), ..Reading::default() }).is_none());
+        for (training, end) in [(1, 0.7), (2, 0.9)] {
+            (1..=5).for_each(|step| further.take(&report(training, step, end - 0.1 * (5 - step) as f64)));
+        }
+        further.take(&report(3, 1, 0.5)); // a test
+        let tail: Vec<String> = tail.iter().map(|line| (*line).to_owned()).collect();
+        let (heard, notice) = further.end(&tail, 1);
+        let begun =
+            heard.iter().filter(|heard| matches!(heard, Heard::Began { after: 0, .. })).count() as u64;
+        let reports = heard.into_iter().filter_map(|heard| match heard {
+            Heard::Report(reading) => Some((reading.step, reading.value)),
+            _ => None,
+        });
+        (reports.collect(), begun, notice)
+    }
+
+    #[test]
+    fn folds_count_with_the_printed_summary_or_the_mean_and_all_their_epochs_are_counted() {
+        let (reports, begun, notice) = folds(&["epoch 5 acc 0.9", "mean: 0.81"]);
+        assert_eq!((reports, begun), (vec![(5, Some(0.81)), (5, None), (5, None)], 2));
+        assert_eq!(notice, Some((3, FurtherScore::Printed)));
+        let (reports, _, notice) = folds(&["took 12.5 s"]);
+        assert!(reports[0].1.is_some_and(|mean| (mean - 0.8).abs() < 1e-12), "{reports:?}");
+        assert_eq!(notice, Some((3, FurtherScore::Mean)));
+    }
+
+    #[test]
+    fn a_trial_of_one_training_ends_with_the_report_that_was_held() {
+        let mut further = Further::default();
+        let last = Reading { step: 5, value: Some(0.8), ..Reading::default() };
+        further.hold(last.clone());
+        let (heard, notice) = further.end(&[], 1);
+        assert!(matches!(heard.as_slice(), [Heard::Report(reading)] if *reading == last) && notice.is_none());
+    }
+}
