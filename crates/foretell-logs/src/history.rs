@@ -68,11 +68,15 @@ type Column = (String, Vec<Option<f64>>);
 
 /// Metrics that are objects with lists of steps and values, as in Sacred's `metrics.json`, by the union of their steps.
 fn series_of(object: &Map<String, Json>) -> Option<Vec<Column>> {
-    let list = |metric: &Json, key: &str| -> Option<Vec<Option<f64>>> {
-        Some(metric.get(key)?.as_array()?.iter().map(json::number).collect())
+    let list = |metric: &Json, keys: &[&str]| -> Option<Vec<Option<f64>>> {
+        let values = keys.iter().find_map(|key| metric.get(key)?.as_array())?;
+        Some(values.iter().map(json::number).collect())
     };
     let series = object.iter().map(|(name, metric)| {
-        let (steps, values) = (list(metric, "steps")?, list(metric, "values")?);
+        let (steps, values) = (
+            list(metric, &["steps", "step", "epochs", "epoch", "x"])?,
+            list(metric, &["values", "value", "y"])?,
+        );
         let points: Option<Vec<_>> =
             steps.into_iter().zip(values).map(|(step, value)| Some((step?, value))).collect();
         Some((name, points?))

@@ -78,6 +78,16 @@ impl Columns {
             let columns = list(table.headers().iter().map(String::as_str));
             return Err(Error::NoCurves { file: table.file().to_owned(), columns });
         }
+        // `name` may name the runs or the metrics
+        let names_metrics = |at: usize| {
+            table.again().and_then(|table| metric_in(table, at, None)).is_ok_and(|name| is_metric(&name))
+        };
+        let is_tag = |at: &usize| {
+            let is_named =
+                |header: &str| table.headers().iter().any(|name| name.eq_ignore_ascii_case(header));
+            table.headers()[*at].eq_ignore_ascii_case("name") && is_named("value") && names_metrics(*at)
+        };
+        let id = id.filter(|at| options.id_column.is_some() || !is_tag(at));
         let rest: Vec<usize> =
             (0..table.headers().len()).filter(|&at| Some(at) != step && Some(at) != id).collect();
         if let Some((tag, value)) = tagged(table, &rest) {

@@ -26,9 +26,11 @@ const TITLE: usize = 60;
 const ROW: usize = 200;
 /// A list of steps and values behind a name: `'accuracy': [(1, 0.5), (2, 0.6)]`.
 static PAIRS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"["']?([A-Za-z][0-9A-Za-z_ ./@-]*)["']? *[:=] *\[((?:\([0-9]+, *[^(),]+\)(?:, *)?)+)\]"#)
+    pattern(
+        r#"["']?([A-Za-z][0-9A-Za-z_ ./@-]*)["']? *[:=] *\[((?:[(\[][0-9]+, *[^()\[\],]+[)\]](?:, *)?)+)\]"#,
+    )
 });
-static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"\(([0-9]+), *([^(),]+)\)"));
+static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"[(\[]([0-9]+), *([^()\[\],]+)[)\]]"));
 
 /// The values wanted.
 #[derive(Clone, Debug)]
@@ -280,7 +282,7 @@ impl Collector {
 
     /// Takes the lists of steps and values in a line.
     fn take_pairs(&mut self, text: &str) -> bool {
-        if !text.contains("[(") {
+        if !text.contains("[(") && !text.contains("[[") {
             return false;
         }
         let lists = || PAIRS.captures_iter(text);
@@ -486,9 +488,11 @@ impl Collector {
             // [batch=10/120]: above the values
             own = Place { step: own.batch, ..Place::default() };
         }
-        if is_heading && line.training.is_some() && line.training != self.last_training {
+        if line.training.is_some() && line.training != self.last_training {
             (self.training, self.last_training) = (self.training + 1, line.training);
-            self.heading.place = Place::default();
+            if is_heading {
+                self.heading.place = Place::default();
+            }
         }
         self.last_place = own;
         let above = self.heading.clone();
@@ -565,7 +569,7 @@ impl Collector {
     ///
     /// Signs of other scripts and wrappers of numbers are replaced in `text`: a pattern that finds nothing in it is matched against the `raw` line.
     fn match_pattern(&mut self, pattern: &MetricPattern, raw: &[u8], text: &str, is_transient: bool) {
-        if let Some(step) = pattern.heading(text) {
+        if let Some(step) = pattern.heading(text.as_bytes()).or_else(|| pattern.heading(raw)) {
             self.heading.place = Place { epoch: Some(step), ..Place::default() };
         }
         let line = parse(&text[prefix(text)..]);
@@ -670,7 +674,7 @@ fn is_entry(text: &str) -> bool {
 
 /// Whether a line may have the stages of a table of names: `Training |  Validation`.
 fn is_short_row(text: &str) -> bool {
-    text.len() <= ROW && text.contains('|') && stage(text).is_some()
+    text.len() <= ROW && (text.contains('|') && stage(text).is_some() || is_stage_alone(text))
 }
 
 /// Whether a line looks like a title.

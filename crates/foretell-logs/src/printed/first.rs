@@ -259,3 +259,96 @@ fn note_of_trainings(trainings: &Trainings) -> String {
     };
     format!("this trial trains {count} times ({length}): {score}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LengthOrigin, Metric, MetricSource, Role, StepUnit, settle_first};
+
+    fn source(metric: &Metric) -> &str {
+        match metric {
+            Metric::None => "",
+            Metric::One { source, .. } | Metric::InDoubt { source, .. } => source,
+        }
+    }
+
+    #[test]
+    fn folds_are_trainings_with_the_printed_summary_as_score() {
+        let fold = |fold: usize| {
+            let epochs: String =
+                (1..=5).map(|epoch| format!("epoch {epoch}/5 val_acc 0.{fold}{epoch}\n")).collect();
+            format!("--- fold {fold} of 3 ---\n{epochs}")
+        };
+        let printed = (1..=3).map(fold).collect::<String>();
+        let first = settle_first(&(printed.clone() + "mean val_acc over 3 folds: 0.2500\n"), None, None);
+        let trainings = first.trainings.expect("there are three");
+        assert_eq!((trainings.values.as_slice(), trainings.summary), (&[5, 5, 5][..], Some(0.25)));
+        assert_eq!(trainings.ends, [Some(0.15), Some(0.25), Some(0.35)]);
+        assert_eq!(first.length.map(|length| length.steps), Some(5));
+        assert!(
+            first.notes.iter().any(|note| note.contains("trains 3 times (5 values each)")),
+            "{:?}",
+            first.notes
+        );
+        let unsaid = settle_first(&printed, None, None).trainings.expect("there are three");
+        assert_eq!((unsaid.summary, unsaid.score().map(|score| (score * 1e4).round())), (None, Some(2500.0)));
+    }
+
+    #[test]
+    fn the_held_out_series_is_taken_and_all_are_listed() {
+        let step = |step: usize| {
+            format!(
+                "[train] step: {}, loss: 0.{step}, accuracy: 0.7{step}\n[test] step: {}, loss: 0.5, accuracy: 0.6{step}\n",
+                step * 40,
+                step * 40
+            )
+        };
+        let first = settle_first(&(1..=6).map(step).collect::<String>(), None, None);
+        assert_eq!((first.series[0].name.as_str(), first.series[0].role), ("accuracy", Role::Test));
+        assert_eq!(first.series[0].first, [0.61, 0.62, 0.63]);
+        assert!(matches!(first.metric, Metric::One { .. }), "{:?}", first.metric);
+        assert_eq!(first.whole.reports.last().and_then(|report| report.value), Some(0.66));
+        let length = first.length.expect("it is known");
+        assert_eq!(
+            (length.steps, length.unit, length.origin),
+            (240, StepUnit::Step, LengthOrigin::LastValue)
+        );
+        let declared = settle_first(&(1..=6).map(step).collect::<String>(), None, Some(12));
+        assert!(
+            declared.notes.iter().any(|note| note.contains("12 epochs are declared")),
+            "{:?}",
+            declared.notes
+        );
+    }
+
+    #[test]
+    fn the_test_line_comes_before_the_lines_of_batches() {
+        let epoch = |epoch: usize| {
+            let batch = |batch: usize| {
+                format!(
+                    "Epoch: [{epoch}]  [{batch}/30]  lr: 0.1  loss: 2.0 (2.1)  acc1: 6{batch} (61.0)  time: 0.1\n"
+                )
+            };
+            format!(
+                "{}Epoch: [{epoch}] Total time: 0:00:04\nTest:   [0/9]  eta: 0:00:01  loss: 1.9 (1.9)  acc1: 7{epoch} (7{epoch})\nTest:  Total time: 0:00:01\nTest:  Acc@1 5{epoch}.5 Acc@5 90.1\n",
+                [0, 10, 20].map(batch).concat()
+            )
+        };
+        let first = settle_first(&(0..6).map(epoch).collect::<String>(), None, None);
+        assert_eq!(source(&first.metric), "Acc@1", "{:?}", first.metric);
+        let steps: Vec<_> = first.whole.reports.iter().map(|report| (report.step, report.value)).collect();
+        assert_eq!((steps.len(), steps[1]), (6, (1, Some(51.5))));
+        assert_eq!(first.length.map(|length| length.steps), Some(6));
+    }
+
+    #[test]
+    fn a_name_that_was_not_printed_settles_nothing_and_only_training_values_are_in_doubt() {
+        let printed = "epoch 1 train_loss 0.5 train_acc 0.6\nepoch 2 train_loss 0.4 train_acc 0.7\n";
+        let wanted = MetricSource::parse("val_acc").expect("a name");
+        let first = settle_first(printed, Some(&wanted), Some(2));
+        assert_eq!((first.metric, first.series.len()), (Metric::None, 2));
+        let Metric::InDoubt { between, .. } = settle_first(printed, None, None).metric else {
+            panic!("only values of the training")
+        };
+        assert_eq!(between, ["train_acc", "train_loss"]);
+    }
+}

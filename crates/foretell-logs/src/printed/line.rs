@@ -8,8 +8,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 /// An epoch and a batch in one bracket at the start of a line: `[3,  2000] loss: 1.2`.
-static EPOCH_AND_BATCH: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[ \t]*\[ *([0-9]+) *, *([0-9]+) *\] *([^ 0-9,\[])"));
+static EPOCH_AND_BATCH: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^[ \t]*[\[(] *([0-9]+)(?:/([0-9]+))? *, *([0-9]+)(?:/([0-9]+))? *[\])] *([^ 0-9,\[])")
+});
+/// A field whose value names a stage: `"mode": "val"`, `"_type": "val_epoch"`.
+static STAGE_FIELD: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?:^|[^A-Za-z])(?:mode|phase|split|stage|subset|type|event|dataset|kind)["']? *[:=] *["']?([A-Za-z_]+)"#,
+    )
+});
 /// A label that ends where a sentence counts: `accuracy of the network on the 10000 test images: 57 %`.
 static COUNTING: LazyLock<Regex> = LazyLock::new(|| pattern(r" (?:on|over|across|of|from)(?: the| all)? $"));
 /// What is counted, up to the value.
@@ -96,6 +103,8 @@ struct Parser<'a> {
     /// The end of the text before the next number that is no part of its name.
     boundary: usize,
     is_past_line: bool,
+    /// Where the name of the next number ends, if a count stands between: `accuracy on the 10,000 test images: 57 %`.
+    name_end: Option<usize>,
     /// Whether the number before was that of the epoch.
     after_epoch: bool,
     /// The numbers in brackets right behind others, with how many fields stand before.
@@ -115,6 +124,7 @@ pub(crate) fn parse(text: &str) -> Line {
         since: 0,
         boundary: 0,
         is_past_line: false,
+        name_end: None,
         after_epoch: false,
         means: Vec::new(),
     };
@@ -143,13 +153,9 @@ fn stage_in_label(field: &Field) -> Option<Stage> {
     stage(&field.label)
 }
 
-/// The stage in `"mode": "val"` and `"_type": "val_epoch"`.
+/// The stage that the value of a field names.
 fn named_mode(text: &str) -> Option<Stage> {
-    ["mode", "phase", "split", "stage", "subset", "_type\""].into_iter().find_map(|key| {
-        let (_, rest) = text.split_once(key)?;
-        let rest = rest.trim_start_matches(['"', '\'', ' ']).strip_prefix([':', '='])?;
-        stage(rest.trim_start().split([',', '}', ' ']).next()?)
-    })
+    STAGE_FIELD.captures_iter(text).find_map(|field| stage(&field[1]))
 }
 
 /// Whether a number between two texts is part of a quoted key, `"AP .5": 0.61`, as in a dictionary.
@@ -163,24 +169,27 @@ impl Parser<'_> {
     /// Takes the epoch and the batch in a bracket at the start.
     fn take_bracket(&mut self) {
         let Some(found) = EPOCH_AND_BATCH.captures(self.text) else { return };
-        let number = |group: usize| found[group].parse().ok();
-        (self.line.place.epoch, self.line.place.batch) = (number(1), number(2));
-        let end = found.get(3).map_or(0, |next| next.start());
+        let number = |group: usize| found.get(group).and_then(|number| number.as_str().parse().ok());
+        let (epoch, epochs, batch, batches) = (number(1), number(2), number(3), number(4));
+        self.line.place = Place { epoch, epochs, batch, batches, ..Place::default() };
+        let end = found.get(5).map_or(0, |next| next.start());
         (self.since, self.boundary) = (end, end);
     }
 
     fn take(&mut self, token: Token) {
         let Kind::Number { reading, of, percent } = token.kind else {
-            self.boundary = token.end;
+            (self.boundary, self.name_end) = (token.end, None);
             return;
         };
-        let between = &self.text[self.boundary..token.start];
+        let name_end = self.name_end.take().unwrap_or(token.start);
+        let between = &self.text[self.boundary..name_end];
         let after = &self.text[token.end..];
         let (label, _) = words::label(between);
         let counts = reading.point.is_some_and(|value| value.fract() == 0.0 && value > 1.0)
             && of.is_none()
             && !percent;
         if is_in_key(between, after) || counts && COUNTING.is_match(between) && COUNTED.is_match(after) {
+            self.name_end = COUNTING.find(between).map(|found| self.boundary + found.start());
             return;
         }
         let context = &self.text[self.since..token.start];
@@ -389,7 +398,7 @@ mod tests {
         let e = |epoch: f64| [Some(epoch), None, None];
         let s = |step: f64| [None, Some(step), None];
         type Case<'a> = (&'a str, Place, &'a [(&'a str, f64)]);
-        let cases: [Case<'_>; 25] = [
+        let cases: [Case<'_>; 27] = [
             ("Epoch 3/10 - loss: 0.25 val_acc=.71", e(3.0), &[("loss", 0.25), ("val_acc", 0.71)]),
             ("Epoch 1/12, step 10/40, loss = 2.0401", [Some(1.0), Some(10.0), None], &[("loss", 2.0401)]),
             (
@@ -438,6 +447,8 @@ mod tests {
                 &[("Accuracy of the network", 57.0)],
             ),
             (r#"{"AP .5": 0.61, "AP": 0.5, "step": 3}"#, s(3.0), &[("AP .5", 0.61), ("AP", 0.5)]),
+            ("Average loss on 10,000 samples is 0.5", [None; 3], &[("Average loss", 0.5)]),
+            ("acc on 500 images 12ms 3: 0.5", [None; 3], &[]),
             ("Training acc over epoch: 0.47", [None; 3], &[("Training acc over epoch", 0.47)]),
         ];
         for (text, place, fields) in cases {
@@ -458,7 +469,7 @@ mod tests {
     #[test]
     fn a_field_has_the_stage_of_the_words_around_it_and_may_be_past() {
         use Stage::{Test, Training, Unsaid, Validation};
-        let cases: [(&str, &[(Stage, bool)]); 13] = [
+        let cases: [(&str, &[(Stage, bool)]); 14] = [
             ("elapsed 5 min, val_acc 0.5", &[(Unsaid, false), (Validation, false)]),
             ("train Loss: 1.5 Acc: 0.6", &[(Training, false), (Training, false)]),
             (
@@ -471,6 +482,7 @@ mod tests {
             ("max_val_acc 0.5 val_acc_std 0.02", &[(Validation, true), (Validation, true)]),
             (r#"{"loss": 0.3, "epoch": 1, "mode": "val"}"#, &[(Validation, false)]),
             (r#"{"_type": "val_epoch", "epoch": "2/9", "acc": 0.5}"#, &[(Validation, false)]),
+            ("{'dtype': 'float32', 'event': 'eval', 'acc': 0.5}", &[(Validation, false)]),
             ("cur metric, acc: 0.5", &[(Validation, false)]),
             ("[Evaluator] Steps = 2000 | Return = 51.0", &[(Validation, false)]),
             (r#"{"train": {"loss": 0.5}, "val": {"loss": 0.4}}"#, &[(Training, false), (Validation, false)]),

@@ -113,7 +113,7 @@ static UNIT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(r"(?-u)^(?:(?:[kKM]|st|nd|rd|th|[eE][0-9]+|{UNITS})(?:\W|$)|[eE][-+])"))
 });
 /// Units of metrics, glued to their values: `25.31dB`. Those of times and sizes are none.
-const UNITS: &str = "dB|db|bpc|bpb|bpd|ppl|nats|bits|pts?|pp";
+const UNITS: &str = "dB|db|pct|percent|bpc|bpb|bpd|ppl|nats|bits|pts?|pp";
 static UNIT_END: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?-u)^({UNITS})(?:\W|$)")));
 /// How much of a bar is drawn.
 static BAR: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.[0-9]+)?%\s*[-|#]"));
@@ -187,6 +187,12 @@ fn token(rest: &[u8]) -> Option<(usize, Kind)> {
         return Some((sign + length, Kind::Other));
     }
     let (length, reading) = number(rest);
+    // the suffix begins with one of these, behind blanks
+    if !matches!(rest[length..].trim_ascii_start(), [b'k' | b'K' | b'M' | b'%' | b'/' | b'o', ..])
+        && !rest.get(length).is_some_and(u8::is_ascii_alphabetic)
+    {
+        return Some((length, Kind::Number { reading, of: None, percent: false }));
+    }
     let suffix = SUFFIX.captures(&rest[length..])?;
     let scale = suffix.get(1).map_or(1.0, |letter| if letter.as_bytes() == b"M" { 1e6 } else { 1e3 });
     let reading = if scale > 1.0 { reading.scaled(scale) } else { reading };
@@ -211,6 +217,13 @@ fn word(rest: &[u8]) -> Option<(usize, Reading)> {
 
 /// The length of a date, a clock time, a version or a size at the beginning of `rest`.
 fn other(rest: &[u8]) -> Option<usize> {
+    // no expression below matches a number that a blank or a sign of a list follows
+    let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = digits(0);
+    let end = if rest.get(whole) == Some(&b'.') { whole + 1 + digits(whole + 1) } else { whole };
+    if rest.get(end).is_none_or(|next| b" \t,;)]}\"'|".contains(next)) {
+        return None;
+    }
     if TIME.is_match(rest) {
         return TIME_END.find(rest).map(|part| part.end());
     }
@@ -224,7 +237,10 @@ fn other(rest: &[u8]) -> Option<usize> {
 
 /// The number at the beginning of `rest`, sign included, and its length.
 fn number(rest: &[u8]) -> (usize, Reading) {
-    if let Some(found) = MICROSOFT.captures(rest) {
+    let whole = rest.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count() + 1;
+    if rest[whole..].starts_with(b".#")
+        && let Some(found) = MICROSOFT.captures(rest)
+    {
         let infinite = if rest[0] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
         let value = if found.get(1).is_some() { infinite } else { f64::NAN };
         return (found[0].len(), Reading::plain(value));
@@ -262,6 +278,10 @@ fn number(rest: &[u8]) -> (usize, Reading) {
 
 /// `text` as a number, once the separators of thousands are left out.
 fn parsed(text: &[u8], thousands: u8) -> Option<f64> {
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    if !text.contains(&b',') && (thousands == b',' || !text.contains(&b'.')) {
+        return std::str::from_utf8(text).ok()?.parse().ok();
+    }
     let plain: String =
         text.iter().filter(|&&byte| byte != thousands).map(|&byte| char::from(byte)).collect();
     plain.replace(',', ".").parse().ok()

@@ -136,10 +136,10 @@ impl MetricPattern {
     }
 
     /// The epoch that `line` names as a heading.
-    pub(crate) fn heading(&self, line: &str) -> Option<f64> {
-        let found = self.heading.as_ref()?.captures(line.as_bytes())?;
+    pub(crate) fn heading(&self, line: &[u8]) -> Option<f64> {
+        let found = self.heading.as_ref()?.captures(line)?;
         let number = found.get(1).filter(is_filled)?;
-        Some(reading_at(line.as_bytes(), number.start())?.value(super::number::Notation::Point))
+        Some(reading_at(line, number.start())?.value(super::number::Notation::Point))
     }
 
     /// The pattern's text.
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(found(r"epoch=(?P<step>\d*) acc=(\S*)", "epoch= acc=0.5"), [Ok((None, 0.5))]);
         let stepped = MetricPattern::new(r"acc=(\S*)").and_then(|pattern| pattern.with_step(r"epoch (\d*)"));
         let stepped = stepped.expect("a good pattern");
-        assert_eq!((stepped.heading("epoch "), stepped.heading("epoch 7")), (None, Some(7.0)));
+        assert_eq!((stepped.heading(b"epoch "), stepped.heading(b"epoch 7")), (None, Some(7.0)));
     }
 
     #[test]

@@ -602,6 +602,12 @@ impl ReportReader {
     fn repeats(&self, choice: &Choice) -> Option<String> {
         let series = &self.collector.series[choice.primary];
         let few = series.repeats > 0 && !series.is_many() && !series.key.is_batched;
+        if series.is_many()
+            && !series.key.is_batched
+            && self.chosen.as_ref().is_some_and(|chosen| chosen.unit == Unit::Epoch)
+        {
+            return Some("most epochs have several values, and the last one of each epoch counts".to_owned());
+        }
         few.then(|| "an epoch is reported more than once, for example after a restart. The later value replaces the earlier, unless that was already used".to_owned())
     }
 

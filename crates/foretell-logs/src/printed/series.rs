@@ -204,8 +204,7 @@ impl Name {
 
     /// Whether the part before the name in `label` is a word of its own, a path or a stage: `mean reward`, `val/acc`, but not `box_loss`.
     fn is_apart(&self, label: &str) -> bool {
-        let small = label.to_lowercase();
-        let Some(last) = small.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else {
+        let Some(last) = label.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else {
             return false;
         };
         let (core, stage) = staged(last);

@@ -2,7 +2,7 @@
 
 use super::line::{Field, Line};
 use super::number::{Kind, Reading, tokens};
-use super::words::{Counter, Stage, counter, is_amount, is_past, stage};
+use super::words::{Counter, Stage, counter, is_amount, is_past, is_report, is_stage_alone, stage};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The most lines that may stand between a heading and its first row.
@@ -72,7 +72,7 @@ fn without_bar(text: &str) -> &str {
 /// The name in a cell of a heading.
 fn heading(cell: &str) -> Option<String> {
     let cell = cell.trim_end_matches(':');
-    let cell = cell.strip_prefix("# ").unwrap_or(cell);
+    let cell = cell.strip_prefix('#').map(str::trim_start).filter(|cell| !cell.is_empty()).unwrap_or(cell);
     let closes = cell.ends_with(')') && !cell.contains('(');
     let cell = if closes { cell.trim_end_matches(')') } else { cell };
     let begins = cell == "#" || cell.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '%');
@@ -98,9 +98,11 @@ impl Table {
         let tried = if sign.0 == Sign::Blanks { vec![sign, (Sign::Blank, 3)] } else { vec![sign] };
         tried.into_iter().find_map(|(sign, least)| {
             let mut cells = cells(text, sign);
+            let columns = cells.len();
             // a table with a row per metric has no name above its names
-            let is_of_stages =
-                cells.len() > 2 && cells[0].is_empty() && cells[1..].iter().all(|cell| stage(cell).is_some());
+            let is_of_stages = cells.len() > 2
+                && (cells[0].is_empty() || is_report(cells[0]))
+                && cells[1..].iter().all(|cell| is_stage_alone(cell));
             if is_of_stages {
                 cells.remove(0);
             }
@@ -108,7 +110,7 @@ impl Table {
             // of words between single blanks only a step makes a heading
             let is_heading =
                 sign != Sign::Blank || names.iter().any(|name| counter(name).is_some() || name == "#");
-            (cells.len() >= least && names.len() == cells.len() && is_heading).then_some(Self {
+            (columns >= least && names.len() == cells.len() && is_heading).then_some(Self {
                 sign,
                 names,
                 rows: 0,
@@ -338,6 +340,9 @@ mod tests {
             ),
             ("epoch train_loss val_loss", "2 0.5 0.4", "val_loss", (Some(2.0), 0.4, "")),
             ("#  step   rmse_val   lr", "  100   1.5e-01   1e-3", "rmse_val", (Some(100.0), 0.15, "")),
+            ("#epoch train_loss val_loss", "2 0.5 0.4", "val_loss", (Some(2.0), 0.4, "")),
+            ("| Metric | Train | Val |", "| acc | 0.6 | 0.5 |", "acc", (None, 0.6, "")),
+            ("tokens_seen,loss", "3000,0.4", "loss", (Some(3000.0), 0.4, "")),
             ("|      | train | validation | test |", "| acc | 0.6 | 0.5 | 0.4 |", "acc", (None, 0.6, "")),
         ];
         for (heading, row, name, (place, value, group)) in cases {

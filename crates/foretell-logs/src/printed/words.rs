@@ -86,7 +86,7 @@ const LISTS: [(Senses, &str); 22] = [
         "val valid validation validate validating dev eval evaluation evaluating evaluate evaluator heldout holdout 验证 验证集 validierung",
     ),
     (TRAINING, "train training trn learn 训练 训练集"),
-    (TEST, "test testing tst 测试 测试集"),
+    (TEST, "test testing tst tester 测试 测试集"),
     (EPOCH, "epoch epochs ep e epoche epoca épocas época epoka эпоха 轮次 轮 エポック"),
     (
         STEP,
@@ -95,9 +95,9 @@ const LISTS: [(Senses, &str); 22] = [
     (BATCH, "batch batches minibatch mb"),
     (
         COUNTED,
-        "global current cur training train total boosting env trainer optimizer optim learner my this val valid validation eval test num",
+        "global current cur training train total boosting env trainer optimizer optim learner my this val valid validation eval test num trained processed",
     ),
-    (INDEX, "num number no nr idx index id completed done"),
+    (INDEX, "num number no nr idx index id completed done count trained seen"),
     (
         NO_COUNTER,
         "best max maximum num n number total warmup without per every last saved from patience until stop",
@@ -131,7 +131,7 @@ const LISTS: [(Senses, &str); 22] = [
     (PER, "per over"),
     (CLOSING, "done finished end ended took completed complete"),
     (CURRENT, "cur current"),
-    (OF_DATA, "on the set data split"),
+    (OF_DATA, "on the set data split running result results metric metrics score scores"),
     (AMOUNT, "trees tokens samples examples images frames nsamp"),
 ];
 
@@ -286,9 +286,16 @@ pub(crate) fn staged(name: &str) -> (Vec<String>, Option<Stage>) {
     (kept, last)
 }
 
+/// Whether a word announces numbers: `Metric`.
+pub(crate) fn is_report(word: &str) -> bool {
+    senses(word) & REPORT != 0
+}
+
 /// Whether a column of this name counts the steps of a table that names no other counter.
 pub(crate) fn is_amount(name: &str) -> bool {
-    senses(name) & AMOUNT != 0
+    names(name, AMOUNT)
+        && !names(name, PER)
+        && !split(name).any(|word| ["s", "sec", "second"].contains(&word))
 }
 
 /// Whether `word` numbers one of many.
