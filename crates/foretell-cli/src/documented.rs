@@ -208,7 +208,7 @@ fn record_types_reasons_and_files_of_a_study_are_documented() {
     for name in records.iter().chain(&reasons) {
         assert!(page.contains(&format!("| `{name}`")), "{name} has no row in trial-protocol.md");
     }
-    let files = item("crates/foretell-cli/src/commands/study/remove.rs", "const OWN:");
+    let files = item("crates/foretell-run/src/own_files.rs", "const OWN:");
     let files: Vec<&str> =
         files.iter().filter_map(|line| line.strip_prefix('"')?.split('"').next()).collect();
     assert!(files.len() > 10, "{files:?}");

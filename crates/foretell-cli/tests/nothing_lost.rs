@@ -214,13 +214,18 @@ fn a_tail_of_zeros_or_of_rubbish_takes_neither_memory_nor_time() {
     let path = folder.join("study/events.jsonl");
     let sound = fs::read(&path).unwrap();
     let mut file = OpenOptions::new().write(true).open(&path).unwrap();
-    file.seek(SeekFrom::Start(512 << 20)).unwrap();
+    file.seek(SeekFrom::Start(64 << 20)).unwrap();
     file.write_all(b"\0").unwrap();
     drop(file);
     let begun = Instant::now();
+    // acknowledged records may have stood there: it is damage, which is named and kept in a copy
     let listed = foretell(folder, &["study", "ls", ".", "--format", "json"]).output().unwrap();
-    assert_eq!(json(&listed)["studies"].as_array().map(Vec::len), Some(1), "{}", text(&listed.stderr));
+    assert!(text(&listed.stderr).contains("study doctor"), "{}", text(&listed.stderr));
+    let repaired = doctor(folder, &["--repair"]);
+    assert!(repaired.status.success(), "{}", text(&repaired.stderr));
+    assert_eq!(fs::read(&path).unwrap(), sound);
     assert_eq!(show(folder)["trials"]["total"], 4);
+    fs::remove_file(folder.join("study/events.jsonl.damaged")).unwrap();
     // lines of rubbish, some starting like records
     let mut rubbish = sound.clone();
     for number in 0_u32..100_000 {
