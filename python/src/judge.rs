@@ -5,8 +5,8 @@ use crate::convert::{configuration, curve, direction, invalid, numbers};
 use crate::runs::Runs;
 use crate::study::request_of;
 use crate::view::as_dict;
-use foretell::{Curve, Direction, Metric, Run};
-use foretell_search::{Catalogue, Judge as Core, Relation, Returned, StudyRequest, StudySpec};
+use foretell::{Direction, Metric, Run};
+use foretell_search::{Catalogue, Judge as Core, Relation, StudyRequest, StudySpec};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -63,9 +63,15 @@ impl Judge {
         let reaches = |run: &&Run| {
             run.curve.diverged_at().is_some() || run.curve.last().is_none_or(|(step, _)| step >= target)
         };
-        let runs = runs.runs.iter().filter(reaches).cloned().collect();
+        let (whole, early): (Vec<&Run>, Vec<&Run>) = runs.runs.iter().partition(reaches);
+        let whole = whole.into_iter().cloned().collect();
+        let by_itself = |run: &&&Run| runs.own_ends.contains(&run.id);
+        let by_itself: Vec<Run> = early.iter().filter(by_itself).map(|&run| run.clone()).collect();
         let finished = self.call(py, move |core| {
-            core.learn_from(runs);
+            core.learn_from(whole);
+            for run in by_itself {
+                core.finish(Run { id: format!("history {}", run.id), ..run });
+            }
             core.runs().to_vec()
         })?;
         self.held().finished = finished.into_iter().map(|run| (run, None)).collect();
@@ -123,6 +129,14 @@ impl Judge {
     #[getter]
     fn burn_in(&self) -> u64 {
         self.spec.burn_in
+    }
+
+    /// The last step of the runs that it has learned from.
+    #[getter]
+    fn last_step(&self) -> Option<f64> {
+        let held = self.held();
+        let ends = held.finished.iter().filter_map(|(run, _)| run.curve.last());
+        ends.map(|(step, _)| step).max_by(f64::total_cmp)
     }
 
     /// The runs it has learned from.
@@ -204,23 +218,4 @@ fn check_names(names: &[String]) -> PyResult<()> {
         }
     }
     Ok(())
-}
-
-/// How the values that trials returned relate to those that they reported, where that is not the usual: a name, words, and which report
-/// counts.
-#[pyfunction]
-pub(crate) fn relation(
-    direction: &str,
-    reported: Vec<Vec<f64>>,
-    returned: Vec<f64>,
-) -> PyResult<Option<(&'static str, String, Option<String>)>> {
-    let direction = self::direction(direction)?;
-    let trials = reported.iter().zip(returned);
-    let trials = trials.filter_map(|(values, returned)| {
-        Returned::new(&Curve::of_epochs(values, direction), returned, direction)
-    });
-    let relation = Relation::between(&trials.collect::<Vec<_>>());
-    Ok(relation
-        .noteworthy()
-        .map(|name| (name, relation.to_string(), relation.score().map(|score| score.to_string()))))
 }

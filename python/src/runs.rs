@@ -4,10 +4,10 @@ use crate::convert::{
     configuration, curve, dict, direction, direction_name, groups, invalid, numbers, scales,
 };
 use foretell::{Columns, Curve, Direction, FeatureGroup, Metric, Run, Scale};
-use foretell_logs::{Format, ReadOptions, Recorded, read};
+use foretell_logs::{Ended, Format, ReadOptions, Recorded, read};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub(crate) struct Runs {
     pub(crate) columns: Columns,
     /// The step at which completed runs are compared, where the logs say how runs ended.
     pub(crate) target: Option<f64>,
+    /// The ids of runs that ended themselves before their last planned step, where the logs say so: their last value is their final one.
+    pub(crate) own_ends: BTreeSet<String>,
     notes: Vec<String>,
 }
 
@@ -48,7 +50,7 @@ impl Runs {
         };
         let runs: Vec<Run> = records.iter().map(run).collect::<PyResult<_>>()?;
         let columns = declared(columns)?;
-        Ok(Self { runs: Arc::new(runs), metric, columns, target, notes: Vec::new() })
+        Ok(Self { target, columns, ..Self::known(runs, metric) })
     }
 
     /// Runs from a file or folder, as the command reads them.
@@ -82,9 +84,13 @@ impl Runs {
             deduplicate: true,
             ..ReadOptions::default()
         };
-        let Recorded { runs, metric, columns, target, notes, .. } = read(&path, &asked).map_err(invalid)?;
+        let Recorded { runs, metric, columns, target, notes, ended, .. } = read(&path, &asked).map_err(invalid)?;
+        // logs of other tools may have been cut off where they say nothing; our own lines say it
+        let is_certain = path.to_string_lossy().contains(".jsonl");
+        let by_itself = runs.iter().zip(&ended).filter(|(_, ended)| is_certain && **ended == Ended::Stopped);
+        let own_ends = by_itself.map(|(run, _)| run.id.clone()).collect();
         let notes = notes.iter().map(ToString::to_string).collect();
-        Ok(Self { runs: Arc::new(runs), metric, columns, target, notes })
+        Ok(Self { columns, target, own_ends, notes, ..Self::known(runs, metric) })
     }
 
     /// All runs of several sets. Runs of the same name are told apart by the number of their set.
@@ -105,11 +111,13 @@ impl Runs {
                 )));
             }
             for run in set.runs.iter() {
+                let own_end = set.own_ends.contains(&run.id);
                 let id = if names.insert(run.id.clone()) {
                     run.id.clone()
                 } else {
                     format!("{number}/{}", run.id)
                 };
+                joined.own_ends.extend(own_end.then(|| id.clone()));
                 runs.push(Run { id, ..run.clone() });
             }
             joined.columns.groups.extend(set.columns.groups.clone());
@@ -131,6 +139,16 @@ impl Runs {
     #[getter]
     fn direction(&self) -> &'static str {
         direction_name(self.metric.direction)
+    }
+
+    /// The parameters in the configurations, each with the number of runs that have it.
+    #[getter]
+    fn parameters(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for name in self.runs.iter().flat_map(|run| run.configuration.keys()) {
+            *counts.entry(name.clone()).or_default() += 1;
+        }
+        counts
     }
 
     /// Notes on data dropped or found while reading.
@@ -175,7 +193,14 @@ impl Runs {
 impl Runs {
     /// Runs that are there.
     pub(crate) fn known(runs: Vec<Run>, metric: Metric) -> Self {
-        Self { runs: Arc::new(runs), metric, columns: Columns::default(), target: None, notes: Vec::new() }
+        Self {
+            runs: Arc::new(runs),
+            metric,
+            columns: Columns::default(),
+            target: None,
+            own_ends: BTreeSet::new(),
+            notes: Vec::new(),
+        }
     }
 }
 

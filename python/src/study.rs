@@ -108,9 +108,24 @@ impl Study {
         Ok((next.stop, decision))
     }
 
-    /// Records the end of a trial; `failure` is the problem, if it failed.
-    fn tell(&self, py: Python<'_>, trial: u64, failure: Option<String>) -> PyResult<()> {
-        self.call(py, move |host| host.tell(trial, failure, None).map(|_| ()))?.map_err(refused)
+    /// Records the end of a trial: `failure` is the problem, if it failed, and `returned` the value that its objective returned. Returns
+    /// how such values relate to reports, where that is not the usual: a name, and words.
+    #[pyo3(signature = (trial, failure = None, returned = None))]
+    fn tell(
+        &self,
+        py: Python<'_>,
+        trial: u64,
+        failure: Option<String>,
+        returned: Option<f64>,
+    ) -> PyResult<Option<(&'static str, String)>> {
+        let tell = move |host: &mut AnyHost| {
+            if let Some(value) = returned {
+                host.returned(trial, value, None)?;
+            }
+            host.tell(trial, failure, None)?;
+            Ok(host.session().study().relation().said())
+        };
+        self.call(py, tell)?.map_err(refused)
     }
 
     /// Has a configuration tried next: a dict of values, or a string; the sampler chooses the values that it leaves open.
@@ -121,16 +136,10 @@ impl Study {
         self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
     }
 
-    /// From here on, other settings hold; settings left open stay as before. Another score is refused if a scheduler has compared trials.
+    /// From here on, other settings hold; settings left open stay as before.
     fn change(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let there = self.host()?.session().study().spec().clone();
-        let mut request = request_of(settings)?;
-        let score = request.score.take();
-        let spec = request.resolve(Some(&there)).map_err(invalid)?;
-        let spec = StudySpec { run_score: score.unwrap_or(spec.run_score), ..spec };
-        if !there.continues(&spec) {
-            return Err(invalid("the scheduler has compared trials by the score that it was given"));
-        }
+        let spec = request_of(settings)?.resolve(Some(&there)).map_err(invalid)?;
         self.call(py, move |host| host.change(spec.settings()))?.map_err(refused)
     }
 

@@ -114,7 +114,7 @@ def test_logs_of_several_metrics_are_read_for_the_monitored_one(tmp_path):
     monitor = Monitor("val_loss", str(tmp_path / "log.csv"), config={"lr": 0.9})
     assert len(monitor.judge) == 12
     for epoch, value in enumerate(curve_of(0.9, 77)[:8], 1):
-        monitor.report({"val_loss": 2 - value}, epoch)
+        monitor.report(2 - value, epoch)
     assert monitor.stopped
 
 
@@ -179,14 +179,14 @@ def test_a_callback_adds_how_its_run_ended(tmp_path):
     for rate, planned in ((0.03, 40), (0.02, 20), (0.01, 20), (0.009, 20), (0.9, 20)):
         monitor = Monitor("val_acc", path, config={"lr": rate})
         for epoch, value in enumerate(curve_of(rate, 3), 1):
-            if monitor.report({"val_acc": value}, epoch):
+            if monitor.report(value, epoch):
                 break
-        monitor.end(planned)
+        monitor.close(early=monitor.steps[-1] < planned)
     ended = [json.loads(line)["ended"] for line in path.read_text().splitlines()]
     assert ended == ["stopped", "finished", "finished", "finished", "pruned"]
     monitor = Monitor("val_acc", path, config={"lr": float("nan"), "layers": (1, 2)})
-    monitor.report({"val_acc": float("nan")}, 1)
-    monitor.end()
+    monitor.report(float("nan"), 1)
+    monitor.close()
     assert json.loads(path.read_text().splitlines()[-1])["values"] == [None]
 
 

@@ -28,7 +28,7 @@ def test_a_bad_run_ends_early_and_says_why(recorded, caplog):
     with caplog.at_level(logging.INFO, "foretell"):
         watch, done = loop(0.9, history=old(recorded), direction="maximize")
     assert done < 6 and watch.stopped and "will not win" in watch.decision.reason
-    assert sum("stopped after" in line for line in caplog.messages) == 1
+    assert sum("stopped at step" in line for line in caplog.messages) == 1
     assert loop(0.01, history=old(recorded), direction="maximize", nth_best=5)[1] == 20
 
 

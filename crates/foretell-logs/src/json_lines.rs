@@ -252,7 +252,7 @@ impl Lines<'_> {
         match object.get("ended") {
             None | Some(Json::Null) => Ok(Ended::Unknown),
             Some(word) => serde_json::from_value(word.clone()).map_err(|_| {
-                let known = "finished, failed, pruned, stopped or running";
+                let known = "finished, failed, pruned, stopped, interrupted, partial or running";
                 self.fail(format!("`ended` is {word}, not {known}"))
             }),
         }
@@ -291,6 +291,14 @@ impl Lines<'_> {
     }
 
     fn finish(mut self) -> Raw {
+        // without its beginning, a curve cannot be compared with others
+        let all = self.raw.runs.len();
+        self.raw.runs.retain(|run| run.ended != Ended::Partial);
+        let partial = all - self.raw.runs.len();
+        if partial > 0 {
+            let text = format!("runs left out because their beginning is not recorded: {partial}");
+            self.raw.notes.push(Note::new(Topic::Removed, text));
+        }
         if self.raw.runs.iter().any(|run| run.ended != Ended::Unknown) {
             self.raw.target = old::common_end(&self.raw.runs);
         }

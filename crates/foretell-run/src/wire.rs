@@ -82,6 +82,9 @@ pub struct Tell {
     /// The reason for the failure, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The value that the training returned, in the metric's unit. It is the score of the trial, unless the trial was stopped.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub returned: Option<f64>,
     /// Whether every trial of the command would fail in this way. A study without any report then ends.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub of_the_command: bool,
@@ -182,6 +185,10 @@ pub struct Told {
     pub state: String,
     /// Whether the study is done.
     pub done: bool,
+    /// The relation between the values that trials returned and those that they reported, if it is unusual: its name and a
+    /// sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relation: Option<(String, String)>,
 }
 
 /// The answer to [`Enqueue`].

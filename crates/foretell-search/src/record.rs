@@ -129,6 +129,13 @@ pub enum Record {
         /// The step.
         step: u64,
     },
+    /// The training of this trial has ended, and returned this value: its score, unless it was stopped.
+    Returned {
+        /// The trial's number.
+        trial: u64,
+        /// The value, in the metric's unit.
+        value: f64,
+    },
     /// A running trial was judged.
     Decided(Decision),
     /// A trial was trained as far as the scheduler wanted it to be for now; it may continue from there.
@@ -175,6 +182,7 @@ impl Record {
             | Self::Unknown { trial }
             | Self::Repeated { trial, .. }
             | Self::Late { trial, .. }
+            | Self::Returned { trial, .. }
             | Self::Paused { trial }
             | Self::Completed { trial }
             | Self::Failed { trial, .. } => Some(*trial),

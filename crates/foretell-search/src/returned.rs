@@ -135,6 +135,20 @@ impl Relation {
         }
     }
 
+    /// Its [name](Self::noteworthy) and a sentence for the user, if there is something to say.
+    pub fn said(self) -> Option<(&'static str, String)> {
+        self.noteworthy().map(|name| (name, self.to_string()))
+    }
+
+    /// Whether the returned values are not simply one of the reports.
+    pub(crate) fn is_of_another_unit(self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Equal { factor, .. } => !is_near(factor, 1.0, EQUAL),
+            Self::TooFew | Self::Together(_) | Self::Apart { .. } => true,
+        }
+    }
+
     /// Whether trials may be stopped by their reports.
     pub fn allows_stopping(self) -> bool {
         !matches!(self, Self::TooFew | Self::Apart { .. })

@@ -262,6 +262,18 @@ impl<S: Store> Session<S> {
         self.record(&report)
     }
 
+    /// The training of `trial`, whose end is told next, returned `value`: the score of the trial, unless it was stopped.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored; say the same again.
+    pub fn returned(&mut self, trial: u64, value: f64) -> Result<(), StoreError> {
+        self.news.clear();
+        if self.has_start(trial) {
+            return Ok(());
+        }
+        self.with_study(|study, append| study.note_returned(trial, value, append))
+    }
+
     /// A training ended, by itself or because it was to stop.
     ///
     /// # Errors

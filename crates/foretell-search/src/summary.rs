@@ -159,7 +159,7 @@ fn best(study: &Study, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
     let (trials, spec) = (study.trials(), study.spec());
     let mut best: Option<(usize, f64)> = None;
     for (index, trial) in trials.iter().enumerate().filter(|(_, t)| counts(t)) {
-        if let Some(value) = trial.achieved(spec.run_score, spec.direction)
+        if let Some(value) = trial.achieved(spec)
             && best.is_none_or(|(_, leader)| better(spec.direction, value, leader))
         {
             best = Some((index, value));

@@ -235,3 +235,48 @@ fn a_study_that_counts_another_value_from_now_on_counts_it_of_all_trials() {
     assert_eq!(remembered(again.study()), remembered(session.study()));
     assert!(last.continues(&counted) && !last.conflicts(&counted).is_empty());
 }
+
+/// A study of `spec` whose trials report a rise to `ends` and return `values`, or report them as `returned`.
+fn returning(spec: &StudySpec, trials: &[(f64, f64)], by_report: bool) -> Session {
+    let mut session = Session::open(spec.clone(), Parts::default(), Memory::default()).unwrap();
+    for &(end, value) in trials {
+        let start = session.ask().unwrap().unwrap();
+        for step in 1..=EPOCHS {
+            let metrics = (by_report && step == EPOCHS).then(|| ("returned".to_owned(), value)).into_iter();
+            let reported = end * step as f64 / EPOCHS as f64;
+            session.report(start.trial, step, reported, metrics.collect()).unwrap();
+        }
+        if !by_report {
+            session.returned(start.trial, value).unwrap();
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    session
+}
+
+#[test]
+fn the_returned_value_is_the_score_however_it_is_told_and_after_a_restart() {
+    let spec = spec(&Policy::None, 8);
+    // the better the reports, the worse the returned value
+    let trials: Vec<(f64, f64)> =
+        (0..6).map(|trial| (0.3 + 0.1 * f64::from(trial), 0.9 - 0.1 * f64::from(trial))).collect();
+    for by_report in [false, true] {
+        let session = returning(&spec, &trials, by_report);
+        let best = session.best().unwrap();
+        assert_eq!((best.trial, best.score), (0, 0.9));
+        assert!(!session.study().relation().allows_stopping());
+        let again = Session::open(spec.clone(), Parts::default(), store(&session)).unwrap();
+        assert_eq!(again.best().unwrap(), best);
+        assert_eq!(remembered(again.study()), remembered(session.study()));
+    }
+}
+
+#[test]
+fn a_score_that_nobody_chose_follows_the_returned_values() {
+    let whole = [(0.5, 0.5), (0.7, 0.7)];
+    let free = returning(&spec(&Policy::None, 4), &whole, false);
+    assert!(free.study().relation().allows_stopping() && free.best().unwrap().score == 0.7);
+    let percent = returning(&spec(&Policy::None, 4), &[(0.5, 50.0), (0.7, 70.0), (0.6, 60.0)], false);
+    assert_eq!(percent.best().unwrap().score, 70.0);
+    assert!(percent.study().relation().said().is_some_and(|(name, words)| name == "factor" && words.contains("times 100")));
+}

@@ -97,20 +97,27 @@ pub(crate) async fn renew(State(served): Shared, place: OfTrial, body: Bytes) ->
 /// A training has ended.
 pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
     let (study, trial) = of_trial(place)?;
-    let Tell { failure, of_the_command, handed_back, lease } = read(&body)?;
+    let Tell { failure, returned, of_the_command, handed_back, lease } = read(&body)?;
     if handed_back && failure.is_some() {
         return Err(Problem::field(
             "failure",
             "a trial that is handed back has not failed. Leave out one of the two",
         ));
     }
-    let end = move |host: &mut Hosted<EventStore>| match failure {
-        _ if handed_back => host.hand_back(trial, lease.as_deref()),
-        Some(why) if of_the_command => host.fail_for_all(trial, why, lease.as_deref()),
-        failure => host.tell(trial, failure, lease.as_deref()),
+    let end = move |host: &mut Hosted<EventStore>| {
+        if let Some(value) = returned {
+            host.returned(trial, value, lease.as_deref())?;
+        }
+        let state = match failure {
+            _ if handed_back => host.hand_back(trial, lease.as_deref()),
+            Some(why) if of_the_command => host.fail_for_all(trial, why, lease.as_deref()),
+            failure => host.tell(trial, failure, lease.as_deref()),
+        }?;
+        Ok((state, host.session().study().relation().said()))
     };
-    let (state, done) = blocking(move || served.owner.call(&study, end)).await?;
-    Ok(Json(Told { trial, state: state.to_owned(), done }).into_response())
+    let ((state, relation), done) = blocking(move || served.owner.call(&study, end)).await?;
+    let relation = relation.map(|(name, words)| (name.to_owned(), words));
+    Ok(Json(Told { trial, state: state.to_owned(), done, relation }).into_response())
 }
 
 /// Continue a trial after fewer epochs than it has reported, or start it again.

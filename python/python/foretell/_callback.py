@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-import uuid
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._foretell import direction_of
 from ._history import Additions
+from ._run import Run
 from .judge import Judge, Judgement, JudgeSettings
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def judge_and_additions(
     return judge, additions
 
 
-class Monitor:
-    """The curve of one metric in one run, and the judge that decides on it."""
+class Monitor(Run):
+    """The run of a tool that passes on dicts of metrics."""
 
     def __init__(
         self,
@@ -63,52 +63,22 @@ class Monitor:
         if history is None:
             raise TypeError("history= is missing. Set it to completed runs to learn from")
         self.monitor = monitor
-        self._given = dict(config or {})
-        self.judge, self._additions = judge_and_additions(history, direction, monitor, append, shadow, settings)
+        super().__init__(*judge_and_additions(history, direction, monitor, append, shadow, settings), config)
         self.begin()
-
-    def begin(self, config: Mapping[str, Any] | None = None) -> None:
-        """Starts a new run. The tool can add to its configuration."""
-        #: Its name in `history`, also after it is continued from a checkpoint.
-        self.name = uuid.uuid4().hex
-        self.config = {**self._given, **(config or {})}
-        self.steps: list[float] = []
-        self.values: list[float] = []
-        self.decision: Judgement | None = None
-        self.stopped = False
 
     def missing(self, metrics: Mapping[str, Any]) -> KeyError:
         """The error for a name that is not in `metrics`."""
         return KeyError(f"the metric {self.monitor!r} was not reported. Reported metrics: {', '.join(sorted(map(str, metrics))) or 'none'}")
 
-    def end(self, planned: float | None = None, failed: bool = False) -> None:
-        """Ends the run. `planned` is its last step unless it is stopped."""
-        if not self.steps:
-            if not failed:
-                _log.warning("the run ended without reporting %r, so Foretell made no decisions. Check the metric's name", self.monitor)
-        elif self._additions is not None:
-            by_itself = planned is not None and self.steps[-1] < planned
-            ended = "failed" if failed else "pruned" if self.stopped else "stopped" if by_itself else "finished"
-            self._additions.add(self.values, self.config, self.steps, ended, self.name)
-            if ended == "finished":
-                self.judge.add(self.name, self.values, self.config, self.steps)
-
-    def report(self, metrics: Mapping[str, Any], step: float) -> bool:
-        """Takes the metrics after `step`. Returns whether to stop."""
+    def value_in(self, metrics: Mapping[str, Any]) -> float:
+        """The value of the metric. A name that is not in `metrics` is an error."""
         if self.monitor not in metrics:
             raise self.missing(metrics)
-        if self.steps and step <= self.steps[-1]:
-            return self.stopped
-        self.steps.append(float(step))
-        self.values.append(float(metrics[self.monitor]))
-        decision = self.judge.decide(self.values, self.config, self.steps, self.name)
-        if decision is not None:
-            would, self.decision = self.decision is not None and self.decision.stop, decision
-            if decision.stop and not would:
-                kind = "would stop" if self.judge.shadow else "stopped"
-                _log.info("%s at step %g: %s", kind, step, decision.reason)
-            self.stopped = self.stopped or (decision.stop and not self.judge.shadow)
-        return self.stopped
+        return float(metrics[self.monitor])
+
+    def _nothing(self, failed: bool) -> None:
+        if not failed:
+            _log.warning("the run ended without reporting %r, so Foretell made no decisions. Check the metric's name", self.monitor)
 
     def numbers(self) -> dict[str, float]:
         """The last decision as numbers for a logger."""
@@ -180,6 +150,8 @@ class Rounds(Callback):
 
     def _report(self, finished: int, values: Iterable[tuple[str, str, Any]]) -> bool:
         """Takes the values (data set, metric, value) after some `finished` rounds; returns whether to stop."""
+        value = self.watch.value_in({f"{data}-{metric}": value for data, metric, value in values})
         if finished % self._every:
+            self.watch.note(value, finished)
             return False
-        return self.watch.report({f"{data}-{metric}": value for data, metric, value in values}, finished)
+        return self.watch.report(value, finished)

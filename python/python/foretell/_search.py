@@ -48,7 +48,7 @@ class Trial:
     """
 
     __slots__ = (
-        "__weakref__", "_ends", "_first", "_from_zero", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
+        "__weakref__", "_ended", "_ends", "_first", "_from_zero", "_returned", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
     )  # fmt: skip
 
     def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int) -> None:
@@ -57,6 +57,8 @@ class Trial:
         self._ends: Callable[[], bool] = bool
         #: The last step reported in this process, and whether steps count from 0.
         self._step, self._from_zero = 0, False
+        #: Whether its end was told, and the value that the objective returned.
+        self._ended, self._returned = False, None
         self.number = number
         self.config = config
         #: A seed for the training.
@@ -197,10 +199,14 @@ class Trial:
         """The same trial, not started."""
         return Trial(self._study, self.number, self.config, self.seed, self._first, self.end)
 
-    def tell(self, failure: object = None) -> None:
-        """Ends the trial. `failure` is the reason if it failed."""
+    def tell(self, failure: object = None, *, returned: float | None = None) -> None:
+        """Ends the trial. `failure` is the reason if it failed. `returned` is its score, unless that is one of its reports."""
         self._study._begin_trial(self)
-        self._study.tell(self.number, None if failure is None else str(failure) or repr(failure))
+        returned = self._returned if returned is None else _number(returned, "returned")
+        if returned is not None and not math.isfinite(returned) and failure is None:
+            failure = f"the objective returned {returned}"
+        self._ended = True
+        self._study.tell(self.number, None if failure is None else str(failure) or repr(failure), returned=returned)
         if not self.stopped:
             how = "ended" if failure is None else f"failed: {failure}"
             value = f" at {self.values[-1]:.4g}" if self.values and failure is None else ""
@@ -213,10 +219,15 @@ class Trial:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[False]:
-        if isinstance(error, Exception):
-            self.tell(f"{type(error).__name__}: {error}")
-        elif error is None:
+        if self._ended:
+            return False
+        if error is None:
             self.tell()
+        elif isinstance(error, Exception):
+            self.tell(f"{type(error).__name__}: {error}")
+        else:
+            # Ctrl-C, or a canceled task: the trial has not failed, and the next `ask` returns it again
+            self._study._interrupt(self)
         return False
 
     def __repr__(self) -> str:
@@ -248,6 +259,8 @@ class Search:
     _from_zero: bool | None
     #: Warnings already logged.
     _said: set[str]
+    #: The relation between returned values and reports that was logged last.
+    _relation: str | None = None
     #: Whether other processes can run its trials.
     _has_others = False
     #: Seconds before a worker asks again while others run the last trials.
@@ -275,8 +288,13 @@ class Search:
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
         raise NotImplementedError
 
-    def _tell(self, trial: int, failure: str | None) -> None:
+    def _tell(self, trial: int, failure: str | None, returned: float | None) -> tuple[str, str] | None:
+        """Returns how returned values relate to reports, if that is unusual: a name, and a sentence."""
         raise NotImplementedError
+
+    def _interrupt(self, trial: Trial) -> None:
+        """A trial was left before its end. It starts again."""
+        self._interrupted.append(trial._again())
 
     def _enqueue(self, queued: Any) -> None:
         raise NotImplementedError
@@ -323,9 +341,6 @@ class Search:
         """The metric's name."""
         return self.settings["metric"]
 
-    def _returned(self, trial: Trial, value: float) -> None:
-        """The objective returned a value in addition to the trial's reports."""
-
     def ask(self) -> Trial | None:
         """The next trial; `None` if there is none now. Ask again after another trial ends, unless `done`."""
         trial = self._interrupted.pop(0) if self._interrupted else self._ask()
@@ -338,10 +353,14 @@ class Search:
         known = self._open.get(trial)
         return self._report(trial, step, _number(value, "value"), metrics)[0] if known is None else known.report(value, step, **metrics)
 
-    def tell(self, trial: int, failure: str | None = None) -> None:
-        """Ends a trial. `failure` is the reason if it failed."""
-        self._tell(trial, failure)
+    def tell(self, trial: int, failure: str | None = None, *, returned: float | None = None) -> None:
+        """Ends a trial. `failure` is the reason if it failed. `returned` is its score, unless that is one of its reports."""
+        relation = self._tell(trial, failure, None if failure is not None else returned)
         self._open.pop(trial, None)
+        name, words = relation or (None, "")
+        if name is not None and name != self._relation:
+            _log.log(logging.INFO if name == "too-few" else logging.WARNING, "%s", words)
+        self._relation = name or self._relation
 
     def enqueue(self, config: Mapping[str, Any] | str) -> None:
         """Tries a configuration next, for example `{"lr": 0.1}` or `"lr=0.1"`. The sampler chooses the other parameters."""
@@ -597,8 +616,6 @@ class _Crew:
         except BaseException as error:
             if trial.stopped and type(error).__name__ == "TrialPruned":
                 return
-            if not isinstance(error, Exception):
-                self.study._interrupted.append(trial._again())
             raise
 
     def _ended(self, trial: Trial, returned: Any) -> None:
@@ -613,7 +630,7 @@ class _Crew:
             raise TypeError(f"the objective returned {', '.join(values)} after the trial had reported values. Report it instead: trial.report(value, epoch, {next(iter(values))}=…)")
         elif hasattr(value, "__float__") and not isinstance(value, bool):
             # ignore anything else, such as a list of the answers of report
-            self.study._returned(trial, float(value))
+            trial._returned = float(value)
 
 
 def _final(value: Any) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import threading
@@ -170,7 +169,6 @@ class Judge:
         self._core = _Core(self.metric, self.direction, dict(self._settings))
         self._log_columns: set[str] = set()
         self._keys: set[Any] = set()
-        self._names = itertools.count()
         self._warned = False
         self._relation: str | None = None
         self._returned: dict[str, float] = {}
@@ -236,9 +234,10 @@ class Judge:
     def __len__(self) -> int:
         return len(self._core)
 
-    def name(self) -> str:
-        """The adapter calls this for the key of a run without one."""
-        return f"run {next(self._names)}"
+    @property
+    def last_step(self) -> float | None:
+        """The last step of the runs that it has learned from."""
+        return self._core.last_step
 
     def decide(
         self,

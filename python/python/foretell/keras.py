@@ -29,18 +29,26 @@ class ForetellCallback(Callback, keras.callbacks.Callback):
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Keras calls this when a run starts."""
         self.watch.begin()
+        self._epoch: int | None = None
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Keras calls this before each epoch."""
+        if self._epoch is None:
+            self.watch.continues_after(epoch)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Keras calls this after each epoch. The first epoch is 0."""
         logs = {} if logs is None else logs
+        self._epoch = epoch
         if self.watch.monitor not in logs:
             if self.watch.monitor.startswith("val_") and not any(str(name).startswith("val_") for name in logs):
                 return  # an epoch without validation
             raise self.watch.missing(logs)
-        if self.watch.report(logs, epoch + 1):
+        if self.watch.report(self.watch.value_in(logs), epoch + 1):
             self.model.stop_training = True
         logs.update(self.watch.numbers())
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Keras calls this when a run ends."""
-        self.watch.end((self.params or {}).get("epochs"))
+        planned = (self.params or {}).get("epochs")
+        self.watch.close(early=planned is not None and self._epoch is not None and self._epoch + 1 < planned)

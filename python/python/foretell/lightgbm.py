@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from ._callback import Rounds
@@ -25,16 +28,32 @@ class ForetellCallback(Rounds):
     [5.0, 10.0, 15.0]
     """
 
-    #: LightGBM calls it after its own callbacks, and after each round.
-    order, before_iteration = 40, False
+    #: LightGBM calls it before its own early stopping (30), which ends a round by an exception, and after each round.
+    order, before_iteration = 25, False
 
     def __call__(self, env: CallbackEnv) -> None:
         """LightGBM calls this after each round. The first round is 0."""
         if env.iteration == env.begin_iteration:
-            self.watch.begin()
+            self.watch.begin(after=env.begin_iteration)
+            _when_ended(env.model, lambda: self.watch.close(early=True))
         evaluated = env.evaluation_result_list or []
-        stop = self._report(env.iteration + 1, (row[:3] for row in evaluated))
-        if stop or env.iteration + 1 == env.end_iteration:
-            self.watch.end()
+        stop = self._report(env.iteration + 1, (tuple(row)[:3] for row in evaluated))
+        if env.iteration + 1 == env.end_iteration:
+            self.watch.close()
         if stop:
             raise EarlyStopException(env.iteration, list(evaluated))
+
+
+def _when_ended(model: Any, call: Callable[[], None]) -> None:
+    """Calls `call` when LightGBM sets the model's best iteration, as it does after a training that did not reach its last round. It calls no
+    callback then."""
+    plain = type(model)
+
+    class Watched(plain):  # type: ignore[misc, valid-type]
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value)
+            if name in ("best_iteration", "best_score"):
+                super().__setattr__("__class__", plain)
+                call()
+
+    model.__class__ = Watched

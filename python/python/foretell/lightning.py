@@ -49,6 +49,8 @@ class ForetellCallback(Callback, pl.Callback):
         """Lightning calls this when training starts. The first validation shows whether it logs the metric."""
         self._is_of_validation: bool | None = None
         self._batches, self._is_new = 0, False
+        # unless a checkpoint has restored the curve
+        self.watch.continues_after(trainer.current_epoch)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -90,19 +92,19 @@ class ForetellCallback(Callback, pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Lightning calls this when a run ends."""
         if trainer.is_global_zero:
-            most = trainer.max_epochs
-            self.watch.end(most if most is not None and most > 0 else None)
+            most = trainer.max_epochs or 0
+            self.watch.close(early=trainer.should_stop and bool(self.watch.steps) and self.watch.steps[-1] < most)
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        """Lightning calls this after Ctrl-C or an error. The history records a failed run until the run is resumed."""
+        """Lightning calls this after Ctrl-C or an error. If the run is resumed, its record is replaced."""
         if trainer.is_global_zero and trainer.state.fn == "fit":
-            self.watch.end(failed=True)
+            self.watch.close(exception)
 
     def _look(self, trainer: pl.Trainer, step: float) -> None:
         """Decides on the run. All ranks call this together, and wait for each other."""
         stop, self._is_new = False, False
         if trainer.is_global_zero:
-            stop = self.watch.report(trainer.callback_metrics, step)
+            stop = self.watch.report(self.watch.value_in(trainer.callback_metrics), step)
             for logger in trainer.loggers:
                 logger.log_metrics(self.watch.numbers(), step=trainer.global_step)
         # true if it is on any rank; the first alone decides

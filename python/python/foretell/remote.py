@@ -132,18 +132,28 @@ class RemoteStudy(Search):
             return True, None
         return answer["stop"], answer["decision"]
 
-    def _tell(self, trial: int, failure: str | None) -> None:
+    def _tell(self, trial: int, failure: str | None, returned: float | None) -> tuple[str, str] | None:
+        return self._end(trial, {"failure": failure, "returned": returned})
+
+    def _interrupt(self, trial: Trial) -> None:
+        self._end(trial.number, {"handed_back": True})
+
+    def _end(self, trial: int, how: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Ends a trial of this process, or hands it back."""
         if trial in self._lost:
             self._lost.discard(trial)
-            return
+            return None
         lease = self._lease(trial)
         with self._lock:
             self._leases.pop(trial, None)
-        body = {key: value for key, value in (("lease", lease), ("failure", failure)) if value is not None}
+        body = {key: value for key, value in {"lease": lease, **how}.items() if value is not None}
         try:
-            self._done = self._server.call("POST", f"{self._address}/trials/{trial}/tell", body)["done"]
+            told = self._server.call("POST", f"{self._address}/trials/{trial}/tell", body)
         except LostLease as error:
             _log.warning("%s", error)
+            return None
+        self._done = told["done"]
+        return tuple(told["relation"]) if told.get("relation") else None
 
     def _lease(self, trial: int) -> str | None:
         known = self._leases.get(trial)

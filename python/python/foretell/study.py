@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._foretell import Study as _Core
-from ._foretell import relation, stored
+from ._foretell import stored
 from ._runs import collect
 from ._records import Best
 from ._search import Grown, Search, Trial
@@ -101,10 +101,6 @@ class Study(Search):
         self._lock = threading.RLock()
         self._opened: _Core | None = None
         self._hopeless = False
-        #: Reports and returned values of finished trials, and the name of their relation. Unused if the user chose a score.
-        self._finished: tuple[list[list[float]], list[float]] = [], []
-        self._relation: str | None = None
-        self._detects = settings.get("score") is None and settings.get("shadow") is None
         if space is None and is_new:
             if folder is not None and epochs is None:
                 raise ValueError(f"{folder}: there is no study in this folder. To create one, pass a space and `epochs`")
@@ -171,26 +167,6 @@ class Study(Search):
         self._core.enqueue(self._space.queued({**asked, name: value}))
         raise Grown
 
-    def _returned(self, trial: Trial, value: float) -> None:
-        """Uses the best report as the score if trials return it. Does not stop any trials if returned values do not match the reports."""
-        if not self._detects or trial._first:
-            return
-        with self._lock:
-            reported, returned = self._finished
-            reported.append(trial.values)
-            returned.append(value)
-            name, words, score = relation(self._core.settings["direction"], reported, returned) or (None, "", None)
-            if name == self._relation:
-                return
-            self._relation = name
-            try:
-                self._core.change({"score": score, "shadow": name in ("too-few", "apart")})
-            except ValueError as error:
-                # a scheduler with rungs has already compared trials by the other score
-                words += f". This study keeps using its last reports ({error}). To change this, create it with score={score!r}"
-        if words:
-            _log.log(logging.INFO if name == "too-few" else logging.WARNING, "%s", words)
-
     def _offer_earlier(self) -> None:
         """Warns of earlier studies next to the folder with the same parameters, metric and length, to learn from."""
         assert self.folder is not None
@@ -228,8 +204,8 @@ class Study(Search):
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
         return self._core.report(trial, step, value, metrics)
 
-    def _tell(self, trial: int, failure: str | None) -> None:
-        self._core.tell(trial, failure)
+    def _tell(self, trial: int, failure: str | None, returned: float | None) -> tuple[str, str] | None:
+        return self._core.tell(trial, failure, returned)
 
     def _enqueue(self, queued: Any) -> None:
         self._core.enqueue(queued)

@@ -46,15 +46,13 @@ class ForetellCallback(Callback, TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
     ) -> None:
         """The trainer calls this when a run starts or resumes. The log history contains the curve so far."""
-        if self._training:
-            # the run before this one ended by an error or by another pruner
-            self.watch.end(failed=True)
         self.watch.begin(state.trial_params if state.is_hyper_param_search else None)
         self._training, self._seen, self._missed = True, False, None
         for entry in state.log_history:
             if (name := self._name(entry)) is not None and (not self.watch.steps or entry["epoch"] > self.watch.steps[-1]):
                 self.watch.steps.append(float(entry["epoch"]))
                 self.watch.values.append(float(entry[name]))
+        self.watch.continues_after(float(state.epoch or 0))
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
@@ -63,7 +61,7 @@ class ForetellCallback(Callback, TrainerCallback):
         self._training = False
         # only the first process keeps values
         if state.is_world_process_zero:
-            self.watch.end(args.num_train_epochs if args.max_steps <= 0 else None)
+            self.watch.close(early=state.global_step < state.max_steps)
 
     def on_evaluate(
         self,
@@ -87,7 +85,7 @@ class ForetellCallback(Callback, TrainerCallback):
         self._seen, self._missed = True, None
         stop = False
         if state.is_world_process_zero:
-            stop = self.watch.report({self.watch.monitor: metrics[name]}, round(float(state.epoch or 0), 6))
+            stop = self.watch.report(float(metrics[name]), round(float(state.epoch or 0), 6))
             if state.log_history:
                 state.log_history[-1].update(self.watch.numbers())
         control.should_training_stop = control.should_training_stop or _of_first(stop, args)

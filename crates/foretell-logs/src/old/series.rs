@@ -24,6 +24,10 @@ pub enum Ended {
     Pruned,
     /// It stopped itself before its last planned step: patience, a callback.
     Stopped,
+    /// Ctrl-C or another signal ended it.
+    Interrupted,
+    /// Its beginning is not recorded: it continued another run.
+    Partial,
     /// It is marked as running: it still is, or it was killed.
     Running,
 }
@@ -43,6 +47,8 @@ impl fmt::Display for Ended {
             Self::Failed => "failed",
             Self::Pruned => "pruned",
             Self::Stopped => "stopped early",
+            Self::Interrupted => "interrupted",
+            Self::Partial => "without a beginning",
             Self::Running => "marked as running",
         })
     }

@@ -577,6 +577,21 @@ impl<S: Store> Hosted<S> {
         self.next(trial)
     }
 
+    /// The training of `trial`, whose end is told next, returned `value`: the trial's score, unless it was stopped.
+    ///
+    /// # Errors
+    /// [`HostError`]; after [`HostError::Store`], say the same again.
+    pub fn returned(&mut self, trial: u64, value: f64, lease: Option<&str>) -> Result<(), HostError> {
+        self.trial(trial)?;
+        let sender = self.leases.as_mut().map_or(Sender::Holder, |leases| leases.sender(trial, lease));
+        if sender == Sender::Stranger || !self.runs(trial) {
+            return Ok(());
+        }
+        let noted = self.session.returned(trial, value);
+        self.gather();
+        Ok(noted?)
+    }
+
     /// A training has ended. The same request again changes nothing. Answers how the trial is then; `handed_back` if that was no end, see
     /// [`Leases`].
     ///

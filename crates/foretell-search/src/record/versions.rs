@@ -16,7 +16,7 @@ const TYPE: &str = "event";
 ///
 /// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
 /// ignore needs no new version.
-const NEWEST: [(&str, u32); 15] = [
+const NEWEST: [(&str, u32); 16] = [
     ("created", 1),
     ("changed", 2), // 2: space, sampler, length and command may change, too
     ("enqueued", 1),
@@ -28,6 +28,7 @@ const NEWEST: [(&str, u32); 15] = [
     ("reported", 1),
     ("repeated", 1),
     ("late", 1),
+    ("returned", 1),
     ("decided", 1),
     ("paused", 1),
     ("completed", 1),
@@ -52,6 +53,7 @@ impl Record {
             Self::Reported { .. } => "reported",
             Self::Repeated { .. } => "repeated",
             Self::Late { .. } => "late",
+            Self::Returned { .. } => "returned",
             Self::Decided(_) => "decided",
             Self::Paused { .. } => "paused",
             Self::Completed { .. } => "completed",

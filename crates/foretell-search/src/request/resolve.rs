@@ -110,6 +110,8 @@ impl StudyRequest {
             reward: self.reward(&metric, &space, there)?,
             metric,
             run_score: self.score.or(there.map(|there| there.run_score)).unwrap_or_default(),
+            score_chosen: self.score.is_some() || there.is_some_and(|there| there.score_chosen),
+            returns_own_scores: there.is_some_and(|there| there.returns_own_scores),
             max_resource,
             trials,
             budget_epochs: self.budget_epochs.or(there.and_then(|there| there.budget_epochs)),

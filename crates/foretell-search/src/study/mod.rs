@@ -21,6 +21,7 @@ pub use judge::fit::{Fit, Fitted};
 pub(crate) use judge::knowledge::{Basis, Checks, Level, NoForecast, Recording};
 
 use crate::catalogue::Catalogue;
+use crate::returned::{Relation, Returned};
 use crate::samplers::Sampler;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::rank::Ranks;
@@ -63,6 +64,9 @@ pub struct Study {
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
     knowledge: Knowledge,
+    /// The values that completed trials returned, and their relation to the reports.
+    returned: Vec<Returned>,
+    relation: Relation,
     /// The knowledge of the objectives besides the metric.
     measures: Measures,
     /// The job asked for next, until it is started.
@@ -166,6 +170,8 @@ impl Study {
             trials: Vec::new(),
             warm_start: Vec::new(),
             knowledge: Knowledge::new(LevelData::new(burn_in, spec.refit), needs.means, recording),
+            returned: Vec::new(),
+            relation: Relation::default(),
             measures: Measures::new(&spec),
             pending: None,
             interrupted: BTreeSet::new(),
@@ -197,6 +203,11 @@ impl Study {
     /// The series of the trials' output that is the metric, as [`Record::Chosen`](crate::Record::Chosen) has it.
     pub fn series(&self) -> Option<&str> {
         self.series.as_deref()
+    }
+
+    /// The relation between the values that completed trials returned and their reports.
+    pub fn relation(&self) -> Relation {
+        self.relation
     }
 
     /// Its trials, by number.

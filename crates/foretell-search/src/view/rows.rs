@@ -59,7 +59,7 @@ fn own_columns(
     let values: [Value; TRIAL_COLUMNS.len()] = [
         number.into(),
         trial.state.name().into(),
-        trial.achieved(spec.run_score, spec.direction).into(),
+        trial.achieved(spec).into(),
         trial.trained().into(),
         last.into(),
         time.map(|(began, _)| format!("{}:{:02}", date(began), began / 1000 % 60)).into(),

@@ -143,7 +143,7 @@ pub(crate) fn no_trial(stored: &Stored, number: u64) -> Failure {
 
 fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Format) -> Outcome {
     let spec = study.spec();
-    let achieved = |trial: &foretell_search::Trial| trial.achieved(spec.run_score, spec.direction);
+    let achieved = |trial: &foretell_search::Trial| trial.achieved(spec);
     let scores: Vec<f64> = study.trials().iter().filter_map(achieved).collect();
     if scores.is_empty() {
         return Err(Failure::midway(format!(

@@ -87,6 +87,7 @@ impl Display {
             | Record::Reported { trial, .. }
             | Record::Repeated { trial, .. }
             | Record::Late { trial, .. }
+            | Record::Returned { trial, .. }
             | Record::Paused { trial }
             | Record::Completed { trial }
             | Record::Failed { trial, .. } => *trial,

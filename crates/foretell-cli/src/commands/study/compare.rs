@@ -240,7 +240,7 @@ fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>>
         let spec = stored.study.spec();
         if spec.max_resource == until {
             let achieved = |(number, trial): (usize, &Trial)| {
-                Some((spec.trial_seed(number as u64), trial.achieved(spec.run_score, spec.direction)?))
+                Some((spec.trial_seed(number as u64), trial.achieved(spec)?))
             };
             scores
                 .entry(trial)

@@ -126,7 +126,7 @@ struct Leader {
 
 impl Leader {
     fn new(index: usize, trial: &Trial, spec: &StudySpec) -> Option<Self> {
-        let value = trial.achieved(spec.run_score, spec.direction)?;
+        let value = trial.achieved(spec)?;
         // −0 and 0 are equal scores
         Some(Self { is_whole: true, score: spec.direction.score(value) + 0.0, trial: index })
     }

@@ -50,7 +50,7 @@ impl Group {
         if trial.is_open() {
             self.open.insert(index);
         }
-        let achieved = trial.achieved(spec.run_score, spec.direction);
+        let achieved = trial.achieved(spec);
         if let (TrialState::Completed { .. }, Some(value)) = (&trial.state, achieved) {
             self.scores.insert(index, spec.direction.score(value) + 0.0); // −0 and 0 are equal scores
         }

@@ -42,6 +42,9 @@ pub struct Settings {
     /// The value that a trial counts with; it changes only where every trial is trained to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_score: Option<RunScore>,
+    /// Whether somebody chose that value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub score_chosen: bool,
     /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_no_improvement: Option<u64>,

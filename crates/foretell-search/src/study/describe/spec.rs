@@ -49,6 +49,12 @@ pub struct StudySpec {
     // left out as long as it is the default, so that a study begun before there was this choice is found again
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_score: RunScore,
+    /// Whether somebody chose that value. Otherwise the values that trials return choose it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub score_chosen: bool,
+    /// Whether trials return scores that are none of their reports, as their [`Relation`](crate::Relation) has shown.
+    #[serde(skip)]
+    pub returns_own_scores: bool,
     /// The objectives in addition to the metric.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objectives: Vec<Objective>,
@@ -255,6 +261,8 @@ impl StudySpec {
             metric: metric.into(),
             direction,
             run_score: RunScore::default(),
+            score_chosen: false,
+            returns_own_scores: false,
             objectives: Vec::new(),
             limits: Vec::new(),
             reward: None,
@@ -476,7 +484,7 @@ impl StudySpec {
             workload: Some(workload),
             ..usual
         };
-        Self { queue: Vec::new(), ..fixed }.with_settings(&settings)
+        Self { queue: Vec::new(), returns_own_scores: false, ..fixed }.with_settings(&settings)
     }
 
     /// The same study without what may be raised later: its total of trials, unless its plan is made for so many.
@@ -502,6 +510,7 @@ impl StudySpec {
             sampler: Some(self.sampler.clone()),
             max_resource: Some(self.max_resource),
             run_score: Some(self.run_score),
+            score_chosen: self.score_chosen,
             until_no_improvement: self.until_no_improvement,
             workload: Some(self.workload.clone()),
         }
@@ -530,6 +539,7 @@ impl StudySpec {
             sampler: settings.sampler.clone().unwrap_or(self.sampler),
             max_resource: settings.max_resource.unwrap_or(self.max_resource),
             run_score: settings.run_score.unwrap_or(self.run_score),
+            score_chosen: settings.score_chosen,
             workload: settings.workload.clone().unwrap_or(self.workload),
             ..self
         }

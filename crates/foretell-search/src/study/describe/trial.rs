@@ -1,5 +1,6 @@
 //! One trial of a study.
 
+use super::spec::StudySpec;
 use crate::record::{Decision, Reason, RecordedForecast};
 use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
@@ -71,6 +72,8 @@ pub struct Trial {
     /// The number of epochs of its curve that were really trained, where it reports that as `trained_epochs`: one that gave up and
     /// repeats its value trains no more.
     pub trained_epochs: Option<u64>,
+    /// The value that its training returned: its score once it has completed. It may also report it as `returned`.
+    pub returned: Option<f64>,
     /// The steps at which its earlier jobs ended, added up: what training each rung from the beginning would add.
     pub earlier_jobs: u64,
     /// The epochs it had trained when it reported last after it was stopped, or past the step it was to train to: they were
@@ -124,6 +127,7 @@ impl Trial {
             until,
             extra: 0,
             trained_epochs: None,
+            returned: None,
             earlier_jobs: 0,
             ran_to: 0,
             beyond: Vec::new(),
@@ -217,6 +221,7 @@ impl Trial {
         let epochs = |name: &str| metrics.get(name).map(|&epochs| epochs.max(0.0) as u64);
         self.extra = epochs("failed_epochs").unwrap_or(self.extra);
         self.trained_epochs = epochs("trained_epochs").or(self.trained_epochs);
+        self.returned = metrics.get("returned").copied().or(self.returned);
         self.diverged = if value.is_some() { 0 } else { self.diverged + 1 };
         // steps are checked to increase before they get here; a log that breaks this has lost nothing but the point
         let _ = self.curve.push(step as f64, value, direction);
@@ -341,12 +346,16 @@ impl Trial {
 
     /// Its result in the metric's unit. If the last value counts, only a trial that was trained to its end has one; if the best value
     /// counts, so has every trial that has ended without failing. `None` for a trial that breaks a limit, or whose configuration is lost.
-    pub fn achieved(&self, run_score: RunScore, direction: Direction) -> Option<f64> {
-        match (&self.state, run_score) {
+    ///
+    /// Where trials return scores of their own, only a completed trial has one.
+    pub fn achieved(&self, spec: &StudySpec) -> Option<f64> {
+        match (&self.state, spec.run_score) {
             _ if !self.counts() => None,
             (TrialState::Completed { value }, _) => Some(*value),
-            (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best) => {
-                run_score.value_of(&self.curve).map(|score| direction.value(score))
+            (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best)
+                if !spec.returns_own_scores =>
+            {
+                spec.run_score.value_of(&self.curve).map(|score| spec.direction.value(score))
             }
             _ => None,
         }

@@ -80,6 +80,11 @@ impl Study {
                 self.change(index, |trial| trial.late += 1);
                 Ok(())
             }
+            Record::Returned { trial, value } => {
+                let index = self.known(*trial)?;
+                self.change(index, |trial| trial.returned = Some(*value));
+                Ok(())
+            }
             Record::Decided(decision) => {
                 let index = self.known(decision.trial)?;
                 self.note(index, decision);
@@ -204,7 +209,10 @@ impl Study {
         let score = self.spec.run_score.value_of(&self.trials[index].curve).ok_or(Misfit::NoValue(trial))?;
         let value = self.spec.direction.value(score);
         self.change(index, |trial| {
-            trial.state = if whole { TrialState::Completed { value } } else { TrialState::Paused { value } };
+            trial.state = match whole {
+                true => TrialState::Completed { value: trial.returned.unwrap_or(value) },
+                false => TrialState::Paused { value },
+            };
             trial.ends.insert(trial.until, trial.step);
         });
         self.hear_end(index);
@@ -228,8 +236,9 @@ impl Study {
             if self.spec.has_front() {
                 self.measures.finish(self.progress.spent, index);
             }
-            let worth = self.rewarded(&self.trials[index], Worth::measured(score));
+            let worth = self.rewarded(&self.trials[index], Worth::measured(self.worth_of(index, score)));
             self.sampler.learn(trial, &self.trials[index].configuration, worth);
+            self.take_returned(index);
         }
         self.tell_outlooks(index);
         Ok(())

@@ -23,11 +23,13 @@ impl Study {
         let changed = changed.clone().made(&self.catalogue).unwrap_or(changed);
         let Settings { trials, budget_epochs, .. } = *settings;
         self.settings = Settings { trials, budget_epochs, ..changed.settings() };
+        let changed = self.by_returns(changed);
         if changed == self.spec {
             return;
         }
         let before = std::mem::replace(&mut self.spec, changed);
-        if before.run_score != self.spec.run_score {
+        let counted = |spec: &StudySpec| (spec.run_score, spec.returns_own_scores);
+        if counted(&before) != counted(&self.spec) {
             self.count_otherwise(&before);
         }
         let searched = |spec: &StudySpec| (spec.space.clone(), spec.sampler.clone(), spec.run_score);
@@ -59,17 +61,17 @@ impl Study {
     fn count_otherwise(&mut self, before: &StudySpec) {
         for (index, trial) in self.trials.iter_mut().enumerate() {
             self.progress.remove(index, trial, before);
-            if let (TrialState::Completed { value }, Some(score)) =
-                (&mut trial.state, self.spec.run_score.value_of(&trial.curve))
-            {
-                *value = self.spec.direction.value(score);
+            let reported = self.spec.run_score.value_of(&trial.curve);
+            let score = trial.returned.or(reported.map(|score| self.spec.direction.value(score)));
+            if let (TrialState::Completed { value }, Some(score)) = (&mut trial.state, score) {
+                *value = score;
             }
             self.progress.add(index, trial, &self.spec);
         }
     }
 
     /// The sampler that is asked for, which hears of all trials that are in the space.
-    fn take_sampler(&mut self) {
+    pub(super) fn take_sampler(&mut self) {
         if self.brings_sampler {
             return;
         }
@@ -82,7 +84,9 @@ impl Study {
             sampler.started(number, &trial.configuration);
             match (&trial.state, trial.result()) {
                 (TrialState::Completed { value }, _) => {
-                    let worth = Worth::measured(self.spec.direction.score(*value));
+                    let score = self.spec.direction.score(*value);
+                    let reported = self.spec.run_score.value_of(&trial.curve).unwrap_or(score);
+                    let worth = Worth::measured(self.worth_of(number as usize, reported));
                     sampler.learn(number, &trial.configuration, self.rewarded(trial, worth));
                 }
                 (TrialState::Stopped { .. }, Some(result)) => {

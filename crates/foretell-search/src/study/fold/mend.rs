@@ -79,7 +79,7 @@ impl Losses {
             | Record::Chosen { .. }
             | Record::Unknown { .. } => {}
             Record::Started { trial, configuration, .. } => self.see_start(*trial, configuration),
-            Record::Repeated { .. } | Record::Late { .. } => {}
+            Record::Repeated { .. } | Record::Late { .. } | Record::Returned { .. } => {}
             Record::Reported { trial, .. } if self.is_late(*trial) => {}
             Record::Reported { trial, .. }
             | Record::Paused { trial }
@@ -90,7 +90,11 @@ impl Losses {
         self.is_idle = record.ends().is_some()
             || !matches!(
                 record,
-                Record::Reported { .. } | Record::Repeated { .. } | Record::Late { .. } | Record::Decided(_)
+                Record::Reported { .. }
+                    | Record::Repeated { .. }
+                    | Record::Late { .. }
+                    | Record::Returned { .. }
+                    | Record::Decided(_)
             );
         self.seen += 1;
     }

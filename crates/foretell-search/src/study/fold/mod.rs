@@ -6,4 +6,5 @@ mod change;
 pub(super) mod mend;
 pub(super) mod queue;
 pub(super) mod restore;
+mod returned;
 pub(super) mod step;

@@ -212,7 +212,7 @@ impl Study {
             value: None,
             incumbent: None,
             probability: None,
-            shadow: self.spec.shadow,
+            shadow: self.spec.shadow || self.returns_forbid_stopping(),
         }
     }
 
