@@ -207,3 +207,37 @@ def test_a_study_beside_one_of_the_same_parameters_is_told_of_it(tmp_path, caplo
     study("second")
     Study({"lr": foretell.float(0, 1)}, metric="val_loss", epochs=4, folder=tmp_path / "fourth")
     assert not caplog.records
+
+
+def test_a_history_of_the_other_direction_is_an_error():
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize")
+
+    def objective(trial):
+        trial.suggest_float("lr", 0, 1)
+        trial.report(0.5, 1)
+        return 0.5
+
+    study.optimize(objective, n_trials=3)
+    ours = foretell.Study({"lr": foretell.float(0, 1)}, metric="acc", epochs=1, trials=3)
+    ours.optimize(lambda trial: trial.config["lr"])
+    for history in (study, ours):
+        with pytest.raises(ValueError, match="has the direction 'maximize', but direction='minimize'"):
+            Judge("minimize", history=history)
+
+
+def test_misspelt_and_missing_parameters_and_short_runs_are_named(caplog):
+    runs = [{"id": f"r{n}", "values": [0.1, 0.2, 0.3][: 1 + 2 * (n % 3 > 0)], "configuration": {"lr": 0.1 * n, "decay": n}} for n in range(12)]
+    forecaster = foretell.Forecaster.fit(runs, direction="maximize")
+    assert "4 of 12 runs end before step 3, so nothing is learned from them: r0, r3, r6, r9" in caplog.text
+    for _ in range(2):
+        forecaster.forecast([0.1, 0.2], {"lrr": 0.1, "decay": 1})
+    assert caplog.text.count("no run has the parameter 'lrr', so it is ignored. Did you mean 'lr'?") == 1
+    assert "the configuration has no value for lr, which all runs have" in caplog.text
+
+
+def test_a_lazy_frame_is_collected():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"lr": [0.1 * n for n in range(12)], "acc_1": [0.1] * 12, "acc_2": [0.02 * n for n in range(12)]})
+    assert foretell.Forecaster.fit(frame.lazy()).best == foretell.Forecaster.fit(frame).best

@@ -340,3 +340,23 @@ def test_checkpoints_have_a_folder_of_the_trial(tmp_path, study):
     kept = Study(SPACE, folder=tmp_path / "s", **HOW)
     assert kept.ask().checkpoints == tmp_path / "s" / "trials" / "0000" / "checkpoints"
     assert Study(SPACE, **HOW).ask().checkpoints is None
+
+
+def test_callbacks_end_a_search_as_in_optuna():
+    study, seen = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=9), []
+
+    def after(study, record):
+        seen.append((record["number"], record["state"]))
+        if len(seen) == 3:
+            study.stop()
+
+    study.optimize(lambda trial: trial.config["x"], callbacks=[after])
+    assert seen == [(number, "completed") for number in range(3)] and not study.done
+    study.optimize(lambda trial: trial.config["x"])
+    assert study.done
+
+
+def test_an_error_before_the_first_parameter_is_not_masked():
+    study = foretell.Study(metric="acc", epochs=1, trials=2)
+    with pytest.raises(AttributeError, match="suggest_loguniform"):
+        study.optimize(lambda trial: trial.suggest_loguniform("x", 1e-3, 1))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ._foretell import Runs
-from ._values import direction_for, plain
+from ._values import agreed, direction_for, plain
 
 try:
     import fcntl
@@ -25,6 +25,7 @@ def of_tool(runs: Any, metric: str | None, direction: str | None, options: Mappi
     from ._search import Search
 
     if isinstance(runs, Search):
+        agreed(direction, runs.settings["direction"], "the study")
         return _of_study(runs, options)
     first = runs[0] if isinstance(runs, (list, tuple)) and runs else runs
     tool = type(first).__module__.split(".")[0]
@@ -57,7 +58,7 @@ def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Ma
     if not isinstance(runs, (list, tuple)):
         if len(runs.directions) > 1:
             raise ValueError("the Optuna study has several objectives. Pass its trials as lists, with one value per step")
-        direction = direction or runs.directions[0].name.lower()
+        direction = agreed(direction, runs.directions[0].name.lower(), "the Optuna study")
         metric = metric or (runs.metric_names or [None])[0]
     records, logarithmic, silent = [], set(options.get("log_columns") or ()), 0
     for trial in trials:
@@ -82,7 +83,7 @@ def _of_ray(runs: Any, metric: str | None, direction: str | None, options: Mappi
     analysis = getattr(runs, "_experiment_analysis", runs)
     metric = metric or getattr(analysis, "default_metric", None)
     mode = getattr(analysis, "default_mode", None)
-    direction = direction or {"max": "maximize", "min": "minimize"}.get(mode or "")
+    direction = agreed(direction, {"max": "maximize", "min": "minimize"}.get(mode or ""), "Ray's experiment")
     found = list(_ray_results(runs))
     if metric is None:
         names = sorted({name for _, frame, _ in found if frame is not None for name in frame.columns})

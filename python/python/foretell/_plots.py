@@ -26,7 +26,11 @@ def draw(view: dict[str, Any], kind: str) -> Any:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError("plots require matplotlib. Install it with: pip install 'foretell[plot]'") from None
-    return kinds[kind](plt, view)
+    figure = kinds[kind](plt, view)
+    if "inline" in plt.get_backend().lower():
+        # a notebook shows open figures at the end of a cell, and the returned one once more
+        plt.close(figure)
+    return figure
 
 
 def _curves(plt: Any, view: dict[str, Any]) -> Any:

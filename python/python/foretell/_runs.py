@@ -72,7 +72,7 @@ def _kind(array: np.ndarray) -> str:
 
 def is_frame(given: Any) -> bool:
     """Whether it is a pandas or polars frame, without importing either."""
-    return type(given).__module__.split(".")[0] in ("pandas", "polars") and hasattr(given, "columns")
+    return type(given).__module__.split(".")[0] in ("pandas", "polars") and type(given).__name__ in ("DataFrame", "LazyFrame")
 
 
 def collect(
@@ -161,7 +161,7 @@ def _of_frame(frame: Any, asked: dict[str, Any], name: str = "the frame") -> Run
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frame.csv"
         if type(frame).__module__.startswith("polars"):
-            frame.write_csv(path)
+            (frame.collect() if type(frame).__name__ == "LazyFrame" else frame).write_csv(path)
         else:
             named = any(name is not None for name in frame.index.names)
             frame.to_csv(path, index=named)

@@ -224,7 +224,11 @@ class Trial:
         if error is None:
             self.tell()
         elif isinstance(error, Exception):
-            self.tell(f"{type(error).__name__}: {error}")
+            try:
+                self.tell(f"{type(error).__name__}: {error}")
+            except RuntimeError as other:
+                # the first error explains the second, for example if a study without a space has not asked for a parameter yet
+                _log.debug("trial %d cannot be ended: %s", self.number, other)
         else:
             # Ctrl-C, or a canceled task: the trial has not failed, and the next `ask` returns it again
             self._study._interrupt(self)
@@ -261,6 +265,8 @@ class Search:
     _said: set[str]
     #: The relation between returned values and reports that was logged last.
     _relation: str | None = None
+    #: Whether `optimize` starts no further trial.
+    _is_ending = False
     #: Whether other processes can run its trials.
     _has_others = False
     #: Seconds before a worker asks again while others run the last trials.
@@ -384,6 +390,7 @@ class Search:
         n_jobs: int = 1,
         timeout: float | None = None,
         catch: type[Exception] | tuple[type[Exception], ...] = (),
+        callbacks: Sequence[Callable[[Any, TrialRecord], None]] | None = None,
         show_progress_bar: bool = False,
     ) -> None:
         """Runs `objective` for each trial until all trials have ended.
@@ -403,6 +410,9 @@ class Search:
             The number of seconds after which no new trial starts.
         catch
             Exceptions that fail only their trial. Any other exception fails its trial and ends the call.
+        callbacks
+            Functions of the study and the record of a trial, called after each trial, as in Optuna. To end the search, a callback can call
+            `study.stop()`.
         show_progress_bar
             Show a progress bar in the terminal or notebook; requires `tqdm`.
         """
@@ -413,7 +423,8 @@ class Search:
         if timeout is not None and not timeout >= 0:
             raise ValueError(f"timeout must be a number of seconds, or None for no limit, not {timeout!r}")
         jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
-        crew = _Crew(self, objective, n_trials, timeout, catch)
+        self._is_ending = False
+        crew = _Crew(self, objective, n_trials, timeout, catch, callbacks or ())
         if show_progress_bar:
             crew.bar = Bar(n_trials or self._view()["settings"].get("trials"), 0 if n_trials else len(self))
         try:
@@ -424,6 +435,10 @@ class Search:
         finally:
             if crew.bar is not None:
                 crew.bar.close()
+
+    def stop(self) -> None:
+        """Ends `optimize` after the trials that are running, as in Optuna. Calling it again resumes the search."""
+        self._is_ending = True
 
     @property
     def best_value(self) -> float:
@@ -534,8 +549,9 @@ class _Crew:
     """The threads of one `optimize` call."""
 
     def __init__(
-        self, study: Search, objective: Objective, n_trials: int | None, timeout: float | None, catch: Any
+        self, study: Search, objective: Objective, n_trials: int | None, timeout: float | None, catch: Any, callbacks: Sequence[Callable[[Any, TrialRecord], None]]
     ) -> None:
+        self.callbacks = callbacks
         self.study, self.objective, self.catch = study, objective, catch
         self.left = math.inf if n_trials is None else n_trials
         self.end = math.inf if timeout is None else time.monotonic() + timeout
@@ -578,6 +594,8 @@ class _Crew:
         while (trial := self._next()) is not None:
             try:
                 self._train(trial)
+                for callback in self.callbacks:
+                    callback(self.study, self.study.trials[trial.number])
                 if self.bar is not None:
                     best = self.study.best
                     self.bar.step("" if best is None else f"best {best['score']:.4g}")
@@ -589,7 +607,7 @@ class _Crew:
     def _next(self) -> Trial | None:
         """The next trial; waits while other trials run."""
         with self.changed:
-            while self.left > 0 and self.error is None and time.monotonic() < self.end:
+            while self.left > 0 and self.error is None and not self.study._is_ending and time.monotonic() < self.end:
                 if (trial := self.study.ask()) is not None:
                     self.left -= 1
                     self.running += 1

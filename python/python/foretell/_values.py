@@ -39,6 +39,13 @@ def cell(value: Any) -> float | str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", _SHORT.repr(value))
 
 
+def agreed(direction: str | None, own: str | None, what: str) -> str | None:
+    """The direction of `what`: `own` if it has one. Another `direction` is an error, because the worst runs would count as the best."""
+    if direction is not None and own is not None and direction != own:
+        raise ValueError(f"{what} has the direction {own!r}, but direction={direction!r}. Choose runs of the same direction")
+    return own or direction
+
+
 def direction_for(metric: str | None, direction: str | None) -> str:
     """The direction: `direction` if set, otherwise inferred from the metric's name."""
     if direction is None and metric is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 
 from ._foretell import Decision, Forecast, Runs
 from ._foretell import Forecaster as _Core
-from ._runs import Reading, collect, numbers
+from ._runs import Reading, are_paths, collect, is_frame, is_path, numbers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,11 +33,13 @@ class Forecaster:
     True
     """
 
-    __slots__ = ("_core", "_runs", "_settings")
+    __slots__ = ("_core", "_runs", "_seen", "_settings")
 
     def __init__(self, runs: Runs, settings: Mapping[str, Any]) -> None:
         self._runs = runs
         self._settings = dict(settings)
+        #: The sets of names in configurations so far.
+        self._seen: set[frozenset[str]] = set()
         self._core = _Core(
             runs,
             settings["predictor"],
@@ -107,7 +110,10 @@ class Forecaster:
         for note in collected.notes:
             _log.info(note)
         settings = {"predictor": predictor, "seed": seed, "target": target, "scale": scale, "score": score}
-        return cls(collected, settings)
+        fitted = cls(collected, settings)
+        if not (is_frame(runs) or is_path(runs) or are_paths(runs)):
+            fitted._say_dropped()
+        return fitted
 
     def forecast(self, curve: Any, config: Mapping[str, Any] | None = None, *, steps: Any = None) -> Forecast:
         """Forecasts the final value of the run with this `curve` so far. The first call for each length of curve fits a model; later
@@ -116,7 +122,7 @@ class Forecaster:
             curve = numbers(curve, "curve")
         if steps is not None:
             steps = numbers(steps, "steps")
-        return self._core.forecast(curve, _as_dict(config), steps)
+        return self._core.forecast(curve, self._checked(config), steps)
 
     def decide(
         self,
@@ -138,8 +144,35 @@ class Forecaster:
         if steps is not None:
             steps = numbers(steps, "steps")
         return self._core.decide(
-            numbers(curve, "curve"), _as_dict(config), steps, stop_probability, offset, nth_best, agreeing_checks
+            numbers(curve, "curve"), self._checked(config), steps, stop_probability, offset, nth_best, agreeing_checks
         )
+
+    def _say_dropped(self) -> None:
+        """Warns of runs that are too short to learn from."""
+        ends = [(name, steps[-1] if steps else 0) for name, _, steps, _ in self._runs.state()["records"]]
+        short = [name for name, end in ends if end < self.target]
+        if short:
+            _log.warning(
+                "%d of %d runs end before step %g, so nothing is learned from them: %s. To forecast an earlier step, set target=",
+                len(short), len(ends), self.target, _named(short),
+            )  # fmt: skip
+
+    def _checked(self, config: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The configuration. A name that no run has, and a missing one that all have, are logged once."""
+        if config is None:
+            return None
+        names = frozenset(config)
+        if names not in self._seen:
+            self._seen.add(names)
+            known, runs = self._runs.parameters, len(self._runs)
+            unknown = [name for name in names if known and name not in known]
+            missing = [name for name, count in known.items() if count == runs and name not in names]
+            for name in sorted(map(str, unknown)):
+                close = difflib.get_close_matches(name, [other for other in known if other not in names], 1)
+                _log.warning("no run has the parameter %r, so it is ignored.%s", name, f" Did you mean {close[0]!r}?" if close else "")
+            if missing:
+                _log.warning("the configuration has no value for %s, which all runs have", _named(sorted(missing)))
+        return config if isinstance(config, dict) else dict(config)
 
     def prepare(self, points: int) -> None:
         """Fits the model for curves with this many `points` in advance."""
@@ -186,8 +219,9 @@ class Forecaster:
         return _restored, (self._runs.state(), {**self._settings, "target": self.target})
 
 
-def _as_dict(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return config if config is None or isinstance(config, dict) else dict(config)
+def _named(names: Sequence[str]) -> str:
+    """The first names."""
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _restored(state: dict[str, Any], settings: dict[str, Any]) -> Forecaster:

@@ -28,8 +28,17 @@ class ForetellCallback(Rounds):
     [5.0, 10.0, 15.0]
     """
 
-    #: LightGBM calls it before its own early stopping (30), which ends a round by an exception, and after each round.
-    order, before_iteration = 25, False
+    #: LightGBM calls it after each round.
+    before_iteration = False
+
+    def __new__(cls, *given: Any, **named: Any) -> ForetellCallback:
+        callback = super().__new__(cls)
+        # after the round is recorded (20), and before LightGBM's own early stopping (30), which ends the round by an exception. LightGBM
+        # ignores an attribute of the class
+        callback.order = 25
+        return callback
+
+    order: int
 
     def __call__(self, env: CallbackEnv) -> None:
         """LightGBM calls this after each round. The first round is 0."""

@@ -32,6 +32,8 @@ _log = logging.getLogger("foretell")
 
 #: Seconds to wait for an answer, and seconds to retry a server that is gone.
 _TIMEOUT, _PATIENCE = 60.0, 120.0
+#: Seconds after which a missing server is announced.
+_SAID = 10.0
 
 
 class RemoteStudy(Search):
@@ -184,8 +186,11 @@ class RemoteStudy(Search):
             self._done = self._server.call("GET", f"{self._address}/best")["done"]
         return self._done
 
-    def stop(self, trial: int) -> None:
-        """Stops a trial."""
+    def stop(self, trial: int | None = None) -> None:
+        """Stops a trial. Without a number, ends `optimize` in this process after the trials that are running."""
+        if trial is None:
+            super().stop()
+            return
         self._server.call("POST", f"{self._address}/trials/{trial}/stop", {})
 
     def keep(self, trial: int) -> None:
@@ -203,18 +208,30 @@ class LostLease(RuntimeError):
 class _Server:
     """A server's address and token."""
 
-    def __init__(self, address: str, token: str | None) -> None:
-        self.address, self._token = address, token
+    def __init__(self, address: str, token: str | None, folder: Path | None = None) -> None:
+        self.address, self._token, self._folder = address, token, folder
+        self._lock = threading.Lock()
+
+    def _look_up(self) -> None:
+        """The server of a folder may have ended: its next one, which is started if there is none, has another address."""
+        if self._folder is not None:
+            with self._lock:
+                self.address = address_of(self._folder)
 
     def call(self, method: str, path: str, body: Any = None, patience: float = _PATIENCE) -> Any:
         """The server's answer. Retries a server that is gone for a while; reports can safely arrive twice."""
-        until, pause = time.monotonic() + patience, 0.1
+        began, pause, is_said = time.monotonic(), 0.1, False
         while True:
             try:
                 return self._once(method, path, body)
             except (urllib.error.URLError, ConnectionError, TimeoutError, _Busy) as error:
-                if time.monotonic() + pause > until:
-                    reason = getattr(error, "reason", error)
+                reason, waited = getattr(error, "reason", error), time.monotonic() - began
+                if waited > _SAID and not is_said:
+                    is_said = True
+                    _log.warning("cannot reach %s for %d seconds: %s. Trying again for %d seconds", self.address, waited, reason, patience)
+                if isinstance(reason, ConnectionRefusedError) and patience > 0:
+                    self._look_up()
+                if waited + pause > patience:
                     raise ConnectionError(f"cannot reach {self.address}: {reason}. Check that `foretell serve` is running there") from None
                 time.sleep(pause)
                 pause = min(2 * pause, 5.0)
@@ -307,7 +324,7 @@ def connect(
     parts = urlsplit(address if "://" in address else f"http://{address}")
     token = token or next(iter(parse_qs(parts.query).get("token", [])), None) or os.environ.get("FORETELL_TOKEN") or None
     before, marker, named = parts.path.rstrip("/").partition("/api/studies/")
-    server = _Server(urlunsplit((parts.scheme, parts.netloc, before if marker else before.rstrip("/"), "", "")), token)
+    server = _Server(urlunsplit((parts.scheme, parts.netloc, before if marker else before.rstrip("/"), "", "")), token, folder)
     known = server.call("GET", "/api/studies", patience=0)["studies"]
     study = study or named or (known[0] if len(known) == 1 else None)
     if study is None:
