@@ -39,6 +39,12 @@ def test_the_script_of_a_page_runs(page, tmp_path, monkeypatch):
     assert "will not win" in done.stdout
 
 
+def test_the_script_of_the_readme_runs(tmp_path):
+    script = re.search(r"```python\n(.*?)```", (DOCS.parent / "python" / "README.md").read_text(), re.S).group(1)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr
+
+
 def test_all_pages_are_tested():
     assert {path.name for path in (DOCS / "how-to").glob("python*.md")} == set(PAGES)
 
