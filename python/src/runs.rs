@@ -84,7 +84,8 @@ impl Runs {
             deduplicate: true,
             ..ReadOptions::default()
         };
-        let Recorded { runs, metric, columns, target, notes, ended, .. } = read(&path, &asked).map_err(invalid)?;
+        let Recorded { runs, metric, columns, target, notes, ended, .. } =
+            read(&path, &asked).map_err(invalid)?;
         // logs of other tools may have been cut off where they say nothing; our own lines say it
         let is_certain = path.to_string_lossy().contains(".jsonl");
         let by_itself = runs.iter().zip(&ended).filter(|(_, ended)| is_certain && **ended == Ended::Stopped);

@@ -83,7 +83,7 @@ pub struct Tell {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The value that the training returned, in the metric's unit. It is the score of the trial, unless the trial was stopped.
-    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub returned: Option<f64>,
     /// Whether every trial of the command would fail in this way. A study without any report then ends.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]

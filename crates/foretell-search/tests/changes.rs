@@ -256,7 +256,7 @@ fn returning(spec: &StudySpec, trials: &[(f64, f64)], by_report: bool) -> Sessio
 
 #[test]
 fn the_returned_value_is_the_score_however_it_is_told_and_after_a_restart() {
-    let spec = spec(&Policy::None, 8);
+    let spec = spec(&Policy::none(), 8);
     // the better the reports, the worse the returned value
     let trials: Vec<(f64, f64)> =
         (0..6).map(|trial| (0.3 + 0.1 * f64::from(trial), 0.9 - 0.1 * f64::from(trial))).collect();
@@ -274,9 +274,15 @@ fn the_returned_value_is_the_score_however_it_is_told_and_after_a_restart() {
 #[test]
 fn a_score_that_nobody_chose_follows_the_returned_values() {
     let whole = [(0.5, 0.5), (0.7, 0.7)];
-    let free = returning(&spec(&Policy::None, 4), &whole, false);
+    let free = returning(&spec(&Policy::none(), 4), &whole, false);
     assert!(free.study().relation().allows_stopping() && free.best().unwrap().score == 0.7);
-    let percent = returning(&spec(&Policy::None, 4), &[(0.5, 50.0), (0.7, 70.0), (0.6, 60.0)], false);
+    let percent = returning(&spec(&Policy::none(), 4), &[(0.5, 50.0), (0.7, 70.0), (0.6, 60.0)], false);
     assert_eq!(percent.best().unwrap().score, 70.0);
-    assert!(percent.study().relation().said().is_some_and(|(name, words)| name == "factor" && words.contains("times 100")));
+    assert!(
+        percent
+            .study()
+            .relation()
+            .said()
+            .is_some_and(|(name, words)| name == "factor" && words.contains("times 100"))
+    );
 }
