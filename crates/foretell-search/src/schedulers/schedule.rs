@@ -183,6 +183,14 @@ impl Schedule {
         })
     }
 
+    /// The fewest trials by which one is trained to `max_resource`, where only the best of those at a rung continue: η to the number of rungs
+    /// below the end. `None` where a plan brings its own number of trials.
+    pub fn fewest_trials(&self, max_resource: u64) -> Option<u64> {
+        let Self::Asha { eta, .. } = *self else { return None };
+        let rungs = self.levels(max_resource).ok()?.len().saturating_sub(1);
+        Some(eta.saturating_pow(u32::try_from(rungs).ok()?))
+    }
+
     /// Whether trials can be compared by `rank` where `policy` stops them: forecasts of the end need rungs, and no other forecasts at them.
     pub(crate) fn compares_by(&self, rank: Rank, policy: &Policy) -> bool {
         let needs = policy.needs(1);

@@ -26,6 +26,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         (false, false) => "no stopping inside the rungs".to_owned(),
         (true, _) => stopping_line(search.study(), spec.shadow),
     });
+    lines.extend(too_few_line(spec));
     lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
     lines.extend(arguments.budget_line());
@@ -46,6 +47,17 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// A warning that no trial will be completed, because too few reach the rungs.
+fn too_few_line(spec: &StudySpec) -> Option<String> {
+    let fewest = spec.schedule.fewest_trials(spec.max_resource)?;
+    (spec.trials < fewest).then(|| {
+        format!(
+            "{} trials are too few to complete one: with these rungs, at least {fewest} trials are needed until one reaches epoch {}",
+            spec.trials, spec.max_resource
+        )
+    })
 }
 
 /// The score of trials, if it is not their last value.
