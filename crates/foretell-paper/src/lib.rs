@@ -5,6 +5,9 @@ mod catalogue;
 mod epochs;
 mod layer_space;
 pub mod lce;
+#[cfg(test)]
+#[path = "../../../tests/needed.rs"]
+mod needed;
 mod q_learning;
 pub mod reproduce;
 

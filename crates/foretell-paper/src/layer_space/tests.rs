@@ -1,8 +1,5 @@
 //! The layer space against the paper's rules and its released networks.
 
-#[path = "../../../../tests/needed.rs"]
-mod needed;
-
 use super::{LayerSpace, Pool, State, Trajectory};
 use foretell::{Layer, LayerSequence};
 use foretell_search::trial_stream;
@@ -168,7 +165,7 @@ proptest! {
 
 /// The released networks; none skip the test.
 fn released_networks() -> Vec<String> {
-    let Some(path) = needed::recorded("curves/paper/metaqnn_cifar10.csv") else { return Vec::new() };
+    let Some(path) = crate::needed::recorded("curves/paper/metaqnn_cifar10.csv") else { return Vec::new() };
     let text = std::fs::read_to_string(path).expect("it is readable");
     let quoted = text.lines().skip(1).filter_map(|line| line.strip_prefix('"')?.split_once('"'));
     quoted.map(|(network, _)| network.to_owned()).collect()

@@ -16,9 +16,6 @@ use super::show::Show;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-#[path = "../../../../tests/needed.rs"]
-mod needed;
-
 const WRITE: &str = "FORETELL_WRITE_DOCS=1 cargo test --release -p foretell-paper pages";
 
 fn path(name: &str) -> std::path::PathBuf {
@@ -114,11 +111,14 @@ fn ours(row: Option<&&Row>) -> String {
     }
 }
 
+/// A heading, and whether a row is of its column.
+type Column<'a> = (&'a str, &'a dyn Fn(&Row) -> bool);
+
 /// The cells of `part`, a line for the published ones and one for each preparation of each file.
 fn cells(
     evidence: &Evidence,
     part: Part,
-    columns: &[(&str, &dyn Fn(&Row) -> bool)],
+    columns: &[Column<'_>],
     only: &dyn Fn(&Row) -> bool,
 ) -> Vec<Vec<String>> {
     let rows: Vec<&Row> =
@@ -151,7 +151,7 @@ fn cells(
     lines
 }
 
-fn headed(columns: &[(&str, &dyn Fn(&Row) -> bool)]) -> Vec<String> {
+fn headed(columns: &[Column<'_>]) -> Vec<String> {
     ["file", "preparation"]
         .into_iter()
         .chain(columns.iter().map(|column| column.0))
@@ -159,14 +159,14 @@ fn headed(columns: &[(&str, &dyn Fn(&Row) -> bool)]) -> Vec<String> {
         .collect()
 }
 
-fn made(columns: &[(&str, &dyn Fn(&Row) -> bool)], lines: &[Vec<String>]) -> String {
+fn made(columns: &[Column<'_>], lines: &[Vec<String>]) -> String {
     let headings = headed(columns);
     table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), lines)
 }
 
 fn table_1(evidence: &Evidence) -> String {
     let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &Row| row.predictor == *name).collect();
-    let columns: Vec<(&str, &dyn Fn(&Row) -> bool)> =
+    let columns: Vec<Column<'_>> =
         TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&Row) -> bool)).collect();
     made(&columns, &cells(evidence, Part::Table1, &columns, &|_| true))
 }
@@ -175,14 +175,14 @@ fn table_2(evidence: &Evidence) -> String {
     let names: Vec<String> = TABLE_2.iter().map(|row| row.features.to_string()).collect();
     let is: Vec<_> = names.iter().map(|name| move |row: &Row| row.features == *name).collect();
     let headings: Vec<String> = names.iter().map(|name| name.to_uppercase().replace(',', "+")).collect();
-    let columns: Vec<(&str, &dyn Fn(&Row) -> bool)> =
+    let columns: Vec<Column<'_>> =
         headings.iter().zip(&is).map(|(name, is)| (name.as_str(), is as &dyn Fn(&Row) -> bool)).collect();
     made(&columns, &cells(evidence, Part::Table2, &columns, &|_| true))
 }
 
 fn depths(evidence: &Evidence) -> String {
     let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &Row| row.predictor == *name).collect();
-    let columns: Vec<(&str, &dyn Fn(&Row) -> bool)> =
+    let columns: Vec<Column<'_>> =
         TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&Row) -> bool)).collect();
     let mut lines = Vec::new();
     for (depth, _) in DEPTHS {
@@ -353,21 +353,24 @@ fn check(page: &str, blocks: &[(&str, String)]) {
 
 #[test]
 fn the_tables_about_the_paper_are_those_of_the_recorded_measurements() {
-    let evidence = Evidence::recorded().expect("it is whole");
-    let all = judged(&evidence);
+    pages_of(&Evidence::recorded().expect("it is whole"));
+}
+
+fn pages_of(evidence: &Evidence) {
+    let all = judged(evidence);
     check("README.md", &[("claims", counts(&all))]);
     check("docs/explanation/reference.md", &[("claims", counts(&all) + "\n" + &brief(&all))]);
     check(
         "docs/research/reproduction.md",
         &[
             ("claims", long(&all)),
-            ("table 1", table_1(&evidence)),
-            ("table 2", table_2(&evidence)),
-            ("depth", depths(&evidence)),
-            ("observed", observed(&evidence)),
-            ("stopping", stopping(&evidence)),
-            ("hyperband", hyperband(&evidence)),
-            ("times", seconds(&evidence)),
+            ("table 1", table_1(evidence)),
+            ("table 2", table_2(evidence)),
+            ("depth", depths(evidence)),
+            ("observed", observed(evidence)),
+            ("stopping", stopping(evidence)),
+            ("hyperband", hyperband(evidence)),
+            ("times", seconds(evidence)),
         ],
     );
 }
@@ -398,7 +401,8 @@ fn each_sentence_stands_once_and_no_row_lacks_a_value_without_a_reason() {
 fn the_cheapest_recorded_cells_are_computed_again() {
     let evidence = Evidence::recorded().expect("it is whole");
     let mut count = 0;
-    for folder in [Some(path("data/convnet")), needed::recorded("curves/paper")].into_iter().flatten() {
+    for folder in [Some(path("data/convnet")), crate::needed::recorded("curves/paper")].into_iter().flatten()
+    {
         let (sets, _) = read(&folder, Show::SILENT).expect("it is read");
         let (cells, differing) = again::differing(&evidence, &sets, 0.5).expect("they are computed");
         assert!(differing.is_empty(), "{differing:?}");

@@ -43,15 +43,7 @@ pub(super) fn figures(sets: &[Prepared], bench: &mut Bench) -> Result<Vec<Figure
 /// In a pool of one thread, the clock of this thread counts all of the work.
 fn in_one_thread(prepared: &Prepared, method: &str, bench: &Bench) -> Result<Vec<Figure>, Failed> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(Failed::midway)?;
-    let options = PredictorOptions {
-        seed: bench.options.seed,
-        draws: bench.draws,
-        purpose: Purpose::Recorded,
-        ..PredictorOptions::default()
-    };
-    let predictor = catalogue().predictors().predictor(method, &options).map_err(Failed::input)?;
-    let predictor: Arc<dyn Predictor> = Arc::from(predictor);
-    let (fits, forecasts) = pool.install(|| timed(prepared, &predictor, bench))?;
+    let (fits, forecasts) = pool.install(|| timed(prepared, method, bench))?;
     let figure = |of: &str, seconds: &[f64]| Figure {
         figure: format!("seconds of a {of}, {method}"),
         mean: mean(seconds),
@@ -63,17 +55,21 @@ fn in_one_thread(prepared: &Prepared, method: &str, bench: &Bench) -> Result<Vec
     Ok(vec![figure("fit", &fits), figure("forecast", &forecasts)])
 }
 
-/// Seconds of each fit, and of a forecast after it.
-fn timed(
-    prepared: &Prepared,
-    predictor: &Arc<dyn Predictor>,
-    bench: &Bench,
-) -> Result<(Vec<f64>, Vec<f64>), Failed> {
+/// Seconds of each fit, and of a forecast after it. Each split has a predictor of its own, because some remember what they have computed.
+fn timed(prepared: &Prepared, method: &str, bench: &Bench) -> Result<(Vec<f64>, Vec<f64>), Failed> {
+    let options = PredictorOptions {
+        seed: bench.options.seed,
+        draws: bench.draws,
+        purpose: Purpose::Recorded,
+        ..PredictorOptions::default()
+    };
     let alone: Vec<usize> = (0..prepared.history.len()).collect();
     let splits = splits(&prepared.history, &alone, &bench.options).map_err(Failed::input)?;
     let Cut { tau, step } = Cut::after(TIMED.1, prepared.history.grid()).map_err(Failed::input)?;
     let (mut fits, mut forecasts) = (Vec::new(), Vec::new());
     for split in splits.iter().take(FITS) {
+        let predictor: Arc<dyn Predictor> =
+            Arc::from(catalogue().predictors().predictor(method, &options).map_err(Failed::input)?);
         let learned: Vec<Run> = split.train.iter().map(|&run| prepared.runs[run].clone()).collect();
         let history = History::new(&learned, &prepared.options).map_err(Failed::input)?;
         let asked: Vec<(&Run, foretell::Curve)> = split
@@ -82,7 +78,7 @@ fn timed(
             .take(FORECASTS)
             .map(|&run| (&prepared.runs[run], prepared.runs[run].curve.until(step)))
             .collect();
-        let forecaster = Forecaster::with_history(history, Arc::clone(predictor))
+        let forecaster = Forecaster::with_history(history, predictor)
             .among(asked.iter().map(|(run, seen)| (&run.configuration, seen)));
         let started = now();
         forecaster.fit(tau).map_err(Failed::midway)?;
