@@ -387,13 +387,16 @@ fn samplers_take_recorded_runs_and_the_best_so_far_is_in_the_json() -> Tested {
     Ok(())
 }
 
+/// The policy and the predictor of each row.
+type Policies = Vec<(String, Option<String>)>;
+
 #[test]
 fn by_default_a_short_table_compares_the_cautions_with_the_usual_peers() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("runs.csv");
     write_curves(&curves, 40, 10)?;
     let path = curves.to_string_lossy();
-    let policies = |flags: &[&str]| -> Result<Vec<(String, Option<String>)>, Box<dyn Error>> {
+    let policies = |flags: &[&str]| -> Result<Policies, Box<dyn Error>> {
         let document = replayed(&[&[&*path, "--orderings", "2"], flags].concat())?;
         let rows = document["rows"].as_array().ok_or("rows is no list")?;
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);

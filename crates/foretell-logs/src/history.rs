@@ -86,7 +86,9 @@ fn series_of(object: &Map<String, Json>) -> Option<Vec<Column>> {
         series.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
     steps.sort_by(f64::total_cmp);
     steps.dedup();
-    let value = |points: &[(f64, Option<f64>)], step: &f64| points.iter().rfind(|point| point.0 == *step)?.1;
+    let value = |points: &[(f64, Option<f64>)], step: &f64| {
+        points.iter().rfind(|point| point.0.total_cmp(step).is_eq())?.1
+    };
     let columns = series
         .iter()
         .map(|(name, points)| ((*name).clone(), steps.iter().map(|step| value(points, step)).collect()));

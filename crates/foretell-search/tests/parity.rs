@@ -497,7 +497,7 @@ fn replays_of_recorded_sets_decide_as_live_studies() {
 fn crossing(runs: u64, epochs: usize) -> Vec<Vec<f64>> {
     let curve = |number: u64| {
         let mut random = trial_stream(3, number);
-        let (top, is_late): (f64, bool) = (0.2 * random.random::<f64>(), number % 3 == 0);
+        let (top, is_late): (f64, bool) = (0.2 * random.random::<f64>(), number.is_multiple_of(3));
         let value = |t: usize| {
             let passed = t as f64 / epochs as f64;
             if is_late { (0.7 + top) * passed.powi(3) } else { (0.4 + top) * (1.0 - (-8.0 * passed).exp()) }
@@ -563,7 +563,7 @@ fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
         assert_eq!(decided(session.store().records()), decided(&log), "{name} in a session");
         let starts = |at: &usize| matches!(log[*at], Record::Started { .. });
         for at in (0..log.len()).filter(starts).step_by(5) {
-            let before = &session.store().records()[..];
+            let before = session.store().records();
             let cut = before.iter().position(|record| *record == log[at]).expect("the same start");
             let restored = Study::restore(
                 case.spec.clone(),

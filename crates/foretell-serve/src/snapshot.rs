@@ -54,8 +54,11 @@ pub(crate) struct Snapshots {
     /// With decisions, and without.
     whole: [Weak<Snapshot>; 2],
     /// By their names, each with the life and the number of records that it is of.
-    documents: Vec<(String, (u64, u64), Weak<Vec<u8>>)>,
+    documents: Vec<Document>,
 }
+
+/// A name, the life and the number of records, and the text while somebody reads it.
+type Document = (String, (u64, u64), Weak<Vec<u8>>);
 
 impl Snapshots {
     /// The snapshot that somebody is reading, if it `is_usable`; else the one that `make` makes.

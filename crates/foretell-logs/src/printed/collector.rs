@@ -519,7 +519,7 @@ impl Collector {
         let others = values(&line);
         for field in &line.fields {
             let key = Key::new(field, is_batched, shape);
-            self.record(key, field.reading, (own, place), &others, text, is_transient);
+            self.record((key, field.reading), (own, place), &others, text, is_transient);
         }
         self.last = line.fields;
     }
@@ -527,8 +527,7 @@ impl Collector {
     /// Keeps the number of a series that is looked for, which the line names its `own` place for; returns whether it is one.
     fn record(
         &mut self,
-        key: Key,
-        reading: Reading,
+        (key, reading): (Key, Reading),
         (own, place): (Place, Place),
         others: &Arc<[(String, Reading)]>,
         text: &str,
@@ -590,7 +589,7 @@ impl Collector {
             };
             let place = self.place(own, true);
             let key = Key::for_pattern();
-            is_found |= self.record(key, found.reading, (own, place), &others, text, is_transient);
+            is_found |= self.record((key, found.reading), (own, place), &others, text, is_transient);
         }
         if !is_found && !pattern.has_heading() {
             self.place(line.place, !line.fields.is_empty());

@@ -391,14 +391,33 @@ mod tests {
     use super::{Stage, parse};
     use crate::printed::number::Notation;
 
-    type Place = [Option<f64>; 3];
+    /// A line, its epoch, step and batch, and its fields.
+    type Case<'a> = (&'a str, [Option<f64>; 3], &'a [(&'a str, f64)]);
+
+    fn check(cases: &[Case<'_>]) {
+        for (text, place, fields) in cases {
+            let line = parse(&crate::printed::plain(text.as_bytes()).text);
+            let found: Vec<_> = line
+                .fields
+                .iter()
+                .map(|field| (field.label.as_str(), field.reading.value(Notation::Point)))
+                .collect();
+            let counters = [line.place.epoch, line.place.step, line.place.batch];
+            assert_eq!((&counters, &found[..]), (place, *fields), "{text}");
+        }
+    }
+
+    fn e(epoch: f64) -> [Option<f64>; 3] {
+        [Some(epoch), None, None]
+    }
+
+    fn s(step: f64) -> [Option<f64>; 3] {
+        [None, Some(step), None]
+    }
 
     #[test]
     fn a_line_has_counters_and_labeled_numbers() {
-        let e = |epoch: f64| [Some(epoch), None, None];
-        let s = |step: f64| [None, Some(step), None];
-        type Case<'a> = (&'a str, Place, &'a [(&'a str, f64)]);
-        let cases: [Case<'_>; 27] = [
+        check(&[
             ("Epoch 3/10 - loss: 0.25 val_acc=.71", e(3.0), &[("loss", 0.25), ("val_acc", 0.71)]),
             ("Epoch 1/12, step 10/40, loss = 2.0401", [Some(1.0), Some(10.0), None], &[("loss", 2.0401)]),
             (
@@ -427,6 +446,12 @@ mod tests {
                 [Some(3.0), None, Some(20.0)],
                 &[("accuracy/top1", 0.5)],
             ),
+        ]);
+    }
+
+    #[test]
+    fn a_line_may_hold_a_sentence_an_object_or_another_script() {
+        check(&[
             ("Namespace(lr=0.1, epochs=10, target_acc=0.9)", [None; 3], &[]),
             ("Early stopping at epoch 9, val_acc 0.5", [None; 3], &[("val_acc", 0.5)]),
             (
@@ -450,20 +475,7 @@ mod tests {
             ("Average loss on 10,000 samples is 0.5", [None; 3], &[("Average loss", 0.5)]),
             ("acc on 500 images 12ms 3: 0.5", [None; 3], &[]),
             ("Training acc over epoch: 0.47", [None; 3], &[("Training acc over epoch", 0.47)]),
-        ];
-        for (text, place, fields) in cases {
-            let line = parse(&crate::printed::plain(text.as_bytes()).text);
-            let found: Vec<_> = line
-                .fields
-                .iter()
-                .map(|field| (field.label.as_str(), field.reading.value(Notation::Point)))
-                .collect();
-            assert_eq!(
-                ([line.place.epoch, line.place.step, line.place.batch], &found[..]),
-                (place, fields),
-                "{text}"
-            );
-        }
+        ]);
     }
 
     #[test]

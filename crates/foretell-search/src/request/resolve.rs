@@ -87,14 +87,7 @@ impl StudyRequest {
         let is_rewarded = self.sampler.as_ref().is_some_and(|named| catalogue.is_rewarded(named));
         let metric = self.metric_or(there.map(|there| &there.metric));
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
-        if self.runs.is_some()
-            && !self.scheduler.or(there.map(name_of)).is_some_and(SchedulerName::is_hyperband)
-        {
-            return Err(Refusal::new(
-                "runs",
-                "only the schedulers hyperband and f-hyperband use this setting. Choose one of them, or leave it out",
-            ));
-        }
+        self.check_runs(there)?;
         let schedule = self.schedule(there);
         let trials = self.all_trials(&space, &schedule, max_resource, is_rewarded, there)?;
         let named =
@@ -141,6 +134,18 @@ impl StudyRequest {
             space,
         };
         Ok(spec.made(catalogue)?)
+    }
+
+    /// That only Hyperband has runs.
+    fn check_runs(&self, there: Option<&StudySpec>) -> Result<(), Refusal> {
+        let has_runs = self.scheduler.or(there.map(name_of)).is_some_and(SchedulerName::is_hyperband);
+        match self.runs {
+            Some(_) if !has_runs => Err(Refusal::new(
+                "runs",
+                "only the schedulers hyperband and f-hyperband use this setting. Choose one of them, or leave it out",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The predictor that forecasts the earlier `runs` best, and how sure it has to be to keep what the caution promises, unless somebody chose that. `None` if somebody chose a predictor, or if forecasts do not stop the

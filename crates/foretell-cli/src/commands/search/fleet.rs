@@ -93,7 +93,9 @@ impl Fleet {
 
     /// Ends the processes started for the search. An engine or a server that ended the search is an error.
     pub(super) fn end(mut self) -> Outcome {
-        self.tended.take().map(Tended::end);
+        if let Some(tended) = self.tended.take() {
+            tended.end();
+        }
         // another search of the study may have taken its place
         if Access::in_study(&self.directory).is_some_and(|there| there.addresses == self.access.addresses) {
             Access::remove(&self.directory);

@@ -108,7 +108,10 @@ mod tests {
         Report { step, value: Some(value), training, metrics: serde_json::Map::new() }
     }
 
-    fn folds(tail: &[&str]) -> (Vec<(u64, Option<f64>)>, u64, Option<(u64, FurtherScore)>) {
+    /// Steps and values, how often a training began, and the notice.
+    type Ended = (Vec<(u64, Option<f64>)>, u64, Option<(u64, FurtherScore)>);
+
+    fn folds(tail: &[&str]) -> Ended {
         let mut further = Further::default();
         assert!(further.hold(Reading { step: 5, value: Some(0.8), ..Reading::default() }).is_none());
         for (training, end) in [(1, 0.7), (2, 0.9)] {

@@ -92,14 +92,17 @@ impl Study {
             }
             Record::Paused { trial } => self.trained(*trial, false),
             Record::Completed { trial } => self.trained(*trial, true),
-            Record::Failed { trial, reason } => {
-                let index = self.known(*trial)?;
-                self.change(index, |trial| trial.state = TrialState::Failed { reason: reason.clone() });
-                self.hear_end(index);
-                self.without_result(index);
-                Ok(())
-            }
+            Record::Failed { trial, reason } => self.fail(*trial, reason),
         }
+    }
+
+    /// A trial failed.
+    fn fail(&mut self, trial: u64, reason: &str) -> Result<(), Misfit> {
+        let index = self.known(trial)?;
+        self.change(index, |trial| trial.state = TrialState::Failed { reason: reason.to_owned() });
+        self.hear_end(index);
+        self.without_result(index);
+        Ok(())
     }
 
     /// A trial reported.
