@@ -1,6 +1,6 @@
 //! The loops around the statement that prints the metric, as the hook recorded them.
 
-use super::metric::Found;
+use foretell_logs::printed::Report;
 use foretell_run::{HookLine, HookRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,16 +20,13 @@ pub(super) struct Loops {
     pub(super) site: String,
 }
 
-/// The loops around the line of a printed metric; `epochs` is the value of the option for epochs.
-pub(super) fn around(records: &[HookRecord], found: &Found, epochs: Option<u64>) -> Option<Loops> {
-    if found.library.is_some() || found.table.is_some() {
-        return None;
-    }
+/// The loops around the line of a printed metric with these `reports`; `epochs` is the value of the option for epochs.
+pub(super) fn around(records: &[HookRecord], reports: &[Report], epochs: Option<u64>) -> Option<Loops> {
     let lines = records.iter().filter_map(|record| match record {
         HookRecord::Line(line) => Some(line),
         _ => None,
     });
-    let values = found.whole.reports.iter().take(LOOKED_FOR).filter_map(|report| report.value);
+    let values = reports.iter().take(LOOKED_FOR).filter_map(|report| report.value);
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
     let mut sites: BTreeMap<&str, Vec<&HookLine>> = BTreeMap::new();
     for line in lines.filter(|line| !line.loops.is_empty()) {
@@ -70,8 +67,8 @@ pub(super) fn without(records: &[HookRecord], text: &str, site: &str) -> String 
 #[cfg(test)]
 mod tests {
     use super::{Loops, around, without};
-    use crate::commands::init::metric::find;
     use crate::commands::init::probe::Sample;
+    use foretell_logs::printed::settle_first;
     use foretell_run::{HookLine, HookLoop, HookRecord};
 
     /// Two lines per item of the innermost of the `loops` (name, length), each with its counters.
@@ -93,7 +90,7 @@ mod tests {
     }
 
     fn found(sample: &Sample, epochs: Option<u64>) -> Loops {
-        around(&sample.records, &find(sample, None).expect("a metric"), epochs).expect("loops")
+        around(&sample.records, &settle_first(&sample.text, None, None).whole.reports, epochs).expect("loops")
     }
 
     #[test]

@@ -223,7 +223,9 @@ pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
 /// The likeliest printed metric. A line of batches gives way to one that is printed once per epoch.
 fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let mut found = Found::printed(&settle_first(&sample.text, None, epochs), sample)?;
-    let Some(loops) = loops::around(&sample.records, &found, epochs) else { return Some(found) };
+    let Some(loops) = loops::around(&sample.records, &found.whole.reports, epochs) else {
+        return Some(found);
+    };
     if let Some(trainings) = loops.trainings.filter(|_| found.doubts.is_empty()) {
         let name = &found.name;
         found.doubts.push(format!("the loop that prints {name} runs {trainings} times, for example for folds. Only the first training is read"));

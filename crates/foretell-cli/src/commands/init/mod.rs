@@ -187,7 +187,7 @@ fn guess(
         metric: found,
         epochs,
         earlier: Vec::new(),
-        proof: proof::Proof::default(),
+        proof: study_file::Proof::default(),
     }
 }
 

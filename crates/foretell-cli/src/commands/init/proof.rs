@@ -3,7 +3,7 @@
 use super::metric::shown;
 use super::options::Searched;
 use super::probe::{bare_spec, temporary};
-use super::study_file::Guess;
+use super::study_file::{Guess, Proof};
 use crate::failure::Failure;
 use foretell::{Configuration, Value};
 use foretell_logs::printed::{MetricSource, Report};
@@ -16,15 +16,6 @@ use std::time::{Duration, Instant};
 const ENOUGH: usize = 2;
 /// The seed of the run. Trials of a study have others.
 const OTHER_SEED: u64 = 20_231;
-
-/// The result of the run.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Proof {
-    /// A sentence for the study file.
-    pub(super) said: String,
-    /// The reason why a person should look at the file.
-    pub(super) doubt: Option<String>,
-}
 
 /// The reports and the end of the run.
 #[derive(Default)]

@@ -5,11 +5,19 @@ use super::epochs::Epochs;
 use super::metric::Found;
 use super::options::{Described, Searched};
 use super::probe::Sample;
-use super::proof::Proof;
 use foretell::Value;
 use foretell_search::ParameterKind;
 use std::fmt::Write;
 use std::path::Path;
+
+/// The result of a run of the command that a study file holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Proof {
+    /// A sentence for the study file.
+    pub(super) said: String,
+    /// The reason why a person should look at the file.
+    pub(super) doubt: Option<String>,
+}
 
 /// The facts that were guessed, or answered by the user.
 pub(super) struct Guess {

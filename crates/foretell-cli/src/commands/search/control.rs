@@ -1,6 +1,5 @@
 //! Flags that control trials and the whole search.
 
-use crate::commands::search::workload::Workload;
 use crate::failure::Failure;
 use crate::output::ask;
 use foretell_run::{Hook, Limits, PRINTED, TRIAL_DIR, Watch};
@@ -100,10 +99,16 @@ pub(crate) struct Control {
 
 impl Control {
     /// The watch on each trial.
-    pub(super) fn watch(&self, workload: &Workload, spec: &StudySpec) -> Watch {
+    pub(super) fn watch(&self, flushes: bool, hook: Hook, spec: &StudySpec) -> Watch {
         let once = spec.reported_names().into_iter().collect();
-        let (follow, flushes, hook) = (self.follow.clone(), workload.is_built_in(), workload.hook());
-        Watch { follow, hook, timeout: self.trial_timeout, stall: self.stall, flushes, once }
+        Watch {
+            follow: self.follow.clone(),
+            hook,
+            timeout: self.trial_timeout,
+            stall: self.stall,
+            flushes,
+            once,
+        }
     }
 
     /// The limits of a run, if earlier ones took the time `before`.

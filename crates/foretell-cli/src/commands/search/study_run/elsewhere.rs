@@ -25,7 +25,8 @@ impl StudyRun {
     /// The instructions that workers elsewhere need to run its trials.
     pub(in crate::commands::search) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
         let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
-        let watch = arguments.control.watch(&self.workload, self.study().spec());
+        let (flushes, hook) = (self.workload.is_built_in(), self.workload.hook());
+        let watch = arguments.control.watch(flushes, hook, self.study().spec());
         let config = self.workload.config.as_ref();
         Ok(Work {
             version: env!("CARGO_PKG_VERSION").to_owned(),
