@@ -119,7 +119,7 @@ fn a_choice_in_doubt_is_refused_without_a_terminal_until_it_is_confirmed() {
 #[test]
 fn a_wrong_metric_is_read_again_without_training() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "for e in 1 2 3; do echo \"epoch $e train_loss 0.{x}$e val_acc 0.$e{x}\"; done";
+    let script = "for e in 1 2 3; do echo \"epoch $e train_loss 0.{x}$e val_acc 0.\"$e\"{x}\"; done";
     let start = [
         "search",
         "--param",

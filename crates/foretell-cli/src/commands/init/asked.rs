@@ -1,7 +1,6 @@
 //! The options of a script as the hook recorded them from its parser.
 
-use super::option::{Opt, Style, Type, plain_name};
-use super::options::Known;
+use super::option::{Known, Opt, Style, Type, plain_name};
 use foretell_run::{HookOptions, HookRecord, ScriptOption};
 use serde_json::Value;
 use std::path::Path;
@@ -74,6 +73,8 @@ fn read(option: &ScriptOption, flag: &str, source: &str) -> Opt {
     let style = match source {
         "hydra" | "omegaconf" => Style::Word,
         "absl" | "fire" => Style::Joined,
+        // a list of jsonargparse is one word
+        _ if option.nargs == "[ITEM,...]" => Style::Joined,
         _ => Style::Separate,
     };
     let action = option.action.as_str();
@@ -88,7 +89,7 @@ fn read(option: &ScriptOption, flag: &str, source: &str) -> Opt {
     };
     let is_list = match style {
         Style::Word | Style::File => false,
-        Style::Joined => held.is_array(),
+        Style::Joined => held.is_array() || option.nargs == "[ITEM,...]",
         Style::Separate => takes_many,
     };
     let choices = option.choices.iter().flatten().filter_map(|choice| self::text(choice, ",", false));

@@ -1,7 +1,6 @@
 //! The options in the text that a script prints for `--help`, where no parser was recorded: argparse, click, clap, Go.
 
-use super::option::{Opt, Type, plain_name};
-use super::options::Known;
+use super::option::{Known, Opt, Type, plain_name};
 use regex::Regex;
 
 /// Words that stand for a value of a type.

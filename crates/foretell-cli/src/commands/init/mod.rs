@@ -150,7 +150,7 @@ fn describe(
                     run.limit.as_secs_f64()
                 ));
             }
-            options::Known::from_text(&help.lines, command, folder)
+            option::Known::from_text(&help.lines, command, folder)
         }
     };
     if let Some(refused) = known.refused.as_ref().filter(|_| sample.failed) {

@@ -110,6 +110,18 @@ impl Opt {
     }
 }
 
+/// The options that are known of a script.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Known {
+    pub(super) options: Vec<Opt>,
+    /// The names of positional arguments, in order.
+    pub(super) positional: Vec<String>,
+    /// The sub-commands in use, outermost first.
+    pub(super) used: Vec<String>,
+    /// The message with which the parser refused the command.
+    pub(super) refused: Option<String>,
+}
+
 /// The name of an option without its dashes, `-` as `_`.
 pub(super) fn plain_name(flag: &str) -> String {
     flag.trim_start_matches('-').replace('-', "_")

@@ -1,7 +1,7 @@
 //! The options of a training script and those worth searching, from its parser or its `--help`, its command line, and its configuration.
 
 use super::known::{self, Proposal};
-use super::option::{Opt, Style, Type};
+use super::option::{Known, Opt, Style, Type};
 use super::{help, source};
 use foretell_run::{CONFIG, ConfigFile, EPOCHS, SEED, TRIAL_DIR};
 use std::path::Path;
@@ -73,18 +73,6 @@ pub(super) struct Described {
 struct Place {
     name: usize,
     values: std::ops::Range<usize>,
-}
-
-/// The options that are known of a script.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Known {
-    pub(super) options: Vec<Opt>,
-    /// The names of positional arguments, in order.
-    pub(super) positional: Vec<String>,
-    /// The sub-commands in use, outermost first.
-    pub(super) used: Vec<String>,
-    /// The message with which the parser refused the command.
-    pub(super) refused: Option<String>,
 }
 
 impl Known {

@@ -96,15 +96,30 @@ def own_fields(parser):
     return names
 
 
+def listed(a):
+    """Its choices. jsonargparse has them in the type alone, or names them as `{sgd,adam}` where a value stands in the help."""
+    kind = getattr(a, "_typehint", None)
+    if a.choices is None and "Literal" in str(getattr(kind, "__origin__", "")):
+        return [plain(choice) for choice in kind.__args__]
+    if a.choices is None and isinstance(a.metavar, str) and a.metavar[:1] + a.metavar[-1:] == "{}":
+        return a.metavar[1:-1].split(",")
+    return None if a.choices is None else word(list(a.choices))
+
+
+def is_item_list(a):
+    """A list that jsonargparse takes as one word."""
+    return a.metavar == "[ITEM,...]" or getattr(getattr(a, "_typehint", None), "__origin__", None) in (list, tuple)
+
+
 def action(a, level, given):
     kind = type(a).__name__.strip("_").replace("Action", "").lower()
     return option(
         list(a.option_strings),
         a.dest,
-        type=plain(a.type),
+        type=plain(a.type) or plain(getattr(a, "_typehint", None)),
         default=word(a.default),
-        nargs=plain(a.nargs),
-        choices=None if a.choices is None else word(list(a.choices)),
+        nargs="[ITEM,...]" if is_item_list(a) else plain(a.nargs),
+        choices=listed(a),
         action=kind,
         required=bool(a.required),
         help=a.help if isinstance(a.help, str) and a.help != "==SUPPRESS==" else None,
