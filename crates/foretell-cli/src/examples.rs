@@ -86,6 +86,9 @@ pub(crate) const RM: &str = "Examples:
 pub(crate) const RETRY: &str = "Examples:
   foretell study retry foretell-out/NAME
   foretell study retry foretell-out/NAME 3 7";
+pub(crate) const REREAD: &str = "Examples:
+  foretell study reread foretell-out/NAME --metric val_acc
+  foretell study reread foretell-out/NAME --metric 'Test: Acc@1 {value}' --out acc1";
 pub(crate) const DOCTOR: &str = "Examples:
   foretell study doctor foretell-out/NAME
   foretell study doctor foretell-out/NAME --repair";

@@ -5,7 +5,7 @@ pub(crate) use crate::terminal::note;
 use crate::terminal::{harmless, visible};
 use clap::ValueEnum;
 use serde::Serialize;
-use std::io::Write;
+use std::io::{BufRead, Write};
 
 /// The form of the result on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -20,6 +20,18 @@ pub(crate) enum Format {
 /// Writes `text`, made [harmless], and a line end to standard output. A closed pipe ends the output, not the command in error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_raw(&harmless(text))
+}
+
+/// Asks on the terminal; an empty answer is `default`.
+pub(crate) fn ask(question: &str, default: &str) -> Result<String, Failure> {
+    let mut terminal = std::io::stderr();
+    write!(terminal, "{question} [{default}]: ").and_then(|()| terminal.flush()).map_err(Failure::midway)?;
+    let mut answer = String::new();
+    if std::io::stdin().lock().read_line(&mut answer).map_err(Failure::midway)? == 0 {
+        return Err(Failure::midway("there is no answer: --yes asks nothing"));
+    }
+    let answer = answer.trim();
+    Ok(if answer.is_empty() { default } else { answer }.to_owned())
 }
 
 fn print_raw(text: &str) -> Result<(), Failure> {

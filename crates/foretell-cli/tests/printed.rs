@@ -162,6 +162,9 @@ fn init(case: &Value, folder: &Path) -> Outcome {
         .unwrap_or_default()
         .trim_matches(['"', '\''])
         .to_owned();
+    // a person confirms what is in doubt; whether it is right is the case's question
+    let confirmed: Vec<&str> = study.lines().filter(|line| !line.starts_with("in-doubt")).collect();
+    std::fs::write(folder.join("study.toml"), confirmed.join("\n")).unwrap();
     let direction = if study.contains("\nminimize = true") { "minimize" } else { "maximize" };
     let output = foretell(folder, &["search", "study.toml", "--trials", "1", "--no-stopping", "--out", "o"])
         .output()

@@ -62,7 +62,7 @@ pub(crate) fn metric_rank(name: &str) -> Option<usize> {
 
 /// How much a metric says by itself, from 1: of detections all sizes before some, the mean return before losses, the first answer before the
 /// first five, a loss before its parts.
-pub(crate) fn prominence(name: &str) -> u8 {
+pub fn prominence(name: &str) -> u8 {
     let (words, small) = (words(name), name.to_lowercase());
     let is = |list| has(&words, list);
     let numbered = |list: &str| {

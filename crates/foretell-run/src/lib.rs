@@ -34,7 +34,7 @@ use fleet::{trainer, worker};
 use host::{access, door, driver, hosted, leases, orders, work};
 use log::{atomic_write, event_store, flusher, no_links, room, stored};
 use process::{
-    abandoned, checkpoints, control_group, executor, followed, group, guardian, local_trials, message,
+    abandoned, checkpoints, control_group, executor, followed, group, guardian, hook, local_trials, message,
     outbox, output, params_watch, parent, printed, reading, start_error, strays, terminal, trial, usage,
     watcher,
 };
@@ -55,6 +55,10 @@ pub use foretell_logs::printed::{
 };
 pub use group::{PORTABLE, ProcessIdentity};
 pub use guardian::{Guardian, adopt_orphans, guard};
+pub use hook::{
+    Hook, Line as HookLine, Loop as HookLoop, Options as HookOptions, PRINTED, Record as HookRecord,
+    ScriptOption, Value as HookValue,
+};
 pub use hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
 pub use leases::{Leases, WorkerView};
 pub use local_trials::{LocalTrials, TrialSetup};

@@ -1,9 +1,9 @@
 //! `foretell import`: old tables and logs as one file of curves, which `forecast`, `replay`, `evaluate` and
 //! `search --learn-from` read.
 
-use super::init::ask;
 use crate::curves::{CurveFlags, tool};
 use crate::failure::{Failure, Outcome};
+use crate::output::ask;
 use crate::output::{metric_value, note, print, print_json, table};
 use crate::printed_logs;
 use foretell::{Direction, Metric, Run};

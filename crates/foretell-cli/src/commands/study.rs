@@ -9,6 +9,7 @@ mod front;
 mod list;
 pub(crate) mod note_file;
 mod remove;
+mod reread;
 mod retry;
 mod table;
 
@@ -20,6 +21,7 @@ use crate::output::{Format, metric_value, print, print_json, table};
 use crate::plot::{self, Size};
 use crate::view::picture::{self, FigureKind};
 use crate::view::report;
+use foretell::Direction;
 use foretell_run::{Stored, Usage};
 use foretell_search::{Decision, Record, Reports, Trial, TrialState};
 use serde::Serialize;
@@ -199,6 +201,27 @@ enum Action {
         #[arg(value_name = "TRIAL")]
         trials: Vec<u64>,
     },
+    /// Read the kept output of all trials again with another metric, as a new study. Nothing is trained.
+    #[command(after_help = examples::REREAD)]
+    Reread {
+        /// Folder of the study.
+        study: PathBuf,
+        /// Name of the metric, or its line with {value} for the number, as in a search.
+        #[arg(long)]
+        metric: String,
+        /// Line that contains the epoch, as in a search.
+        #[arg(long)]
+        step: Option<String>,
+        /// A smaller value is better.
+        #[arg(long)]
+        minimize: bool,
+        /// A larger value is better.
+        #[arg(long, conflicts_with = "minimize")]
+        maximize: bool,
+        /// Folder of the new study (default: the study's folder with `-reread` at the end).
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Check the log of a study, and repair it.
     #[command(after_help = examples::DOCTOR)]
     Doctor {
@@ -252,6 +275,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             draw(&Stored::read(study, catalogue())?, out.as_deref(), watch)
         }
         Action::Retry { study, trials } => retry::run(&Stored::read(study, catalogue())?, trials),
+        Action::Reread { study, metric, step, minimize, maximize, out } => {
+            let direction = match (minimize, maximize) {
+                (true, _) => Some(Direction::Minimize),
+                (_, true) => Some(Direction::Maximize),
+                _ => None,
+            };
+            let (step, out) = (step.as_deref(), out.as_deref());
+            reread::run(&Stored::read(study, catalogue())?, &reread::Wanted { metric, step, direction, out })
+        }
         Action::Rm { study, yes } => remove::run(study, *yes),
         Action::Export { study, trials, format, out } => {
             export::run(&Stored::read(study, catalogue())?, *trials, *format, out.as_deref())

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
 use crate::config_file::{ConfigFile, ConfigFileError};
+use crate::hook::{Hook, PRINTED};
 use crate::regular;
 use crate::trial::Watch;
 use foretell_logs::printed::{MetricSource, PatternError};
@@ -45,6 +46,9 @@ pub struct Work {
     pub space: Option<Space>,
     /// A file that a trial appends its metrics to.
     pub follow: Option<String>,
+    /// The value of `--source`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// A trial that runs longer fails; in seconds.
     pub timeout: Option<f64>,
     /// A trial fails if it reports nothing for this many times its usual interval.
@@ -109,7 +113,9 @@ impl Work {
     pub fn watch(&self) -> Watch {
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let once = self.once.clone();
-        Watch { follow: self.follow.clone(), timeout, stall: self.stall, flushes: self.is_built_in, once }
+        let hook = Hook::for_source(self.source.as_deref(), self.metric.as_deref().unwrap_or_default());
+        let (follow, flushes) = (self.follow.clone(), self.is_built_in);
+        Watch { follow, hook, timeout, stall: self.stall, flushes, once }
     }
 
     /// Where the metric is in the output.
@@ -117,6 +123,9 @@ impl Work {
     /// # Errors
     /// [`WorkError::Metric`].
     pub fn metric(&self) -> Result<MetricSource, WorkError> {
+        if self.source.as_deref().is_some_and(|source| source != PRINTED) {
+            return Ok(MetricSource::default());
+        }
         let step = self.step.as_deref();
         let parsed =
             self.metric.as_deref().map(|metric| MetricSource::parse_with(metric, step)).transpose()?;

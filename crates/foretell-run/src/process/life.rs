@@ -122,6 +122,7 @@ impl Process {
     /// The same, with `watch` kept and the file at `path` followed.
     pub(crate) fn watched(mut self, watch: Watch, path: Option<PathBuf>) -> Self {
         self.followed = path.map(Followed::new);
+        self.output.is_followed = self.followed.is_some();
         if let Some(header) = self.followed.as_ref().and_then(Followed::header) {
             self.output.take_header(&header);
         }
@@ -192,7 +193,7 @@ impl Process {
         for _ in 0..most {
             match followed.read(buffer) {
                 Ok(0) => return,
-                Ok(count) => self.output.take_bytes(&buffer[..count], &mut followed.lines, outbox),
+                Ok(count) => self.output.take_bytes(&buffer[..count], &mut followed.lines, true, outbox),
                 Err(why) => {
                     self.fault.get_or_insert(why);
                     (self.stop, self.followed) = (true, None);
@@ -291,7 +292,8 @@ impl Process {
         let Some(open) = file else { return };
         match open.read(buffer) {
             Ok(count) if count > 0 => {
-                self.output.take_bytes(&buffer[..count], lines, outbox);
+                let is_source = !self.output.is_followed;
+                self.output.take_bytes(&buffer[..count], lines, is_source, outbox);
                 *read_since_gone += if self.gone { count } else { 0 };
                 if *read_since_gone > PIPE_BYTES {
                     *file = None; // a process that left the group goes on printing

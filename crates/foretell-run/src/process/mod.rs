@@ -7,6 +7,7 @@ pub(crate) mod executor;
 pub(crate) mod followed;
 pub(crate) mod group;
 pub(crate) mod guardian;
+pub(crate) mod hook;
 pub(crate) mod life;
 pub(crate) mod local_trials;
 pub(crate) mod message;

@@ -34,6 +34,8 @@ pub(crate) struct Output {
     held: Option<(Vec<MessageKind>, Instant)>,
     /// Whether the program is known to write each report at once.
     pub(crate) flushes: bool,
+    /// Whether reports are read from a file, and nothing printed is one.
+    pub(crate) is_followed: bool,
 }
 
 /// The longest time that the trials so far took to their first report, and from that to the second.
@@ -58,6 +60,7 @@ impl Output {
             batch: Vec::new(),
             held: None,
             flushes: false,
+            is_followed: false,
         }
     }
 
@@ -90,13 +93,14 @@ impl Output {
         if !line.bytes.is_empty() {
             self.tail.push(line.bytes);
         }
-        if line.cut && !std::mem::replace(&mut self.long_line_said, true) {
+        let is_source = whole || !self.is_followed;
+        if line.cut && is_source && !std::mem::replace(&mut self.long_line_said, true) {
             let kind = MessageKind::Unusable { line: shown(line.bytes), problem: ReportProblem::Long };
             self.batch.push(kind);
         } else if whole && !line.cut {
             self.take_reports(line);
         }
-        if let Some((lines, next)) = &mut self.silent {
+        if let Some((lines, next)) = self.silent.as_mut().filter(|_| is_source) {
             *lines += 1;
             if lines == next {
                 *next *= 2;
@@ -140,13 +144,19 @@ impl Output {
         self.batch.extend(notes.map(|note| MessageKind::Noted { note }));
     }
 
-    /// Takes all whole lines that `bytes` complete.
-    pub(crate) fn take_bytes(&mut self, bytes: &[u8], lines: &mut LineSplitter, outbox: &mut Outbox) {
+    /// Takes all whole lines that `bytes` complete; they hold no report unless they are of the `source`.
+    pub(crate) fn take_bytes(
+        &mut self,
+        bytes: &[u8],
+        lines: &mut LineSplitter,
+        is_source: bool,
+        outbox: &mut Outbox,
+    ) {
         let mut copy = Vec::with_capacity(bytes.len() + 1);
         lines.push(bytes, |line| {
             copy.extend_from_slice(line.bytes);
             copy.push(if line.transient { b'\r' } else { b'\n' });
-            self.take(line, true);
+            self.take(line, is_source);
         });
         self.log.write(&copy);
         self.share_choice();
@@ -221,7 +231,7 @@ impl Output {
         }
         self.log.write(&[rest, b"\n"].concat());
         let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_any_line();
-        let whole = closed || matches!(status, Status::Exited(_));
+        let whole = (closed || matches!(status, Status::Exited(_))) && !self.is_followed;
         self.take(Line { bytes: rest, cut: false, transient: false }, whole);
     }
 
@@ -283,7 +293,7 @@ mod tests {
         let (mut outbox, mut lines) = (Outbox::new(sender), LineSplitter::default());
         for epoch in 0..5 * SILENT_LINES {
             let line = format!("epoch {epoch}: loss 0.25\n");
-            output.take_bytes(line.as_bytes(), &mut lines, &mut outbox);
+            output.take_bytes(line.as_bytes(), &mut lines, true, &mut outbox);
         }
         let said = messages.try_iter().map(|message| match message.kind {
             MessageKind::Silent { lines, seen, .. } => (lines, seen),

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::abandoned::TOKEN;
 use crate::atomic_write::write_atomically;
 use crate::group::ProcessIdentity;
+use crate::hook::Hook;
 use crate::parent;
 use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in, substitute};
 use crate::start_error::StartError;
@@ -35,6 +36,7 @@ use foretell_logs::printed::MetricSource;
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
 /// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
+/// | `PYTHONPATH`, …          | with the [`Hook`] in front, where one is asked for       |
 /// | `TERM`, `PAGER`           | `xterm` and `cat`: it prints to a terminal                |
 ///
 /// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
@@ -75,6 +77,8 @@ pub struct TrialSpec {
 pub struct Watch {
     /// A file that it appends its metrics to, with placeholders.
     pub follow: Option<String>,
+    /// The values of its libraries that are recorded. A series is then the only source of its reports.
+    pub hook: Hook,
     /// A trial that runs longer fails.
     pub timeout: Option<Duration>,
     /// A trial fails if it reports nothing for this many times its usual interval, which is known from its second report on.
@@ -91,6 +95,8 @@ impl TrialSpec {
         for folder in [&self.directory, &self.checkpoint_dir] {
             fs::create_dir_all(folder).map_err(StartError::folder("make the folder", folder))?;
         }
+        let hook = self.watch.hook.install(&self.directory);
+        hook.map_err(StartError::folder("write the hook next to", &self.directory))?;
         let path = self.directory.join("params.json");
         let text = Value::Object(self.parameters.clone()).to_string();
         write_atomically(&path, text.as_bytes()).map_err(StartError::folder("write", &path))
@@ -118,7 +124,7 @@ impl TrialSpec {
 
     /// The file that it appends its metrics to.
     pub(crate) fn followed(&self) -> Result<Option<PathBuf>, StartError> {
-        let Some(follow) = &self.watch.follow else { return Ok(None) };
+        let Some(follow) = &self.watch.follow else { return Ok(self.watch.hook.reports(&self.directory)) };
         let follow = self.with_paths(follow)?;
         let path = PathBuf::from(substitute(&follow, &self.values(std::slice::from_ref(&follow)))?);
         Ok(Some(self.working_dir.as_ref().map_or_else(|| path.clone(), |folder| folder.join(&path))))
@@ -159,6 +165,11 @@ impl TrialSpec {
         }
         variables.extend(VARIABLES.map(|(name, value)| set(name, value)));
         variables.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
+        let own_path = self.environment.get("PYTHONPATH").map(OsString::from);
+        let python_path = own_path.or_else(|| std::env::var_os("PYTHONPATH"));
+        let hook = self.watch.hook.variables(&self.directory, python_path);
+        let hook = hook.map_err(StartError::folder("find the full path of", &self.directory))?;
+        variables.extend(hook.into_iter().map(|(name, value)| (name.to_owned(), value)));
         let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), value));
         set("FORETELL_TRIAL", self.trial.to_string().into());
         set("FORETELL_SEED", self.seed.to_string().into());

@@ -1,22 +1,11 @@
-//! The options in the text that a script prints for `--help`: argparse, click, typer, absl, fire, jsonargparse, tyro, clap, Go.
+//! The options in the text that a script prints for `--help`, where no parser was recorded: argparse, click, clap, Go.
 
-use super::option::{Opt, Style, Type, plain_name};
+use super::option::{Known, Opt, Type, plain_name};
 use regex::Regex;
 
-/// Words that stand for a value of a type, as click, typer and tyro write them.
-const WHOLE: [&str; 5] = ["INTEGER", "INT", "<int>", "INTEGER RANGE", "<integer>"];
-const REAL: [&str; 5] = ["FLOAT", "<float>", "FLOAT RANGE", "<float range>", "<number>"];
-const TRUTH: [&str; 2] = ["BOOLEAN", "<bool>"];
-/// Characters of the boxes that rich draws.
-const BOX: [char; 10] = ['│', '┃', '╭', '╮', '╰', '╯', '─', '├', '┤', '*'];
-
-/// The content of a help text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Help {
-    pub(super) options: Vec<Opt>,
-    /// The names of positional arguments, in order.
-    pub(super) positional: Vec<String>,
-}
+/// Words that stand for a value of a type.
+const WHOLE: [&str; 3] = ["INTEGER", "INT", "INTEGER RANGE"];
+const REAL: [&str; 2] = ["FLOAT", "FLOAT RANGE"];
 
 /// An option whose lines are being read.
 struct Open {
@@ -26,19 +15,17 @@ struct Open {
 }
 
 /// Reads the `lines` of a help.
-pub(super) fn read(lines: &[String]) -> Help {
-    let mut help = Help::default();
+pub(super) fn read(lines: &[String]) -> Known {
+    let mut help = Known::default();
     let mut open: Option<Open> = None;
     let mut in_positional = false;
     for line in lines {
-        let line = &redrawn(line);
-        let plain = line.replace(BOX, " ");
-        let trimmed = plain.trim();
-        let started = start(&plain);
-        if started.is_some() || is_heading(&plain) {
+        let trimmed = line.trim();
+        let started = start(line);
+        if started.is_some() || is_heading(line) {
             help.options.extend(open.take().map(finish));
         }
-        if is_heading(&plain) || line.contains(['╭', '┌']) {
+        if is_heading(line) {
             let name = trimmed.to_lowercase();
             in_positional = name.starts_with("positional") || name.starts_with("argument");
         } else if let Some(started) = started {
@@ -47,25 +34,13 @@ pub(super) fn read(lines: &[String]) -> Help {
         } else if let Some(open) = &mut open {
             open.text.push(' ');
             open.text.push_str(trimmed);
-        } else if in_positional && plain.starts_with("  ") {
+        } else if in_positional && line.starts_with("  ") {
             let name = trimmed.split_whitespace().next().filter(|name| !name.starts_with('{'));
             help.positional.extend(name.map(|name| plain_name(name).to_lowercase()));
         }
     }
     help.options.extend(open.map(finish));
     help
-}
-
-/// A line with the boxes of rich where they were written with signs: `-- Options ---`, `|  --lr  |`, `-------`.
-fn redrawn(line: &str) -> String {
-    let inside = line.trim_end().strip_prefix('|').and_then(|line| line.strip_suffix('|'));
-    match inside {
-        Some(inside) => format!("│{inside}│"),
-        None if line.starts_with("-- ") && line.trim_end().ends_with("--") => {
-            format!("╭ {}", line.trim_matches(['-', ' ']))
-        }
-        None => line.to_owned(),
-    }
 }
 
 /// Whether a line names a group of options: `options:`, `FLAGS`.
@@ -99,12 +74,6 @@ fn start(line: &str) -> Option<Open> {
             break;
         }
     }
-    // typer and tyro write the type in a column of its own
-    while let Some(column) = rest.split("  ").next().filter(|column| is_type(column.trim())) {
-        spec.push(' ');
-        spec.push_str(column.trim());
-        rest = rest[column.len()..].trim_start();
-    }
     let long =
         names.iter().find(|name| name.starts_with("--")).or(names.iter().find(|name| name.len() > 2))?;
     let mut option = Opt::new(&long.replace("[no]", ""));
@@ -124,9 +93,7 @@ fn name_at(text: &str) -> Option<(String, &str)> {
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let length = rest[no..].find(|c| !is_name(c)).unwrap_or(rest.len() - no);
     let starts = rest[no..].starts_with(|c: char| c.is_alphabetic() || c == '_');
-    // jsonargparse's `--list+` appends
-    let plus = usize::from(rest[no + length..].starts_with('+'));
-    (length > 0 && starts).then(|| (text[..dashes + no + length].to_owned(), &rest[no + length + plus..]))
+    (length > 0 && starts).then(|| (text[..dashes + no + length].to_owned(), &rest[no + length..]))
 }
 
 /// Where the next name starts.
@@ -137,39 +104,18 @@ fn next_name(text: &str) -> Option<usize> {
         .min()
 }
 
-fn is_type(text: &str) -> bool {
-    let brackets = text.starts_with(['<', '{']) || text.starts_with('[') && text.contains("<=");
-    [&WHOLE[..], &REAL, &TRUTH].iter().any(|words| words.contains(&text))
-        || (brackets && !text.contains(' '))
-        || text == "TEXT"
-        || text == "PATH"
-}
-
 /// The option, completed from its text.
 fn finish(open: Open) -> Opt {
     let (mut option, text) = (open.option, open.text);
     let spec = open.spec.trim().trim_start_matches('=').trim();
-    // absl: `--opt: <sgd|adam>: optimizer`
-    let is_absl = spec.starts_with(':') || text.contains("(a comma separated list)");
-    let spec = spec.trim_start_matches(':').trim();
     let whole = format!("{spec} {text}");
     option.choices = choices(&whole, spec);
     option.default = default(&whole);
     option.values = type_in(spec, &whole);
     option.range = limits(&whole);
-    // fire: `--lr=LR`, and below it `Default: 0.1`
-    let is_fire = open.spec.contains('=') && whole.contains("Default:");
-    let is_one_word = spec.contains("[ITEM,...]") || is_absl || is_fire;
-    let has_list = option.default.as_ref().is_some_and(|default| default.starts_with(['[', '(']));
-    option.is_list = match is_one_word {
-        true => spec.contains("[ITEM,...]") || whole.contains("comma separated list") || is_fire && has_list,
-        false => spec.contains("..."),
-    };
-    if is_one_word {
-        option.style = Style::Joined;
-    }
+    option.is_list = spec.contains("...");
     let says_value = !spec.is_empty() || option.default.is_some() && option.type_of() != Type::Truth;
-    option.is_flag = option.is_flag || (!says_value && !is_absl);
+    option.is_flag |= !says_value;
     option
 }
 
@@ -221,14 +167,12 @@ fn value_at(text: &str) -> Option<String> {
 fn type_in(spec: &str, whole: &str) -> Type {
     let says = |texts: &[&str]| texts.iter().any(|text| whole.contains(text));
     let is = |words: &[&str]| words.iter().any(|word| spec == *word || spec.starts_with(&format!("{word} ")));
-    if is(&WHOLE) || says(&["type: int", "[int]", "(an integer", "integer)", "type: List[int]"]) {
+    if is(&WHOLE) || says(&["(an integer", "integer)"]) {
         Type::Whole
-    } else if is(&REAL) || says(&["type: float", "[float]", "(a number", "a non-negative number"]) {
+    } else if is(&REAL) || says(&["(a number", "a non-negative number"]) {
         Type::Real
-    } else if is(&TRUTH) || says(&["type: bool", "[bool]", "type: <class 'bool'>"]) {
+    } else if spec == "BOOLEAN" {
         Type::Truth
-    } else if says(&["type: str", "Optional[str]"]) {
-        Type::Text
     } else {
         Type::Unknown
     }
@@ -256,10 +200,10 @@ fn capture(text: &str, pattern: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Help, read};
-    use crate::commands::init::option::{Opt, Style, Type};
+    use super::{Known, read};
+    use crate::commands::init::option::{Opt, Type};
 
-    fn help(text: &str) -> Help {
+    fn help(text: &str) -> Known {
         read(&text.lines().map(str::to_owned).collect::<Vec<_>>())
     }
 
@@ -292,65 +236,20 @@ mod tests {
     }
 
     #[test]
-    fn click_and_the_boxes_of_typer_and_tyro() {
-        let click = "Options:\n  --lr FLOAT                learning rate  [default: 0.1]\n  -b, --batch-size INTEGER  [default: 32]\n  --opt [sgd|adam]          a long text that is wrapped\n                            over lines [default: sgd]\n  --amp / --no-amp          [default: no-amp]\n  --dropout FLOAT RANGE     [default: 0.1; 0<=x<=1]\n  --verbose\n";
-        let typer = "╭─ Options ─────────────────────────────────────────────────╮\n│ --lr                <float>                  learning rate [default: 0.1]  │\n│ --batch-size        <int>                    [default: 32]                 │\n│ --opt               <sgd|adam>               [default: sgd]                │\n│ --amp     --no-amp  <bool>                   [default: no-amp]             │\n│ --dropout           <float range> [0<=x<=1]  [default: 0.1]                │\n│ --verbose                                    [default: False]              │\n╰───────────────────────────────────────────────────────────╯\n";
-        // as the reader of printed lines writes them
-        let signs = typer.replace(['╭', '╮', '╰', '╯', '─'], "-").replace('│', "|");
-        let tyro = "╭─ options ────────────────────────╮\n│ --lr FLOAT                (default: 0.1)  │\n│ --batch-size INT          (default: 32)   │\n│ --opt {sgd,adam}          (default: sgd)  │\n│ --amp, --no-amp           (default: False) │\n│ --dropout FLOAT           (default: 0.1)  │\n│ --hidden [INT [INT ...]]  (default: 64 64) │\n╰──────────────────────────────────╯\n";
-        for text in [click, typer, &signs, tyro] {
-            let options = help(text).options;
-            let found: Vec<_> = options.iter().map(shown).collect();
-            let none = String::new;
-            assert_eq!(
-                found[..3],
-                [
-                    ("lr", Some("0.1"), none(), false, false),
-                    ("batch_size", Some("32"), none(), false, false),
-                    ("opt", Some("sgd"), "sgd|adam".to_owned(), false, false)
-                ]
-            );
-            assert!(options[3].is_flag, "{text}");
-            assert_eq!(
-                (options[4].default.as_deref(), options[4].type_of()),
-                (Some("0.1"), Type::Real),
-                "{text}"
-            );
-        }
-        assert_eq!(help(click).options[4].range, Some((0.0, 1.0)));
-        assert_eq!(help(typer).options[4].range, Some((0.0, 1.0)));
-        assert_eq!(help(tyro).options[5].list(), ["64", "64"]);
-        assert!(help(tyro).options[5].is_list);
-    }
-
-    #[test]
-    fn absl_fire_and_jsonargparse() {
-        let absl = help("t_absl.py:\n  --[no]amp: mixed precision\n    (default: 'false')\n  --batch_size: batch size\n    (default: '32')\n    (a positive integer)\n  --hidden: widths\n    (default: '64,64')\n    (a comma separated list)\n  --opt: <sgd|adam>: optimizer\n    (default: 'sgd')\n").options;
+    fn click() {
+        let found = help("Options:\n  --lr FLOAT                learning rate  [default: 0.1]\n  -b, --batch-size INTEGER  [default: 32]\n  --opt [sgd|adam]          a long text that is wrapped\n                            over lines [default: sgd]\n  --amp / --no-amp          [default: no-amp]\n  --dropout FLOAT RANGE     [default: 0.1; 0<=x<=1]\n  --verbose\n").options;
+        let shown: Vec<_> = found.iter().map(shown).collect();
         let none = String::new;
         assert_eq!(
-            absl.iter().map(shown).collect::<Vec<_>>(),
+            shown[..3],
             [
-                ("amp", Some("false"), none(), false, true),
+                ("lr", Some("0.1"), none(), false, false),
                 ("batch_size", Some("32"), none(), false, false),
-                ("hidden", Some("64,64"), none(), true, false),
-                ("opt", Some("sgd"), "sgd|adam".to_owned(), false, false),
+                ("opt", Some("sgd"), "sgd|adam".to_owned(), false, false)
             ]
         );
-        assert!(absl[1..].iter().all(|option| option.style == Style::Joined));
-        let fire = help(
-            "POSITIONAL ARGUMENTS\n    DATA\n\nFLAGS\n    -l, --lr=LR\n        Default: 0.1\n    -h, --hidden=HIDDEN\n        Default: (64, 64)\n\nNOTES\n    You can also use flags\n",
-        );
-        assert_eq!(fire.positional, ["data"]);
-        assert_eq!((fire.options[0].default.as_deref(), fire.options[1].list().len()), (Some("0.1"), 2));
-        assert!(fire.options[1].is_list && fire.options.iter().all(|option| option.style == Style::Joined));
-        let json = help("options:\n  -h, --help            Show this help message and exit.\n  --trainer.barebones {true,false}\n                        (type: bool, default: False)\n  --model.lr LR         the rate (type: float, default: 0.02)\n  --model.hidden [ITEM,...], --model.hidden+ [ITEM,...]\n                        widths (type: List[int], default: [64, 64])\n  --model.opt {sgd,adam}\n                        (type: Literal['sgd', 'adam'], default: sgd)\n  --model.momentum MOMENTUM\n                        (type: Optional[float], default: null)\n").options;
-        assert_eq!(json[1].type_of(), Type::Truth);
-        assert_eq!(shown(&json[2]), ("model.lr", Some("0.02"), none(), false, false));
-        assert_eq!(
-            (shown(&json[3]), json[3].style),
-            (("model.hidden", Some("[64, 64]"), none(), true, false), Style::Joined)
-        );
-        assert_eq!(json[4].choices, ["sgd", "adam"]);
-        assert!(json[5].is_none());
+        assert!(found[3].is_flag);
+        assert_eq!((found[4].default.as_deref(), found[4].type_of()), (Some("0.1"), Type::Real));
+        assert_eq!(found[4].range, Some((0.0, 1.0)));
     }
 }

@@ -1,9 +1,14 @@
-//! The metric of a script, chosen from the numbers that it prints, and the values read of it.
+//! The metric of a script, chosen from the values that it logs and the numbers that it prints, and the values read of it.
 
+use super::logged::{self, Logged, Stage};
+use super::loops;
 use super::probe::Sample;
 use foretell::Direction;
-use foretell_logs::direction_of;
-use foretell_logs::printed::{MetricSource, Report, ReportReader, Whole, guess};
+use foretell_logs::printed::{
+    FirstTrial, Metric, MetricSource, PrintedSeries, Report, ReportReader, Role, Whole, name_in, settle_first,
+};
+use foretell_logs::{direction_of, prominence};
+use foretell_run::{HookValue, PRINTED};
 use std::path::PathBuf;
 
 /// How many values are shown.
@@ -14,61 +19,269 @@ const SHOWN: usize = 4;
 pub(super) struct Found {
     /// The value of `--metric`.
     pub(super) source: String,
+    /// The library that logs it; `None` for a number in the output.
+    pub(super) library: Option<String>,
     /// Its name.
     pub(super) name: String,
     pub(super) minimize: bool,
-    /// The other names that were printed.
+    /// The other metrics, with their sources.
     pub(super) others: Vec<String>,
     /// The table that contains it.
     pub(super) table: Option<PathBuf>,
-    /// Whether it is printed only once, at the end.
+    /// Whether it is reported only once, at the end.
     pub(super) once: bool,
     /// The values that will be read of the output.
     pub(super) whole: Whole,
+    /// The data that it is measured on.
+    stage: Stage,
+    /// Whether the script itself selects by it.
+    pub(super) is_watched: bool,
+    /// The reasons why a person should confirm it.
+    pub(super) doubts: Vec<String>,
+    /// The number of values of a whole training, by the length that the library was asked for, or by the loop that prints them.
+    pub(super) expected: Option<u64>,
+    /// The number of trainings in the run, if they are several.
+    pub(super) trainings: Option<u64>,
+    /// Whether each value belongs to an epoch, as far as its place shows.
+    pub(super) is_by_epoch: bool,
 }
 
 impl Found {
-    /// The metric that the user named.
+    /// The metric that the user named: a series of a library, or a number in the output.
     pub(super) fn named(source: &str, guessed: Option<&Self>, sample: &Sample) -> Self {
+        let named =
+            |logged: &Logged| logged.name == source || format!("{}:{}", logged.source, logged.name) == source;
+        if let Some(logged) = logged::series(&sample.records, None).iter().find(|logged| named(logged)) {
+            return Self::logged(logged, sample);
+        }
         let is_table = guessed.is_some_and(|found| found.table.is_some());
         let text = if is_table { &sample.written.0 } else { &sample.text };
         let parsed = MetricSource::parse(source).ok();
         let whole = parsed.map(|parsed| ReportReader::new(parsed, 0).read_all(text)).unwrap_or_default();
-        let name = crate::commands::search::name_in(source);
+        let name = name_in(source);
         let (others, table) =
             guessed.map(|found| (found.others.clone(), found.table.clone())).unwrap_or_default();
         let minimize = direction_of(&name) == Some(Direction::Minimize);
-        Self { source: source.to_owned(), name, minimize, others, table, once: false, whole }
+        Self { others, table, whole, ..Self::bare(source, &name, minimize) }
     }
 
-    /// The values that will be read, in a sentence: `val_acc 0.203, 0.665, 0.767 … as epochs 1, 2, 3 …`.
-    pub(super) fn read(&self) -> String {
-        let reports = &self.whole.reports;
-        let more = if reports.len() > SHOWN { " …" } else { "" };
-        let list =
-            |show: fn(&Report) -> String| reports.iter().take(SHOWN).map(show).collect::<Vec<_>>().join(", ");
-        let values = list(|report| report.value.map_or("not a number".to_owned(), |value| value.to_string()));
-        let steps = list(|report| report.step.to_string());
-        if reports.is_empty() {
-            return format!("no line printed so far contains {}", self.name);
+    fn bare(source: &str, name: &str, minimize: bool) -> Self {
+        Self {
+            source: source.to_owned(),
+            library: None,
+            name: name.to_owned(),
+            minimize,
+            others: Vec::new(),
+            table: None,
+            once: false,
+            whole: Whole::default(),
+            stage: Stage::by_name(name),
+            is_watched: false,
+            doubts: Vec::new(),
+            expected: None,
+            trainings: None,
+            is_by_epoch: true,
         }
-        format!("I will read {} {values}{more} as epochs {steps}{more}", self.name)
+    }
+
+    /// The metric that an output settles.
+    fn printed(first: &FirstTrial, sample: &Sample) -> Option<Self> {
+        let (source, name, between) = match &first.metric {
+            Metric::None => return None,
+            Metric::One { source, name, .. } => (source, name, &[][..]),
+            Metric::InDoubt { source, name, between } => (source, name, &between[..]),
+        };
+        let minimize = direction_of(name) == Some(Direction::Minimize);
+        let mut found = Self::bare(source, name, minimize);
+        found.whole = first.whole.clone();
+        found.once = sample.ended && found.whole.reports.len() == 1;
+        let role = |of: &str| first.series.iter().find(|series| series.name == of).map(|series| series.role);
+        found.stage = match role(name) {
+            Some(Role::Validation) => Stage::Validation,
+            Some(Role::Test) => Stage::Test,
+            Some(Role::Training) => Stage::Training,
+            Some(Role::Unknown) | None => Stage::by_name(name),
+        };
+        let others = first.series.iter().filter(|series| series.name != *name && !series.is_past);
+        let known = others.clone().filter(|series| series.is_metric).map(|series| series.name.clone());
+        found.others = known.collect();
+        found.others.sort();
+        found.others.dedup();
+        let is_held_out = |series: &&PrintedSeries| {
+            let by_name = Stage::by_name(&series.name) >= Stage::Test;
+            !series.is_within_epochs && (matches!(series.role, Role::Validation | Role::Test) || by_name)
+        };
+        let held_out: Vec<&str> = others.filter(is_held_out).map(|series| series.name.as_str()).collect();
+        let rivals: Vec<&str> =
+            between.iter().map(String::as_str).filter(|other| is_rival(name, other)).collect();
+        if !rivals.is_empty() {
+            found.doubts.push(format!("nothing decides between {name} and {}", rivals.join(", ")));
+        } else if found.stage == Stage::Training {
+            found.doubts.push(format!("only values of the training data were seen, such as {name}"));
+        } else if found.stage == Stage::Unsaid && !held_out.is_empty() {
+            found.doubts.push(format!("values of held-out data were printed, too: {}", held_out.join(", ")));
+        }
+        if let Some(trainings) = &first.trainings {
+            let count = trainings.values.len();
+            found.doubts.push(format!("the run trains {count} times, for example in folds"));
+        }
+        Some(found)
+    }
+
+    /// The metric that a library logs.
+    fn logged(logged: &Logged, sample: &Sample) -> Self {
+        let mut whole = Whole::default();
+        for (at, value) in logged.values.iter().enumerate() {
+            let epoch = value.epoch.filter(|epoch| epoch.fract() == 0.0 && *epoch >= 0.0);
+            let step = epoch.map_or(at as u64 + 1, |epoch| epoch as u64);
+            whole.reports.push(Report { step, value: value.value, metrics: serde_json::Map::new(), training: 1 });
+        }
+        let mut found = Self {
+            library: Some(logged.source.clone()),
+            once: sample.ended && logged.values.len() == 1,
+            stage: logged.stage,
+            is_watched: logged.is_watched,
+            expected: logged::expected(logged, &sample.records),
+            trainings: Some(logged.trainings as u64).filter(|&trainings| trainings > 1),
+            is_by_epoch: logged.is_by_epoch(),
+            whole,
+            ..Self::bare(&logged.name, &logged.name, logged.minimizes())
+        };
+        if logged.trainings > 1 {
+            found.doubts.push(format!(
+                "the run trains {} times, for example in folds. {} reads the first training; for the mean over all, one epoch per training, use source = \"{}=mean\" and epochs = {}",
+                logged.trainings, logged.source, logged.source, logged.trainings
+            ));
+        }
+        found
+    }
+
+    /// Where it comes from: `keras`, `printed`.
+    pub(super) fn origin(&self) -> String {
+        match (&self.library, &self.table) {
+            (Some(library), _) => library.clone(),
+            (None, Some(table)) => table.display().to_string(),
+            (None, None) => PRINTED.to_owned(),
+        }
+    }
+
+    /// The values that will be read, in a sentence: `val_acc (keras) 0.203, 0.665, 0.767 … as epochs 1, 2, 3 …`.
+    pub(super) fn read(&self) -> String {
+        let values = shown(&self.whole.reports);
+        if values.is_empty() {
+            return format!("no value of {} ({}) was seen so far", self.name, self.origin());
+        }
+        let watched = if self.is_watched { ", by which the script itself selects" } else { "" };
+        format!("I will read {} ({}{watched}) {values}", self.name, self.origin())
     }
 }
 
-/// The most likely metric of a sample.
-pub(super) fn find(sample: &Sample) -> Option<Found> {
-    let printed = guess(&sample.text).map(|guess| (guess, None));
-    let (guess, table) = printed.or_else(|| Some((guess(&sample.written.0)?, sample.table.clone())))?;
-    Some(Found {
-        minimize: direction_of(&guess.name) == Some(Direction::Minimize),
-        source: guess.source,
-        name: guess.name,
-        others: guess.others,
-        table,
-        once: sample.ended && guess.whole.reports.len() == 1,
-        whole: guess.whole,
-    })
+/// `0.203, 0.665, 0.767 … as epochs 1, 2, 3 …`; empty without reports.
+pub(super) fn shown(reports: &[Report]) -> String {
+    if reports.is_empty() {
+        return String::new();
+    }
+    let more = if reports.len() > SHOWN { " …" } else { "" };
+    let list =
+        |show: fn(&Report) -> String| reports.iter().take(SHOWN).map(show).collect::<Vec<_>>().join(", ");
+    let values = list(|report| report.value.map_or("not a number".to_owned(), |value| value.to_string()));
+    let steps = list(|report| report.step.to_string());
+    format!("{values}{more} as epochs {steps}{more}")
+}
+
+/// The most likely metric of a sample, whose options name so many `epochs`.
+pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+    let printed = printed(sample, epochs).or_else(|| {
+        let mut found = Found::printed(&settle_first(&sample.written.0, None, epochs), sample)?;
+        found.table.clone_from(&sample.table);
+        Some(found)
+    });
+    let logged = logged::series(&sample.records, epochs);
+    let best = logged.first().filter(|best| printed.as_ref().is_none_or(|printed| is_better(best, printed)));
+    let mut found = match (best, printed) {
+        (Some(best), printed) => {
+            let mut found = Found::logged(best, sample);
+            let other = printed.filter(|printed| !is_copy(best, &printed.whole.reports));
+            found.others.extend(other.map(|printed| format!("{} (printed)", printed.name)));
+            found
+        }
+        (None, printed) => printed?,
+    };
+    let others = logged.iter().filter(|other| best.is_none_or(|best| !std::ptr::eq(*other, best)));
+    found.others.extend(others.map(|other| format!("{} ({})", other.name, other.source)));
+    let rivals = logged.iter().skip(1).filter(|other| best.is_some_and(|best| best.rank() == other.rank()));
+    let rivals: Vec<String> = rivals.map(|other| format!("{} ({})", other.name, other.source)).collect();
+    if !rivals.is_empty() {
+        found.doubts.push(format!("{} could be the metric, too", rivals.join(", ")));
+    }
+    if best.is_some_and(|best| best.stage == Stage::Training) {
+        found.doubts.push(format!("only values of the training data were seen, such as {}", found.name));
+    }
+    Some(found)
+}
+
+/// The likeliest printed metric. A line of batches gives way to one that is printed once per epoch.
+fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+    let mut found = Found::printed(&settle_first(&sample.text, None, epochs), sample)?;
+    let Some(loops) = loops::around(&sample.records, &found.whole.reports, epochs) else {
+        return Some(found);
+    };
+    if let Some(trainings) = loops.trainings.filter(|_| found.doubts.is_empty()) {
+        let name = &found.name;
+        found.doubts.push(format!("the loop that prints {name} runs {trainings} times, for example for folds. Only the first training is read"));
+    }
+    if !loops.in_batches {
+        // an option may name more epochs than a training that stops early has
+        found.expected = loops.epochs.filter(|_| epochs.is_none());
+        return Some(found);
+    }
+    let rest = loops::without(&sample.records, &sample.text, &loops.site);
+    let other = Found::printed(&settle_first(&rest, None, epochs), sample).and_then(|other| {
+        let parsed = MetricSource::parse(&other.source).ok()?;
+        let whole = ReportReader::new(parsed, 0).read_all(&sample.text);
+        let same = |(one, two): (&Report, &Report)| one.value == two.value;
+        let is_read = whole.reports.len() == other.whole.reports.len()
+            && whole.reports.iter().zip(&other.whole.reports).all(same);
+        is_read.then_some(Found { whole, ..other })
+    });
+    Some(other.unwrap_or_else(|| {
+        let name = &found.name;
+        found
+            .doubts
+            .push(format!("{name} is printed inside a loop over batches, so it is no value of an epoch"));
+        found
+    }))
+}
+
+/// Whether two labels name the same quantity of different data: `val_a/acc` and `val_b/acc`.
+fn is_rival(one: &str, other: &str) -> bool {
+    let quantity =
+        |name: &str| name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    one != other && quantity(one) == quantity(other)
+}
+
+/// Whether a logged series comes before a printed one: also where it holds the same values, which it does not round.
+fn is_better(logged: &Logged, printed: &Found) -> bool {
+    let rank = |stage: Stage, minimize: bool, name: &str| (stage, !minimize, prominence(name));
+    let own = rank(logged.stage, logged.minimizes(), &logged.name);
+    let several = logged.values.len() > 1 || printed.whole.reports.len() <= 1;
+    let of_printed = rank(printed.stage, printed.minimize, &printed.name);
+    several && (logged.is_watched || own >= of_printed || is_copy(logged, &printed.whole.reports))
+}
+
+/// Whether printed values are those of a series, rounded or in percent.
+fn is_copy(logged: &Logged, printed: &[Report]) -> bool {
+    let is_rounded = |exact: f64, printed: f64| {
+        let text = printed.to_string();
+        let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        (exact - printed).abs() <= 0.51 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
+    };
+    let same = |(value, report): (&HookValue, &Report)| match (value.value, report.value) {
+        (Some(exact), Some(printed)) => is_rounded(exact, printed) || is_rounded(100.0 * exact, printed),
+        (exact, printed) => exact == printed,
+    };
+    let count = logged.values.len().min(printed.len());
+    count > 1 && logged.values.iter().zip(printed).all(same)
 }
 
 /// How many epochs a training that was watched to its end has reported.
@@ -80,6 +293,21 @@ pub(super) fn reported(sample: &Sample, found: &Found) -> Option<u64> {
     Some(last.step + u64::from(first.step == 0))
 }
 
+/// Whether a validation or test series has two values: enough to see its form.
+pub(super) fn is_enough(sample: &Sample) -> bool {
+    let held_out = |stage: Stage| stage >= Stage::Test;
+    let is_logged = logged::series(&sample.records, None)
+        .iter()
+        .any(|logged| held_out(logged.stage) && logged.values.len() > 1);
+    let is_printed = |series: &PrintedSeries| {
+        series.is_metric
+            && series.values > 1
+            && (matches!(series.role, Role::Validation | Role::Test)
+                || held_out(Stage::by_name(&series.name)))
+    };
+    is_logged || settle_first(&sample.text, None, None).series.iter().any(is_printed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Found, find, reported};
@@ -87,14 +315,7 @@ mod tests {
 
     fn sample(lines: &[&str]) -> Sample {
         let text = lines.join("\n");
-        Sample {
-            lines: Vec::new(),
-            failed: false,
-            ended: true,
-            table: None,
-            text,
-            written: Default::default(),
-        }
+        Sample { ended: true, text, ..Sample::default() }
     }
 
     #[test]
@@ -113,7 +334,34 @@ mod tests {
 
     #[test]
     fn what_will_be_read_is_said_with_its_epochs() {
-        let found = find(&sample(&["epoch 1 val_acc 0.203", "epoch 2 val_acc 0.665"])).expect("a metric");
-        assert_eq!(found.read(), "I will read val_acc 0.203, 0.665 as epochs 1, 2");
+        let found =
+            find(&sample(&["epoch 1 val_acc 0.203", "epoch 2 val_acc 0.665"]), None).expect("a metric");
+        assert_eq!(found.read(), "I will read val_acc (printed) 0.203, 0.665 as epochs 1, 2");
+    }
+
+    #[test]
+    fn a_printed_series_with_the_same_rounded_values_is_shown_once() {
+        let record = |series: &str, epoch: f64, value: f64| {
+            foretell_run::HookRecord::Value(foretell_run::HookValue {
+                source: "keras".to_owned(),
+                series: series.to_owned(),
+                epoch: Some(epoch),
+                value: Some(value),
+                training: 1,
+                ..Default::default()
+            })
+        };
+        let mut both = sample(&["Epoch 1/2", "val_acc: 0.203", "Epoch 2/2", "val_acc: 0.665"]);
+        both.records = vec![record("val_acc", 1.0, 0.203_41), record("val_acc", 2.0, 0.664_77)];
+        let found = find(&both, None).expect("a metric");
+        assert_eq!((found.library.as_deref(), &found.others[..]), (Some("keras"), &[][..]));
+        both.records = vec![record("train_acc", 1.0, 0.3), record("train_acc", 2.0, 0.4)];
+        let found = find(&both, None).expect("a metric");
+        assert_eq!(
+            (found.origin(), &found.others[..]),
+            ("printed".to_owned(), &["train_acc (keras)".to_owned()][..])
+        );
+        both.text.clear();
+        assert!(find(&both, None).expect("a metric").doubts[0].contains("only values of the training data"));
     }
 }

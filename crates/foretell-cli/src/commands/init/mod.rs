@@ -1,22 +1,31 @@
-//! `foretell init -- COMMAND`: writes a study file for a training script, from its `--help`, its source and its first output.
+//! `foretell init -- COMMAND`: writes a study file for a training script, from its parser, the values that it logs and its first output,
+//! and proves it by a second run.
 
+mod asked;
 mod earlier;
 mod epochs;
 mod help;
 mod known;
+mod logged;
+mod loops;
 mod metric;
 mod option;
 mod options;
 mod probe;
+mod proof;
 mod source;
 mod study_file;
 
 use crate::failure::{Failure, Outcome};
-use crate::output::note;
+use crate::output::{ask, note};
 use epochs::Epochs;
-use std::io::{BufRead, IsTerminal, Write};
+use foretell_run::{Hook, HookRecord};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The longest time for its `--help`.
+const MOST_HELP: Duration = Duration::from_secs(20);
 
 /// The arguments of `foretell init`.
 #[derive(clap::Args)]
@@ -27,9 +36,13 @@ pub(crate) struct Arguments {
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// Seconds to run the command while reading its output.
-    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    /// The longest time in seconds to run the command while reading its output, without the time that it imports libraries. The run ends
+    /// earlier if it shows two values of the validation or test data.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     seconds: f64,
+    /// Do not load the hook, which asks a Python script for its options and its logged values. Its `--help` and its output are read instead.
+    #[arg(long)]
+    no_hook: bool,
     /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
@@ -55,40 +68,30 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let limit = Duration::from_secs_f64(arguments.seconds);
     let folder = Path::new(".");
-    let help = [command.as_slice(), &["--help".to_owned()]].concat();
-    note("reading its --help …");
-    let help = probe::run(&help, limit.min(Duration::from_secs(20)), &|_| false)?;
-    let described = describe(command, &help.lines, folder, limit)?;
-    note(&format!("running it for at most {} s to read its output …", arguments.seconds));
-    let is_known = |lines: &[String]| described.epochs.is_some() || probe::announced(lines).is_some();
-    let sample = probe::run(command, limit, &|lines| probe::names_epochs(lines) && is_known(lines))?;
-    if sample.failed && sample.lines.is_empty() {
-        return Err(Failure::input(format!(
-            "`{}` fails without output. Pass the command as you run it",
-            command.join(" ")
-        )));
+    let hook = if arguments.no_hook || !Hook::is_allowed() { Hook::Off } else { Hook::Everything };
+    note(&format!("running it for at most {} s, to see its options and its values …", arguments.seconds));
+    let sample =
+        probe::Run { command, limit, hook: hook.clone() }.watch(&|sample| is_enough(sample, command))?;
+    tell_of_hook(&sample, command, &hook);
+    let described = describe(command, &sample, folder, limit)?;
+    let found = metric::find(&sample, described.epochs);
+    if sample.failed && (found.is_none() || sample.lines.is_empty()) {
+        let last = sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ");
+        let how = if last.is_empty() { "fails without output".to_owned() } else { format!("fails: {last}") };
+        return Err(Failure::input(format!("`{}` {how}\nPass the command as you run it", command.join(" "))));
     }
-    let mut found = metric::find(&sample);
-    if found.is_none() && sample.failed {
-        return Err(Failure::input(format!(
-            "`{}` fails: {}\nPass the command as you run it",
-            command.join(" "),
-            sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ")
-        )));
+    let mut guess = guess(described, found, &sample);
+    if !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        ask_all(&mut guess, &sample)?;
     }
-    let reported = found.as_ref().and_then(|found| metric::reported(&sample, found));
-    let announced = probe::announced(&sample.lines);
-    let epochs = Epochs::from_signs(reported, announced, described.epochs, sample.stopped_early());
-    let mut guess = study_file::Guess { described, metric: None, epochs, earlier: Vec::new() };
-    let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if asks {
-        ask_all(&mut guess, &mut found, &sample)?;
-    }
-    guess.metric = found;
     let once = guess.metric.as_ref().is_some_and(|found| found.once);
     if !once {
         guess.described.pass_epochs(guess.epochs.written().0);
     }
+    if guess.metric.is_some() {
+        note("running the command of the study file, to prove it …");
+    }
+    guess.proof = proof::run(&guess, limit)?.unwrap_or_default();
     guess.earlier = earlier::studies(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
     foretell_run::write_output(out, text)
@@ -98,42 +101,122 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// The options of the command, by its `help` and its files; one that Hydra configures is asked for its configuration.
+/// Whether the sample shows the metric and the length of a training.
+fn is_enough(sample: &probe::Sample, command: &[String]) -> bool {
+    let knows_length = || {
+        let known = asked::options(&sample.records, command);
+        logged::length(&sample.records).is_some()
+            || probe::announced(&sample.lines).is_some()
+            || known.is_some_and(|known| options::read(command, known, Path::new(".")).epochs.is_some())
+    };
+    metric::is_enough(sample) && knows_length()
+}
+
+/// Says if the hook was not loaded where it could have been, and which of its entries do not fit.
+fn tell_of_hook(sample: &probe::Sample, command: &[String], hook: &Hook) {
+    let is_loaded = sample.records.iter().any(|record| matches!(record, HookRecord::Start { .. }));
+    let is_python = command.iter().any(|word| word.contains("python") || word.ends_with(".py"));
+    if *hook == Hook::Off {
+        note("the hook is turned off, so printed lines are read");
+    } else if !is_loaded && is_python {
+        note("the hook was not loaded (python -E or -I, a container), so printed lines are read");
+    }
+    for record in &sample.records {
+        if let HookRecord::Trouble { r#where, error } = record {
+            note(
+                &format!("the hook does not fit a library here ({where}: {error}); its values are not seen", where = r#where),
+            );
+        }
+    }
+}
+
+/// The options of the command: as its parser was asked for them, or else by its `--help`.
 fn describe(
     command: &[String],
-    help: &[String],
+    sample: &probe::Sample,
     folder: &Path,
     limit: Duration,
 ) -> Result<options::Described, Failure> {
-    let hydra = match options::uses_hydra(command, folder) {
-        true => {
-            let asked = [command, &["--cfg".to_owned(), "job".to_owned()]].concat();
-            probe::run(&asked, limit.min(Duration::from_secs(20)), &|_| false)?
+    let known = match asked::options(&sample.records, command) {
+        Some(known) => known,
+        None => {
+            note("reading its --help …");
+            let asked = [command, &["--help".to_owned()]].concat();
+            let run = probe::Run { command: &asked, limit: limit.min(MOST_HELP), hook: Hook::Off };
+            let help = run.watch(&|_| false)?;
+            if help.timed_out {
+                note(&format!(
+                    "its --help did not end within {:.0} s; raise --seconds if options are missing",
+                    run.limit.as_secs_f64()
+                ));
+            }
+            option::Known::from_text(&help.lines, command, folder)
         }
-        false => probe::Sample::default(),
     };
-    let hydra = if hydra.failed { &[][..] } else { &hydra.lines };
-    Ok(options::read(command, &options::Asked { help, hydra, folder }))
+    if let Some(refused) = known.refused.as_ref().filter(|_| sample.failed) {
+        return Err(Failure::input(format!(
+            "`{}` fails: {refused}\nPass the command as you run it",
+            command.join(" ")
+        )));
+    }
+    let mut described = options::read(command, known, folder);
+    if let Some(length) = logged::length(&sample.records) {
+        described.set_length(length);
+    }
+    Ok(described)
 }
 
-fn ask_all(
-    guess: &mut study_file::Guess,
-    found: &mut Option<metric::Found>,
+/// What is known before anybody is asked.
+fn guess(
+    described: options::Described,
+    mut found: Option<metric::Found>,
     sample: &probe::Sample,
-) -> Outcome {
-    if let Some(found) = found {
-        note(&found.read());
+) -> study_file::Guess {
+    if let Some(found) = &mut found {
+        found.table = found.table.take().map(|table| described.own_path(&table).map_or(table, PathBuf::from));
     }
-    let shown = found.as_ref().map(|found| found.source.clone()).unwrap_or_default();
+    let reported = found.as_ref().and_then(|found| metric::reported(sample, found));
+    let expected = found.as_ref().and_then(|found| found.expected);
+    let announced = expected.or_else(|| probe::announced(&sample.lines));
+    // a series that is logged between epochs has more values than the option for epochs says
+    let is_by_epoch = found.as_ref().is_none_or(|found| found.is_by_epoch);
+    let of_options = described.epochs.filter(|_| is_by_epoch || expected.is_some());
+    let epochs = Epochs::from_signs(reported, announced, of_options, sample.stopped_early());
+    study_file::Guess {
+        described,
+        metric: found,
+        epochs,
+        earlier: Vec::new(),
+        proof: study_file::Proof::default(),
+    }
+}
+
+fn ask_all(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
+    if let Some(found) = &guess.metric {
+        note(&found.read());
+        found.doubts.iter().for_each(|doubt| note(&format!("in doubt: {doubt}")));
+        if !found.others.is_empty() {
+            note(&format!("also seen: {}", found.others.join(", ")));
+        }
+    }
+    let shown = guess.metric.as_ref().map(|found| found.source.clone()).unwrap_or_default();
     let metric = ask("which metric to use (a name, or its line with {value} for the number)", &shown)?;
     if metric != shown {
-        *found = Some(metric::Found::named(&metric, found.as_ref(), sample));
-        found.iter().for_each(|found| note(&found.read()));
+        guess.metric = Some(metric::Found::named(&metric, guess.metric.as_ref(), sample));
+        guess.metric.iter().for_each(|found| note(&found.read()));
     }
-    if let Some(found) = found {
+    if let Some(found) = &mut guess.metric {
         let way =
             ask("is a larger or a smaller value better", if found.minimize { "smaller" } else { "larger" })?;
         found.minimize = way.starts_with('s');
+        if let Some(trainings) = found.trainings.filter(|_| found.library.is_some()) {
+            let question = format!("the run trains {trainings} times: use the mean over all, or the first");
+            if ask(&question, "first")?.starts_with('m') {
+                found.library = found.library.take().map(|library| format!("{library}=mean"));
+                guess.epochs = Epochs::Said(trainings);
+            }
+        }
+        found.doubts.clear(); // a person has decided
     }
     let known = guess.epochs.number().map_or(String::new(), |epochs| epochs.to_string());
     loop {
@@ -147,16 +230,4 @@ fn ask_all(
             None => note("enter a whole number; longer trials are ended there"),
         }
     }
-}
-
-/// Asks on the terminal; an empty answer is `default`.
-pub(super) fn ask(question: &str, default: &str) -> Result<String, Failure> {
-    let mut terminal = std::io::stderr();
-    write!(terminal, "{question} [{default}]: ").and_then(|()| terminal.flush()).map_err(Failure::midway)?;
-    let mut answer = String::new();
-    if std::io::stdin().lock().read_line(&mut answer).map_err(Failure::midway)? == 0 {
-        return Err(Failure::midway("there is no answer: --yes asks nothing"));
-    }
-    let answer = answer.trim();
-    Ok(if answer.is_empty() { default } else { answer }.to_owned())
 }

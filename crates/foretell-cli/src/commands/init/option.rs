@@ -1,4 +1,4 @@
-//! An option of a training script, as its help or its source describes it.
+//! An option of a training script, as its parser, its help or its source describes it.
 
 /// The values that an option takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,10 @@ pub(super) struct Opt {
     pub(super) style: Style,
     /// The smallest and the largest value it takes.
     pub(super) range: Option<(f64, f64)>,
+    /// The sub-commands that it belongs to, outermost first.
+    pub(super) level: Vec<String>,
+    /// Whether a library defines it for all scripts.
+    pub(super) is_foreign: bool,
 }
 
 impl Opt {
@@ -76,20 +80,6 @@ impl Opt {
         parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Adds the facts that `other` knows of the same option.
-    pub(super) fn add(&mut self, other: Self) {
-        self.default = self.default.take().or(other.default);
-        if self.choices.is_empty() {
-            self.choices = other.choices;
-        }
-        if self.values == Type::Unknown {
-            self.values = other.values;
-        }
-        self.is_list |= other.is_list;
-        self.is_flag |= other.is_flag;
-        self.range = self.range.or(other.range);
-    }
-
     /// Its type, also by its default and its choices.
     pub(super) fn type_of(&self) -> Type {
         let is_truth = |text: &str| ["true", "false", "yes", "no"].contains(&text.to_lowercase().as_str());
@@ -118,6 +108,18 @@ impl Opt {
             }
         }
     }
+}
+
+/// The options that are known of a script.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Known {
+    pub(super) options: Vec<Opt>,
+    /// The names of positional arguments, in order.
+    pub(super) positional: Vec<String>,
+    /// The sub-commands in use, outermost first.
+    pub(super) used: Vec<String>,
+    /// The message with which the parser refused the command.
+    pub(super) refused: Option<String>,
 }
 
 /// The name of an option without its dashes, `-` as `_`.

@@ -1,7 +1,7 @@
-//! The options of a training script and those worth searching, from its command line, its `--help`, its source, and its configuration.
+//! The options of a training script and those worth searching, from its parser or its `--help`, its command line, and its configuration.
 
 use super::known::{self, Proposal};
-use super::option::{Opt, Style, Type};
+use super::option::{Known, Opt, Style, Type};
 use super::{help, source};
 use foretell_run::{CONFIG, ConfigFile, EPOCHS, SEED, TRIAL_DIR};
 use std::path::Path;
@@ -57,8 +57,15 @@ pub(super) struct Described {
     pub(super) epochs: Option<u64>,
     /// The configuration file that it is given.
     pub(super) config: Option<String>,
-    /// The option for the number of epochs.
-    epochs_option: Option<(Opt, Option<Place>)>,
+    /// Folders of the script that give way to the trial's own, and these.
+    folders: Vec<(String, String)>,
+    /// The sub-commands in use, outermost first.
+    used: Vec<String>,
+    options: Vec<Opt>,
+    /// Where the command gives each of the options.
+    places: Vec<Option<Place>>,
+    /// The option for the number of epochs, among them.
+    epochs_option: Option<usize>,
 }
 
 /// Where a command gives an option: the word of its name, and the words of its values.
@@ -68,103 +75,134 @@ struct Place {
     values: std::ops::Range<usize>,
 }
 
-/// The facts known of a script in addition to its command line.
-pub(super) struct Asked<'a> {
-    /// Its output for `--help`.
-    pub(super) help: &'a [String],
-    /// The configuration that Hydra composes for it, if it does.
-    pub(super) hydra: &'a [String],
-    /// Where its files are looked for.
-    pub(super) folder: &'a Path,
-}
-
-/// Whether Hydra composes the configuration of the script in `command`, by its source.
-pub(super) fn uses_hydra(command: &[String], folder: &Path) -> bool {
-    command.iter().filter_map(|word| text_of_source(word, folder)).any(|text| source::uses_hydra(&text))
-}
-
-/// Reads the options of `command`.
-pub(super) fn read(command: &[String], asked: &Asked<'_>) -> Described {
-    let help = help::read(asked.help);
-    let mut options = hydra_options(asked);
-    if options.is_empty() {
-        options = help.options;
-        let sources = command.iter().filter_map(|word| text_of_source(word, asked.folder));
+impl Known {
+    /// From the `help` of a script without a recorded parser, and from the global variables in its source that the command line overrides.
+    pub(super) fn from_text(help: &[String], command: &[String], folder: &Path) -> Self {
+        let composed = composed_options(help);
+        if !composed.is_empty() {
+            return Self { options: composed, ..Self::default() };
+        }
+        let mut known = help::read(help);
+        let sources = command.iter().filter_map(|word| text_of_source(word, folder));
         for option in sources.flat_map(|text| source::read(&text)) {
-            match options.iter_mut().find(|there| there.name == option.name) {
-                Some(there) => there.add(option),
-                None => options.push(option),
+            if known.options.iter().all(|there| there.name != option.name) {
+                known.options.push(option);
             }
         }
+        known
     }
-    let mut described = Described { command: command.to_vec(), ..Described::default() };
-    let config = config_options(command, asked.folder, &mut options);
-    let mut places = given(&described.command, &mut options, &help.positional);
-    described.set_epochs(&options, &places);
-    let placed_config = config.filter(|_| options.iter().any(|option| option.style == Style::File));
-    described.search(&options, &mut places);
-    if let Some((at, path)) = placed_config.filter(|_| described.has_parameters_of_file(&options)) {
+}
+
+/// Reads the options of `command`, whose files are in `folder`.
+pub(super) fn read(command: &[String], known: Known, folder: &Path) -> Described {
+    let Known { mut options, positional, used, .. } = known;
+    let config = config_options(command, folder, &mut options);
+    let places = given(command, &mut options, &positional);
+    let mut described =
+        Described { command: command.to_vec(), used, options, places, ..Described::default() };
+    described.set_epochs();
+    described.search();
+    let in_file = |option: &&Opt| option.style == Style::File;
+    let is_searched = |option: &Opt| described.parameters.iter().any(|searched| searched.name == option.name);
+    if let Some((at, path)) = config.filter(|_| described.options.iter().filter(in_file).any(is_searched)) {
         described.command[at] = format!("{{{CONFIG}}}");
         described.config = Some(path);
     }
-    described.place_own(&options, &places);
+    described.place_own();
     described
 }
 
 impl Described {
     /// Finds the option for the length of a training, and its value.
-    fn set_epochs(&mut self, options: &[Opt], places: &[Option<Place>]) {
-        let number =
-            |option: &Opt| option.number().filter(|number| *number >= 1.0).map(|number| number as u64);
+    fn set_epochs(&mut self) {
         let named = |names: &str| {
             let of_names = |(_, option): &(usize, &Opt)| is_one_of(option, names) && !option.is_flag;
-            let mut found: Vec<(usize, &Opt)> = options.iter().enumerate().filter(of_names).collect();
-            found.sort_by_key(|(at, option)| (number(option).is_none(), places[*at].is_none()));
+            let mut found: Vec<(usize, &Opt)> = self.options.iter().enumerate().filter(of_names).collect();
+            found.sort_by_key(|(at, option)| (count(option).is_none(), self.places[*at].is_none()));
             found.into_iter().next()
         };
         let epochs = named(EPOCHS_NAMES);
-        let iterations = named(ITERATIONS).filter(|(_, option)| number(option).is_some());
-        let chosen = epochs.filter(|(_, option)| number(option).is_some()).or(iterations).or(epochs);
-        self.epochs = chosen.and_then(|(_, option)| number(option));
-        self.epochs_option = chosen.map(|(at, option)| (option.clone(), places[at].clone()));
+        let iterations = named(ITERATIONS).filter(|(_, option)| count(option).is_some());
+        let chosen = epochs.filter(|(_, option)| count(option).is_some()).or(iterations).or(epochs);
+        let chosen = chosen.map(|(at, option)| (at, count(option)));
+        self.epochs = chosen.and_then(|(_, number)| number);
+        self.epochs_option = chosen.map(|(at, _)| at);
+    }
+
+    /// Takes the option whose value is the `length` that a library was asked for as the one for epochs, whatever its name.
+    pub(super) fn set_length(&mut self, length: u64) {
+        let is_equal = |at: &usize| count(&self.options[*at]) == Some(length) && !self.options[*at].is_flag;
+        if self.epochs_option.as_ref().is_some_and(is_equal) {
+            return;
+        }
+        let is_free =
+            |at: &usize| self.parameters.iter().all(|searched| searched.name != self.options[*at].name);
+        let mut equal = (0..self.options.len()).filter(is_equal).filter(is_free);
+        // of two, each may mean something else
+        self.epochs_option = equal.next().filter(|_| equal.next().is_none());
+        self.epochs = Some(length);
     }
 
     /// Lets the command be given the epochs of a study that has `number`, if the script takes a number and that is this one.
     pub(super) fn pass_epochs(&mut self, number: u64) {
         let is_same = self.epochs.is_none_or(|own| own == number);
-        if let Some((option, place)) =
-            self.epochs_option.take().filter(|(option, _)| is_same && option.style != Style::File)
-        {
-            self.put(&option, place.as_ref(), &format!("{{{EPOCHS}}}"));
+        let passed = self.epochs_option.take().filter(|_| is_same);
+        if let Some(at) = passed.filter(|&at| self.options[at].style != Style::File) {
+            self.put(at, &format!("{{{EPOCHS}}}"));
         }
     }
 
-    /// Gives `option` the value `text`: in its place, or at the end.
-    fn put(&mut self, option: &Opt, place: Option<&Place>, text: &str) {
-        match place {
+    /// Gives an option the value `text`: in its place, or behind the sub-command that it belongs to.
+    fn put(&mut self, at: usize, text: &str) {
+        let option = &self.options[at];
+        match &self.places[at] {
             Some(place) if place.values.is_empty() => {
                 let (name, _) = self.command[place.name].split_once('=').unwrap_or((&option.flag, ""));
                 self.command[place.name] = format!("{name}={text}");
             }
-            Some(place) => {
-                self.command[place.values.start].clear();
-                self.command[place.values.start].push_str(text);
+            Some(place) => text.clone_into(&mut self.command[place.values.start]),
+            None => {
+                let (end, words) = (self.end_of_level(option.level.len()), option.given(text));
+                self.insert(end, words);
             }
-            None => self.command.extend(option.given(text)),
         }
     }
 
-    /// Searches the options that are worth the most; others that can be searched are listed.
-    fn search(&mut self, options: &[Opt], places: &mut [Option<Place>]) {
+    /// Where an option behind so many sub-commands is written: at the end of the command behind the last one; else right behind its
+    /// sub-command or the script, where no list takes it for an item.
+    fn end_of_level(&self, depth: usize) -> usize {
+        if depth >= self.used.len() {
+            return self.command.len();
+        }
+        let mut at = script_of(&self.command);
+        for name in &self.used[..depth] {
+            at = (at + 1..self.command.len()).find(|&at| self.command[at] == *name).unwrap_or(at);
+        }
+        at + 1
+    }
+
+    fn insert(&mut self, at: usize, words: Vec<String>) {
+        for place in self.places.iter_mut().flatten().filter(|place| place.name >= at) {
+            let values = place.values.start + words.len()..place.values.end + words.len();
+            *place = Place { name: place.name + words.len(), values };
+        }
+        self.command.splice(at..at, words);
+    }
+
+    /// Searches the options that are worth the most, the script's own before those of its libraries; others that can be searched are listed.
+    fn search(&mut self) {
+        let has_own = self.options.iter().any(|option| !option.is_foreign);
         let mut found: Vec<(Proposal, usize)> = Vec::new();
-        for (at, option) in options.iter().enumerate() {
+        for (at, option) in self.options.iter().enumerate() {
             let is_own = [EPOCHS_NAMES, SEEDS, FOLDERS].iter().any(|names| is_one_of(option, names));
             found.extend(
                 known::proposal(option, self.epochs).filter(|_| !is_own).map(|proposal| (proposal, at)),
             );
         }
         found.sort_by_key(|(proposal, at)| {
-            (proposal.place, places[*at].is_none(), options[*at].name.len(), *at)
+            let option = &self.options[*at];
+            let is_foreign = option.is_foreign && has_own;
+            (is_foreign, proposal.place, self.places[*at].is_none(), option.name.len(), *at)
         });
         let mut chosen: Vec<(Proposal, usize)> = Vec::new();
         for (proposal, at) in found {
@@ -172,35 +210,36 @@ impl Described {
             if chosen.len() < MOST && alike < ALIKE {
                 chosen.push((proposal, at));
             } else {
-                self.list(&options[at], proposal.kind);
+                self.list(&self.options[at].clone(), proposal.kind);
             }
         }
         for (proposal, at) in &chosen {
-            let option = &options[*at];
+            let option = self.options[*at].clone();
             if option.style != Style::File {
-                self.put(option, places[*at].as_ref(), &placeholder(option));
+                self.put(*at, &placeholder(&option));
             }
             let default = option.default.clone().filter(|_| !option.is_none());
-            let default = if option.is_list { Some(known::written_list(option)) } else { default };
-            let default = default.or_else(|| option.is_none().then(|| "0".to_owned()));
-            self.parameters.push(Searched {
-                name: option.name.clone(),
-                kind: proposal.kind.clone(),
-                default,
-            });
+            let default = if option.is_list { Some(known::written_list(&option)) } else { default };
+            self.parameters.push(Searched { name: option.name, kind: proposal.kind.clone(), default });
         }
-        let is_chosen = |at: usize| chosen.iter().any(|(_, other)| *other == at);
-        for option in options.iter().enumerate().filter(|(at, _)| !is_chosen(*at)).map(|(_, option)| option) {
+        self.list_possible(&chosen, has_own);
+        self.drop_list_tails();
+    }
+
+    /// Lists the options that are not `chosen` and might be searched, too.
+    fn list_possible(&mut self, chosen: &[(Proposal, usize)], has_own: bool) {
+        for (at, option) in self.options.clone().iter().enumerate() {
+            let is_chosen = chosen.iter().any(|(_, other)| *other == at);
             // `--no-x` turns off the effect of `--x`
             let is_opposite = option
                 .name
                 .strip_prefix("no_")
-                .is_some_and(|name| options.iter().any(|other| other.name == name));
-            if let Some(kind) = possible(option).filter(|_| !is_opposite) {
+                .is_some_and(|name| self.options.iter().any(|other| other.name == name));
+            let is_hidden = is_chosen || is_opposite || option.is_foreign && has_own;
+            if let Some(kind) = possible(option).filter(|_| !is_hidden) {
                 self.list(option, kind);
             }
         }
-        self.drop_list_tails(options, places);
     }
 
     fn list(&mut self, option: &Opt, kind: String) {
@@ -212,26 +251,17 @@ impl Described {
     }
 
     /// The first word of a list in the command holds the placeholder; the other words are removed.
-    fn drop_list_tails(&mut self, options: &[Opt], places: &mut [Option<Place>]) {
-        let tails: Vec<usize> = options
-            .iter()
-            .zip(places.iter())
-            .filter(|(option, _)| self.parameters.iter().any(|searched| searched.name == option.name))
+    fn drop_list_tails(&mut self) {
+        let is_searched = |option: &Opt| self.parameters.iter().any(|searched| searched.name == option.name);
+        let tails: Vec<usize> = (self.options.iter().zip(&self.places))
+            .filter(|(option, _)| is_searched(option))
             .filter_map(|(_, place)| place.clone())
             .flat_map(|place| place.values.skip(1))
             .collect();
-        let before = |at: usize| tails.iter().filter(|&&tail| tail < at).count();
-        for place in places.iter_mut().flatten() {
-            let (start, end) = (place.values.start, place.values.end);
-            place.name -= before(place.name);
-            place.values = start - before(start)..end - before(end);
-        }
-        if let Some((_, Some(place))) = &mut self.epochs_option {
-            let (start, end) = (place.values.start, place.values.end);
-            *place = Place {
-                name: place.name - before(place.name),
-                values: start - before(start)..end - before(end),
-            };
+        let moved = |at: usize| at - tails.iter().filter(|&&tail| tail < at).count();
+        for place in self.places.iter_mut().flatten() {
+            *place =
+                Place { name: moved(place.name), values: moved(place.values.start)..moved(place.values.end) };
         }
         let mut at = 0;
         self.command.retain(|_| {
@@ -240,32 +270,51 @@ impl Described {
         });
     }
 
-    /// Whether one of the parameters stands in the configuration file alone.
-    fn has_parameters_of_file(&self, options: &[Opt]) -> bool {
-        options.iter().any(|option| {
-            option.style == Style::File && self.parameters.iter().any(|searched| searched.name == option.name)
-        })
-    }
-
     /// Gives each trial its own seed and its own folder.
-    fn place_own(&mut self, options: &[Opt], places: &[Option<Place>]) {
+    fn place_own(&mut self) {
         let mut seeded = false;
-        for (option, place) in options.iter().zip(places) {
+        for at in 0..self.options.len() {
+            let option = &self.options[at];
             // Lightning's default for its seed is True
             let is_truth = option.type_of() == Type::Truth && option.name != "seed_everything";
             if option.style == Style::File || option.is_flag || is_truth {
                 continue;
             }
             if !seeded && is_one_of(option, SEEDS) {
-                self.put(option, place.as_ref(), &format!("{{{SEED}}}"));
+                self.put(at, &format!("{{{SEED}}}"));
                 seeded = true;
             } else if is_one_of(option, FOLDERS)
-                && let Some(folder) = own_folder(option, place.is_some())
+                && let Some(folder) = own_folder(option, self.places[at].is_some())
             {
-                self.put(option, place.as_ref(), &folder);
+                self.folders.push((option.default.clone().unwrap_or_default(), folder.clone()));
+                self.put(at, &folder);
             }
         }
     }
+
+    /// The path of a file that a trial writes, which the test run wrote to `path`: in the trial's folder, if that is where it goes.
+    pub(super) fn own_path(&self, path: &Path) -> Option<String> {
+        let in_folder = |(default, folder): &(String, String)| {
+            let rest = path
+                .strip_prefix(default.trim_start_matches("./"))
+                .ok()
+                .or((default == ".").then_some(path))?;
+            Some(Path::new(folder).join(rest).to_string_lossy().into_owned())
+        };
+        self.folders.iter().find_map(in_folder)
+    }
+}
+
+/// The value of an option, if that is a number of epochs or steps.
+fn count(option: &Opt) -> Option<u64> {
+    option.number().filter(|number| *number >= 1.0).map(|number| number as u64)
+}
+
+/// The place of the script in a command.
+fn script_of(command: &[String]) -> usize {
+    let of_module = command.iter().position(|word| word == "-m").map(|at| at + 1);
+    let is_file = |word: &String| !word.starts_with('-') && Path::new(word).extension().is_some();
+    of_module.filter(|&at| at < command.len()).or(command.iter().position(is_file)).unwrap_or(0)
 }
 
 /// The folder of a trial for the files that the script writes by `option`; `None` if it writes nothing by default.
@@ -334,19 +383,14 @@ fn text_of_source(word: &str, folder: &Path) -> Option<String> {
         .flatten()
 }
 
-/// The entries of the configuration that Hydra composes.
-fn hydra_options(asked: &Asked<'_>) -> Vec<Opt> {
-    let of_help = asked.help.iter().position(|line| line.trim() == "== Config ==");
-    let lines = match (asked.hydra, of_help) {
-        ([], Some(at)) => {
-            asked.help[at + 1..].iter().take_while(|line| !line.contains("Hydra")).collect::<Vec<_>>()
-        }
-        (lines, _) => lines.iter().collect(),
-    };
-    let is_yaml = |line: &&&String| {
+/// The entries of a configuration that the `help` of a script in the manner of Hydra shows.
+fn composed_options(help: &[String]) -> Vec<Opt> {
+    let Some(at) = help.iter().position(|line| line.trim() == "== Config ==") else { return Vec::new() };
+    let is_yaml = |line: &&String| {
         line.trim_start().starts_with("- ") || line.contains(": ") || line.trim_end().ends_with(':')
     };
-    let text: Vec<&str> = lines.iter().filter(is_yaml).map(|line| line.as_str()).collect();
+    let lines = help[at + 1..].iter().take_while(|line| !line.contains("Hydra")).filter(is_yaml);
+    let text: Vec<&str> = lines.map(String::as_str).collect();
     let Ok(config) = ConfigFile::with_text(Path::new("config.yaml"), text.join("\n") + "\n") else {
         return Vec::new();
     };
@@ -383,7 +427,7 @@ fn config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> 
 /// The places where `command` gives each of the `options`. Options known from the command alone are added. Given values are defaults.
 fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> Vec<Option<Place>> {
     let mut places: Vec<Option<Place>> = vec![None; options.len()];
-    let script = command.iter().position(|word| Path::new(word).extension().is_some()).unwrap_or(0);
+    let script = script_of(command);
     let (mut at, mut bare) = (1, 0);
     while at < command.len() {
         let word = &command[at];
@@ -448,7 +492,7 @@ fn values_after(words: &[String], is_list: bool) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Described, read};
+    use super::{Described, Known, Opt, read};
     use std::path::Path;
 
     fn words(text: &str) -> Vec<String> {
@@ -457,7 +501,8 @@ mod tests {
 
     fn described(command: &str, help: &str) -> Described {
         let help: Vec<String> = help.lines().map(str::to_owned).collect();
-        read(&words(command), &Asked { help: &help, hydra: &[], folder: Path::new("/nowhere") })
+        let (command, folder) = (words(command), Path::new("/nowhere"));
+        read(&command, Known::from_text(&help, &command, folder), folder)
     }
 
     fn kinds(described: &Described) -> Vec<(&str, &str)> {
@@ -540,5 +585,51 @@ mod tests {
         let help = "positional arguments:\n  data\n  width\n\noptions:\n  --lr LR  (default: 0.1)\n";
         let found = described("python train.py images 64", help);
         assert_eq!(found.command, words("python train.py images {width} --lr {lr}"));
+    }
+
+    #[test]
+    fn an_option_goes_behind_the_sub_command_that_it_belongs_to() {
+        let option = |flag: &str, default: &str, level: &[&str]| Opt {
+            default: Some(default.to_owned()),
+            level: level.iter().map(|&word| word.to_owned()).collect(),
+            ..Opt::new(flag)
+        };
+        let options = vec![
+            option("--seed", "1", &[]),
+            option("--lr", "0.1", &["train"]),
+            option("--epochs", "9", &["train"]),
+        ];
+        let known = Known { options, used: words("train"), ..Known::default() };
+        let mut found = read(&words("python tool.py -v train --epochs 9"), known, Path::new("/nowhere"));
+        found.pass_epochs(9);
+        assert_eq!(found.command, words("python tool.py --seed {seed} -v train --epochs {epochs} --lr {lr}"));
+    }
+
+    #[test]
+    fn the_option_with_the_value_that_the_library_was_asked_for_is_the_one_for_epochs() {
+        let option = |flag: &str, default: &str| Opt { default: Some(default.to_owned()), ..Opt::new(flag) };
+        let options = vec![option("--passes", "7"), option("--lr", "0.1"), option("--epochs", "3")];
+        let known = Known { options, ..Known::default() };
+        let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
+        found.set_length(7);
+        found.pass_epochs(7);
+        assert!(found.command.join(" ").ends_with("--passes {epochs}"), "{:?}", found.command);
+    }
+
+    #[test]
+    fn own_options_come_before_those_of_a_library() {
+        let option = |flag: &str, default: &str, is_foreign: bool| Opt {
+            default: Some(default.to_owned()),
+            is_foreign,
+            ..Opt::new(flag)
+        };
+        let options = vec![
+            option("--learning-rate", "0.1", true),
+            option("--dropout", "0.1", false),
+            option("--warmup-ratio", "None", true),
+        ];
+        let found = read(&words("python t.py"), Known { options, ..Known::default() }, Path::new("/nowhere"));
+        assert_eq!(kinds(&found)[0].0, "dropout");
+        assert_eq!(found.parameters.last().and_then(|last| last.default.clone()), None, "None is no value");
     }
 }

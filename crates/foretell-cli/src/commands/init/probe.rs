@@ -1,18 +1,21 @@
-//! Runs a command for a moment and keeps its output.
+//! Runs a command for a moment and keeps its output, and the records of the hook.
 
 use crate::failure::Failure;
-use foretell_logs::printed::{MetricSource, ReportReader, Seen, plain};
-use foretell_run::{LocalProcesses, MessageKind, Status, TrialSpec, Watch};
+use crate::output::note;
+use foretell_logs::printed::{MetricSource, ReportReader, plain};
+use foretell_run::{Hook, HookRecord, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The number of epochs that show the form of a report.
-const ENOUGH_EPOCHS: u64 = 3;
 /// The pause between two looks at the output.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(200);
 /// The most of the output that is looked at.
 const MOST_LINES: usize = 2_000;
+/// The time that a script may take to import its libraries, which is not part of the limit.
+const IMPORTING: Duration = Duration::from_secs(300);
+/// The interval between lines that show the progress.
+const PROGRESS: Duration = Duration::from_secs(10);
 
 /// The output of a command.
 #[derive(Default)]
@@ -28,6 +31,10 @@ pub(super) struct Sample {
     pub(super) text: String,
     /// All that the table holds, and whether that is of this run alone.
     pub(super) written: (String, bool),
+    /// The records of the hook.
+    pub(super) records: Vec<HookRecord>,
+    /// Whether it ran until the limit.
+    pub(super) timed_out: bool,
 }
 
 impl Sample {
@@ -40,63 +47,100 @@ impl Sample {
                 .any(|words| line.contains(words))
         })
     }
-}
 
-/// Runs `command` for at most `limit`, or until its lines are enough.
-pub(super) fn run(
-    command: &[String],
-    limit: Duration,
-    is_enough: &dyn Fn(&[String]) -> bool,
-) -> Result<Sample, Failure> {
-    let directory = std::env::temp_dir().join(format!("foretell-init-{}", std::process::id()));
-    let begun = SystemTime::now();
-    let before = tables(Path::new("."), SystemTime::UNIX_EPOCH);
-    let sample = run_in(command, limit, &directory, is_enough);
-    // files that cannot be removed only take room
-    let _ = std::fs::remove_dir_all(&directory);
-    let mut sample = sample?;
-    sample.table = tables(Path::new("."), begun).into_iter().next();
-    if let Some(text) = sample.table.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
-        let is_new = sample.table.as_ref().is_some_and(|table| !before.contains(table));
-        sample.written = (text.clone(), is_new);
-        let (head, tail) = (text.lines().take(1), text.lines().skip(1));
-        let rows = text.lines().count().saturating_sub(1);
-        let last = tail.skip(rows.saturating_sub(MOST_LINES));
-        sample.lines.extend(head.chain(last).map(str::to_owned));
+    /// Whether the script has started its work: it printed something, or asked a library for something.
+    fn has_begun(&self) -> bool {
+        let is_start = |record: &HookRecord| matches!(record, HookRecord::Start { .. });
+        !self.lines.is_empty() || self.records.iter().any(|record| !is_start(record))
     }
-    Ok(sample)
 }
 
-fn run_in(
-    command: &[String],
-    limit: Duration,
-    directory: &Path,
-    is_enough: &dyn Fn(&[String]) -> bool,
-) -> Result<Sample, Failure> {
-    let mut processes = LocalProcesses::new(Duration::from_secs(1));
-    processes.start(&spec(command, directory)).map_err(Failure::input)?;
-    let deadline = Instant::now() + limit;
-    let (mut status, mut stopped) = (None, false);
-    let log = directory.join("output.log");
-    while status.is_none() {
-        if let Ok(message) = processes.messages().recv_timeout(LOOK)
-            && let MessageKind::Ended { status: how, .. } = message.kind
-        {
-            status = Some(how);
+/// How a command is run.
+pub(super) struct Run<'a> {
+    pub(super) command: &'a [String],
+    /// The longest time, after it has imported its libraries.
+    pub(super) limit: Duration,
+    pub(super) hook: Hook,
+}
+
+impl Run<'_> {
+    /// Runs the command until its output is enough, it ends, or the time is over.
+    pub(super) fn watch(&self, is_enough: &dyn Fn(&Sample) -> bool) -> Result<Sample, Failure> {
+        let directory = temporary("trial");
+        let begun = SystemTime::now();
+        let before = tables(Path::new("."), SystemTime::UNIX_EPOCH);
+        let sample = self.watch_in(&directory, is_enough);
+        // files that cannot be removed only take room
+        let _ = std::fs::remove_dir_all(directory.parent().unwrap_or(&directory));
+        let mut sample = sample?;
+        let opened = sample.records.iter().filter_map(|record| match record {
+            HookRecord::File { path } => relative(path),
+            _ => None,
+        });
+        let opened = opened.filter(|path| is_table(path) && path.is_file());
+        let opened: Vec<PathBuf> = opened.collect();
+        sample.table = opened.into_iter().next().or_else(|| tables(Path::new("."), begun).into_iter().next());
+        if let Some(text) = sample.table.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+            let is_new = sample.table.as_ref().is_some_and(|table| !before.contains(table));
+            sample.written = (text.clone(), is_new);
+            let (head, tail) = (text.lines().take(1), text.lines().skip(1));
+            let rows = text.lines().count().saturating_sub(1);
+            let last = tail.skip(rows.saturating_sub(MOST_LINES));
+            sample.lines.extend(head.chain(last).map(str::to_owned));
         }
-        if !stopped && (Instant::now() >= deadline || is_enough(&lines(&log))) {
-            stopped = processes.stop(0);
+        Ok(sample)
+    }
+
+    fn watch_in(&self, directory: &Path, is_enough: &dyn Fn(&Sample) -> bool) -> Result<Sample, Failure> {
+        let mut processes = LocalProcesses::new(Duration::from_secs(1));
+        processes.start(&self.spec(directory)).map_err(Failure::input)?;
+        let started = Instant::now();
+        let (mut begun, mut told) = (None, started);
+        let (mut status, mut stopped, mut timed_out) = (None, false, false);
+        let mut sample = Sample::default();
+        while status.is_none() {
+            if let Ok(message) = processes.messages().recv_timeout(LOOK)
+                && let MessageKind::Ended { status: how, .. } = message.kind
+            {
+                status = Some(how);
+            }
+            if sample.read(directory) && begun.is_none() && sample.has_begun() {
+                begun = Some(Instant::now());
+            }
+            let deadline = begun.unwrap_or(started + IMPORTING) + self.limit;
+            timed_out |= !stopped && status.is_none() && Instant::now() >= deadline;
+            if !stopped && status.is_none() && (timed_out || is_enough(&sample)) {
+                stopped = processes.stop(0);
+            }
+            if told.elapsed() >= PROGRESS {
+                told = Instant::now();
+                note(&format!(
+                    "… {:.0} s, {} lines so far",
+                    started.elapsed().as_secs_f64(),
+                    sample.lines.len()
+                ));
+            }
+        }
+        sample.read(directory);
+        sample.failed = !stopped && status != Some(Status::Exited(0));
+        (sample.ended, sample.timed_out) = (!stopped, timed_out);
+        Ok(sample)
+    }
+
+    fn spec(&self, directory: &Path) -> TrialSpec {
+        let command = self.command.iter().map(|word| word.replace('{', "{{").replace('}', "}}"));
+        TrialSpec {
+            watch: Watch { hook: self.hook.clone(), ..Watch::default() },
+            ..bare_spec(command.collect(), directory)
         }
     }
-    let failed = !stopped && status != Some(Status::Exited(0));
-    let text = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
-    Ok(Sample { lines: lines(&log), failed, ended: !stopped, table: None, text, written: Default::default() })
 }
 
-fn spec(command: &[String], directory: &Path) -> TrialSpec {
+/// A trial of `command` in a folder of its own, with nothing else set.
+pub(super) fn bare_spec(command: Vec<String>, directory: &Path) -> TrialSpec {
     TrialSpec {
         trial: 0,
-        command: command.iter().map(|word| word.replace('{', "{{").replace('}', "}}")).collect(),
+        command,
         parameters: serde_json::Map::new(),
         seed: 0,
         max_resource: u64::MAX,
@@ -112,23 +156,27 @@ fn spec(command: &[String], directory: &Path) -> TrialSpec {
     }
 }
 
-/// The lines of the log so far, without colors.
-fn lines(log: &Path) -> Vec<String> {
-    let bytes = std::fs::read(log).unwrap_or_default();
-    let lines = bytes.split(|byte| b"\n\r".contains(byte)).map(|line| plain(line).text.into_owned());
-    let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
-    let skipped = lines.len().saturating_sub(MOST_LINES);
-    lines.into_iter().skip(skipped).collect()
+/// A folder for one run, in one that is removed after it.
+pub(super) fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("foretell-init-{}", std::process::id())).join(name)
 }
 
-/// Whether `lines` name so many epochs that they show the form of a report.
-pub(super) fn names_epochs(lines: &[String]) -> bool {
-    seen(lines).epochs > ENOUGH_EPOCHS
-}
-
-/// The numbers and epochs that `lines` name.
-pub(super) fn seen(lines: &[String]) -> Seen {
-    ReportReader::new(MetricSource::default(), 0).read_all(&lines.join("\n")).seen
+impl Sample {
+    /// Reads the output and the records so far; whether there is anything new.
+    fn read(&mut self, directory: &Path) -> bool {
+        let bytes = std::fs::read(directory.join("output.log")).unwrap_or_default();
+        let records = HookRecord::read_all(directory);
+        if bytes.len() == self.text.len() && records.len() == self.records.len() {
+            return false;
+        }
+        self.records = records;
+        self.text = String::from_utf8_lossy(&bytes).into_owned();
+        let lines = bytes.split(|byte| b"\n\r".contains(byte)).map(|line| plain(line).text.into_owned());
+        let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
+        let skipped = lines.len().saturating_sub(MOST_LINES);
+        self.lines = lines.into_iter().skip(skipped).collect();
+        true
+    }
 }
 
 /// The epochs of a whole training, if a line names them.
@@ -139,13 +187,22 @@ pub(super) fn announced(lines: &[String]) -> Option<u64> {
         .filter(|&epochs| epochs > 1)
 }
 
+/// A path in the working folder as it is written from there.
+fn relative(path: &Path) -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    Some(path.strip_prefix(&here).unwrap_or(path).to_owned())
+}
+
+fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "csv" || extension == "tsv")
+}
+
 /// Tables in `folder` that were written since `begun`.
 fn tables(folder: &Path, begun: SystemTime) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_new = |path: &PathBuf| {
-        let is_table = path.extension().is_some_and(|extension| extension == "csv" || extension == "tsv");
         let written = path.metadata().and_then(|file| file.modified());
-        is_table && written.is_ok_and(|written| written >= begun)
+        is_table(path) && written.is_ok_and(|written| written >= begun)
     };
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| PathBuf::from(entry.file_name())).filter(is_new).collect();

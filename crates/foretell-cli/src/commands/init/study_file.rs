@@ -10,6 +10,15 @@ use foretell_search::ParameterKind;
 use std::fmt::Write;
 use std::path::Path;
 
+/// The result of a run of the command that a study file holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Proof {
+    /// A sentence for the study file.
+    pub(super) said: String,
+    /// The reason why a person should look at the file.
+    pub(super) doubt: Option<String>,
+}
+
 /// The facts that were guessed, or answered by the user.
 pub(super) struct Guess {
     pub(super) described: Described,
@@ -17,6 +26,22 @@ pub(super) struct Guess {
     pub(super) epochs: Epochs,
     /// Earlier studies of the script.
     pub(super) earlier: Vec<Earlier>,
+    /// The result of a run of the command that the file holds.
+    pub(super) proof: Proof,
+}
+
+impl Guess {
+    /// The file that trials append their values to, as a study file names it.
+    pub(super) fn follow(&self) -> Option<String> {
+        Some(self.metric.as_ref()?.table.as_ref()?.display().to_string())
+    }
+
+    /// Why a person should confirm the choice of the metric.
+    fn doubts(&self) -> Option<String> {
+        let of_metric = self.metric.iter().flat_map(|found| &found.doubts).cloned();
+        let all: Vec<String> = of_metric.chain(self.proof.doubt.clone()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
 }
 
 /// The file's text.
@@ -37,7 +62,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
         ));
     }
     match &guess.metric {
-        Some(found) => metric(found, &mut line),
+        Some(found) => metric(found, guess, &mut line),
         None => line("# no metric was found: set its name or its line, such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
     }
     let once = guess.metric.as_ref().is_some_and(|found| found.once);
@@ -52,8 +77,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
         line("no-stopping = true\n".to_owned());
     }
     line("# total number of trials\ntrials = 24\n".to_owned());
-    let table = guess.metric.as_ref().and_then(|found| found.table.as_ref());
-    if table.is_some() {
+    if guess.follow().is_some_and(|file| !file.contains('{')) {
         line("# one at a time, because all trials write to the same file\nworkers = 1\n".to_owned());
     } else {
         line("# number of parallel trials (default: one per core)\n# workers = 2\n".to_owned());
@@ -76,17 +100,31 @@ fn earlier(studies: &[Earlier], line: &mut impl FnMut(String)) {
     }
 }
 
-fn metric(found: &Found, line: &mut impl FnMut(String)) {
+fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
     let others = if found.others.is_empty() {
         String::new()
     } else {
-        format!("; also printed: {}", found.others.join(", "))
+        format!("; also seen: {}", found.others.join(", "))
     };
-    line(format!("# metric{others}\n# {}\nmetric = {}", found.read(), quoted(&found.source)));
+    line(format!("# metric{others}\n# {}", found.read()));
+    if !guess.proof.said.is_empty() {
+        line(commented_text(&guess.proof.said));
+    }
+    if let Some(doubts) = guess.doubts() {
+        line(commented_text(&format!("IN DOUBT: {doubts}")));
+        line(format!(
+            "# the search asks before it starts; remove this line to confirm the metric\nin-doubt = {}",
+            quoted(&doubts)
+        ));
+    }
+    line(format!("metric = {}", quoted(&found.source)));
+    if let Some(library) = &found.library {
+        line(format!("source = {}", quoted(library)));
+    }
     let (way, other) = if found.minimize { ("minimize", "maximize") } else { ("maximize", "minimize") };
     line(format!("{way} = true   # or {other} = true\n"));
-    if let Some(table) = &found.table {
-        line(format!("# file with its values\nfollow = {}\n", quoted(&table.display().to_string())));
+    if let Some(table) = guess.follow() {
+        line(format!("# file with its values\nfollow = {}\n", quoted(&table)));
     }
 }
 
@@ -129,6 +167,14 @@ fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
             None => open.push(name.as_str()),
         }
     }
+    if !open.is_empty() {
+        // a trial with some values of the sampler is not the script's own
+        line(format!(
+            "\n# the script's own values are not known for {}, so they are not trained first",
+            open.join(", ")
+        ));
+        return;
+    }
     if values.is_empty() {
         return;
     }
@@ -136,9 +182,6 @@ fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
         "\n# the defaults of the script, trained first. The report compares the best trial with them"
             .to_owned(),
     );
-    if !open.is_empty() {
-        line(format!("# not known: {}; the sampler chooses", open.join(", ")));
-    }
     line("[[trial]]".to_owned());
     for (name, value, own) in &values {
         let number = own.trim().parse::<f64>().ok();
@@ -151,6 +194,11 @@ fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
             Value::Missing => {}
         }
     }
+}
+
+/// A sentence as a comment of one line.
+fn commented_text(text: &str) -> String {
+    format!("# {}", text.replace(|c: char| c.is_control(), " "))
 }
 
 /// A line of output as a comment, without signs that a study file cannot hold.
@@ -178,7 +226,10 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
     let metric = match &guess.metric {
         Some(found) => {
             let better = if found.minimize { "smaller" } else { "larger" };
-            format!("{}, {better} is better\n{}", found.source, found.read())
+            let proof =
+                if guess.proof.said.is_empty() { String::new() } else { format!("\n{}", guess.proof.said) };
+            let doubts = guess.doubts().map_or(String::new(), |doubts| format!("\nIN DOUBT: {doubts}"));
+            format!("{}, {better} is better\n{}{proof}{doubts}", found.source, found.read())
         }
         None => "none found: fill it in".to_owned(),
     };

@@ -1,8 +1,10 @@
 //! Flags that control trials and the whole search.
 
 use crate::failure::Failure;
-use foretell_run::{Limits, TRIAL_DIR, Watch};
+use crate::output::ask;
+use foretell_run::{Hook, Limits, PRINTED, TRIAL_DIR, Watch};
 use foretell_search::StudySpec;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,6 +40,16 @@ pub(crate) struct Control {
     /// `{trial_dir}`.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) follow: Option<String>,
+    /// Source of the metric: `printed` (default), or a library whose logged values the hook reads from the running Python script, such as
+    /// lightning, keras, transformers, tensorboard, wandb or xgboost. The metric is then the library's name of the series, and no printed
+    /// line is read. `foretell init` lists the sources of a script. If one run trains several times, for example in folds, the first
+    /// training is read; with `keras=mean`, each training is an epoch, and its value is the mean over the trainings so far.
+    #[arg(long, hide_short_help = true, value_name = "SOURCE", value_parser = source, conflicts_with = "follow", help_heading = "Your own command")]
+    pub(super) source: Option<String>,
+    /// Doubt about the settings, as `foretell init` writes it into a study file. The search asks before it starts, or refuses without a
+    /// terminal. Remove the key to confirm the settings.
+    #[arg(long, hide = true, value_name = "TEXT", help_heading = "Your own command")]
+    in_doubt: Option<String>,
     /// Serve a page of the running study at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8675", require_equals = true, help_heading = "Output")]
     pub(super) serve: Option<std::net::SocketAddr>,
@@ -87,9 +99,16 @@ pub(crate) struct Control {
 
 impl Control {
     /// The watch on each trial.
-    pub(super) fn watch(&self, flushes: bool, spec: &StudySpec) -> Watch {
+    pub(super) fn watch(&self, flushes: bool, hook: Hook, spec: &StudySpec) -> Watch {
         let once = spec.reported_names().into_iter().collect();
-        Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall, flushes, once }
+        Watch {
+            follow: self.follow.clone(),
+            hook,
+            timeout: self.trial_timeout,
+            stall: self.stall,
+            flushes,
+            once,
+        }
     }
 
     /// The limits of a run, if earlier ones took the time `before`.
@@ -110,6 +129,21 @@ impl Control {
         (self.max_time, self.max_epochs, self.max_gpu_hours) = (None, None, None);
     }
 
+    /// Asks whether doubtful settings are right; without a terminal, they are refused.
+    fn confirm(&self) -> Result<(), Failure> {
+        let Some(doubt) = &self.in_doubt else { return Ok(()) };
+        let refused = || {
+            Failure::input(format!(
+                "the study file is in doubt: {doubt}. Check its metric, then remove the line in-doubt"
+            ))
+        };
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return Err(refused());
+        }
+        let answer = ask(&format!("in doubt: {doubt}. Search all the same? (yes or no)"), "no")?;
+        if answer.starts_with('y') { Ok(()) } else { Err(refused()) }
+    }
+
     /// Refuses settings that cannot work with so many `workers`.
     pub(super) fn check(&self, workers: usize) -> Result<(), Failure> {
         if let Some(hours) = self.max_gpu_hours.filter(|hours| !(*hours > 0.0 && *hours < 1e9)) {
@@ -119,6 +153,7 @@ impl Control {
             return Err(Failure::input(format!("--stall {times}: must be at least 1, for example 10")));
         }
         no_gpu_twice(&self.gpus)?;
+        self.confirm()?;
         if self.on != Some(On::Slurm) && !self.slurm.is_empty() {
             return Err(Failure::input("--slurm needs --on slurm"));
         }
@@ -135,6 +170,23 @@ impl Control {
             _ => Ok(()),
         }
     }
+}
+
+/// A source that the hook knows, or `printed`.
+fn source(text: &str) -> Result<String, String> {
+    let (library, way) = text.split_once('=').unwrap_or((text, "mean"));
+    let library = library.split('/').next().unwrap_or_default();
+    let mut known = vec![PRINTED];
+    known.extend(Hook::sources());
+    if !known.contains(&library) || way != "mean" {
+        return Err(format!("unknown source. The sources are {}", known.join(", ")));
+    }
+    if library != PRINTED && !Hook::is_allowed() {
+        return Err(
+            "FORETELL_HOOK=0 turns off the hook, which reads this source. Unset the variable".to_owned()
+        );
+    }
+    Ok(text.to_owned())
 }
 
 /// `90s`, `30m`, `8h`, `2d`; a number alone could be any of them.

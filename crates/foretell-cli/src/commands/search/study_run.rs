@@ -93,7 +93,7 @@ impl StudyRun {
             max_resource: session.study().spec().max_resource,
             environment: environment(workload, workers),
             space: Some(session.study().spec().space.clone()),
-            watch: arguments.control.watch(workload.is_built_in(), session.study().spec()),
+            watch: arguments.control.watch(workload.is_built_in(), workload.hook(), session.study().spec()),
             gpus: arguments.control.gpus.clone(),
             unplaced: workload.unplaced.clone(),
             config: workload.config.clone(),

@@ -8,7 +8,8 @@ use crate::failure::Failure;
 use foretell_logs::direction_of;
 pub(crate) use foretell_logs::printed::name_in;
 use foretell_run::{
-    CONFIG, ConfigFile, EPOCHS, MetricSource, PARAMS_FILE, PARAMS_JSON, SEED, TRIAL_DIR, fill_in,
+    CONFIG, ConfigFile, EPOCHS, Hook, MetricSource, PARAMS_FILE, PARAMS_JSON, PRINTED, SEED, TRIAL_DIR,
+    fill_in,
 };
 use foretell_search::{ParameterSpace, Space, StudySpec};
 use serde_json::{Map, Value};
@@ -61,18 +62,24 @@ impl Workload {
         }
         check_placeholders(&arguments.command, &space)?;
         let config = config_file(arguments, &space)?;
-        let metric = match arguments.metric() {
+        let source = arguments.control.source.clone().filter(|source| source != PRINTED);
+        if source.is_some() && arguments.metric().is_none() {
+            return Err(Failure::input("--source needs --metric, the name of the series"));
+        }
+        let metric = match arguments.metric().filter(|_| source.is_none()) {
             Some(text) => {
                 MetricSource::parse_with(text, arguments.step.as_deref()).map_err(Failure::input)?
             }
             None => MetricSource::default(),
         };
         let written = arguments.metric().unwrap_or_default().to_owned();
+        let is_hooked = source.is_some();
         let mut description = BTreeMap::from([
             ("command".to_owned(), arguments.command.join(" ")),
             ("metric".to_owned(), written),
         ]);
         description.extend(arguments.step.clone().map(|step| ("step".to_owned(), step)));
+        description.extend(source.map(|source| ("source".to_owned(), source)));
         Ok(Self {
             unplaced: unplaced(&arguments.command, &space),
             config,
@@ -82,7 +89,7 @@ impl Workload {
             unnamed: arguments.metric().is_none() && arguments.direction().is_none(),
             description,
             about: arguments.command.join(" "),
-            metric_name: arguments.metric().map(name_in),
+            metric_name: arguments.metric().map(if is_hooked { str::to_owned } else { name_in }),
             epochs: None,
         })
     }
@@ -99,6 +106,12 @@ impl Workload {
         format!("{}\nmetric: {}, {} is better{doubt}", self.about, spec.metric, spec.direction.better())
     }
 
+    /// The series that the hook reads, if that is the source of the metric.
+    pub(super) fn hook(&self) -> Hook {
+        let entry = |name: &str| self.description.get(name).map(String::as_str);
+        Hook::for_source(entry("source"), entry("metric").unwrap_or_default())
+    }
+
     /// Whether it trains the built-in networks.
     pub(super) fn is_built_in(&self) -> bool {
         !self.description.contains_key("command")
@@ -108,8 +121,8 @@ impl Workload {
     #[cfg(feature = "serve")]
     pub(super) fn metric_text(&self) -> Option<String> {
         match &self.metric {
-            MetricSource::Json { field } => field.clone(),
-            MetricSource::Pattern(_) => self.description.get("metric").cloned(),
+            MetricSource::Json { field: Some(field) } => Some(field.clone()),
+            _ => self.description.get("metric").filter(|text| !text.is_empty()).cloned(),
         }
     }
 
@@ -120,6 +133,12 @@ impl Workload {
                 "no line was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}} or `{name}=0.5`. Set its name with --metric, or its line, such as '{name}: {{value}}'"
             )
         };
+        if let (Some(source), Some(metric)) = (self.description.get("source"), self.description.get("metric"))
+        {
+            return format!(
+                "{source} was not asked to log {metric}, or the hook was not loaded (python -E or -I, a container). Printed lines are not read, because --source is {source}"
+            );
+        }
         match &self.metric {
             MetricSource::Json { field } => report(field.as_deref().unwrap_or("val_acc")),
             MetricSource::Pattern(_) => {

@@ -25,7 +25,8 @@ impl StudyRun {
     /// The instructions that workers elsewhere need to run its trials.
     pub(in crate::commands::search) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
         let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
-        let watch = arguments.control.watch(self.workload.is_built_in(), self.study().spec());
+        let (flushes, hook) = (self.workload.is_built_in(), self.workload.hook());
+        let watch = arguments.control.watch(flushes, hook, self.study().spec());
         let config = self.workload.config.as_ref();
         Ok(Work {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -39,6 +40,7 @@ impl StudyRun {
             max_resource: self.study().spec().max_resource,
             space: Some(self.study().spec().space.clone()),
             follow: watch.follow,
+            source: self.workload.description.get("source").cloned(),
             timeout: watch.timeout.map(|time| time.as_secs_f64()),
             stall: watch.stall,
             once: watch.once,

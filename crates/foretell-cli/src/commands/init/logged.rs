@@ -1,0 +1,289 @@
+//! The series that a script passed to its libraries, as the hook recorded them.
+
+use foretell::Direction;
+use foretell_logs::{direction_of, prominence};
+use foretell_run::{HookRecord, HookValue};
+
+/// The part of the data that a series is about, in the order of preference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    Training,
+    Unsaid,
+    Test,
+    Validation,
+}
+
+impl Stage {
+    /// The stage by the words of a name: `val_acc`, `eval_loss`, `validation_1-merror`.
+    pub(super) fn by_name(name: &str) -> Self {
+        let name = name.to_lowercase();
+        let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphabetic()).collect();
+        let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
+        if has(&["val", "valid", "validation", "eval", "evaluation", "dev"]) {
+            Self::Validation
+        } else if has(&["test", "testing"]) {
+            Self::Test
+        } else if has(&["train", "training", "learn"]) {
+            Self::Training
+        } else {
+            Self::Unsaid
+        }
+    }
+}
+
+/// A series of values, with its source.
+#[derive(Clone, Debug)]
+pub(super) struct Logged {
+    /// The value of `--source`.
+    pub(super) source: String,
+    pub(super) name: String,
+    pub(super) stage: Stage,
+    /// The values of the first training.
+    pub(super) values: Vec<HookValue>,
+    /// The number of trainings in the run, such as folds.
+    pub(super) trainings: usize,
+    /// Whether the script itself selects a checkpoint or stops by it.
+    pub(super) is_watched: bool,
+    /// The direction, if the script or the library says so.
+    pub(super) better: Option<Direction>,
+}
+
+impl Logged {
+    pub(super) fn minimizes(&self) -> bool {
+        self.better.or_else(|| direction_of(&self.name)) == Some(Direction::Minimize)
+    }
+
+    /// Its rank: what the script watches, validation before test before training, a score before a loss, the most telling.
+    pub(super) fn rank(&self) -> (bool, bool, Stage, bool, u8) {
+        let several = self.values.len() > 1;
+        (several, self.is_watched, self.stage, !self.minimizes(), prominence(&self.name))
+    }
+
+    /// Whether its values belong to one epoch after the other, by the places they were logged at.
+    pub(super) fn is_by_epoch(&self) -> bool {
+        let place = |value: &HookValue| value.epoch.or(value.step);
+        let places: Vec<f64> = self.values.iter().filter_map(place).collect();
+        places.windows(2).all(|pair| pair[1] - pair[0] == 1.0)
+    }
+
+    /// The library, without the stage.
+    pub(super) fn library(&self) -> &str {
+        self.source.split('/').next().unwrap_or_default()
+    }
+}
+
+/// The series that may be a metric, the best first. `epochs` is the length of a training, if an option names it.
+pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
+    let mut found: Vec<(Logged, Vec<(u64, u64)>)> = Vec::new();
+    for value in records.iter().filter_map(value_of) {
+        // a bar over batches shows running values
+        if value.after || value.source == "tqdm" && value.of != epochs.map(|epochs| epochs as f64) {
+            continue;
+        }
+        let training = (value.pid, value.training);
+        let is_same = |(logged, _): &&mut (Logged, Vec<(u64, u64)>)| {
+            let stage = logged.values.first().and_then(|first| first.stage.as_ref());
+            logged.source == value.source && logged.name == value.series && stage == value.stage.as_ref()
+        };
+        match found.iter_mut().find(is_same) {
+            Some((logged, trainings)) => {
+                if trainings[0] == training {
+                    logged.values.push(value.clone());
+                } else if !trainings.contains(&training) {
+                    trainings.push(training);
+                    logged.trainings += 1;
+                }
+            }
+            None => found.push((first(value), vec![training])),
+        }
+    }
+    let mut all: Vec<Logged> = found.into_iter().map(|(logged, _)| logged).collect();
+    watch(&mut all, records);
+    tell_stages_apart(&mut all);
+    all.retain(|logged| logged.is_watched || direction_of(&logged.name).is_some());
+    // of the same values, those of the library that came first are kept
+    let mut kept: Vec<Logged> = Vec::new();
+    for logged in all {
+        match kept.iter_mut().find(|other| is_copy(other, &logged)) {
+            Some(other) if other.source == "csv" => *other = logged,
+            Some(_) => {}
+            None => kept.push(logged),
+        }
+    }
+    kept.sort_by_key(|logged| std::cmp::Reverse(logged.rank()));
+    kept
+}
+
+fn value_of(record: &HookRecord) -> Option<&HookValue> {
+    match record {
+        HookRecord::Value(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn first(value: &HookValue) -> Logged {
+    let stage = match value.stage.as_deref() {
+        Some("val") => Stage::Validation,
+        Some("test") => Stage::Test,
+        Some("train") => Stage::Training,
+        _ => Stage::by_name(&value.series),
+    };
+    Logged {
+        source: value.source.clone(),
+        name: value.series.clone(),
+        stage,
+        values: vec![value.clone()],
+        trainings: 1,
+        is_watched: false,
+        better: direction(value.better.as_deref()),
+    }
+}
+
+fn direction(better: Option<&str>) -> Option<Direction> {
+    match better {
+        Some("min") => Some(Direction::Minimize),
+        Some("max") => Some(Direction::Maximize),
+        _ => None,
+    }
+}
+
+/// Marks the series by which the script itself selects. It may name them without the prefix of its library, as transformers allows.
+fn watch(all: &mut [Logged], records: &[HookRecord]) {
+    for record in records {
+        let HookRecord::Monitor { source, series, better } = record else { continue };
+        let names = [series.clone(), format!("eval_{series}")];
+        for logged in all.iter_mut().filter(|logged| logged.source == *source && names.contains(&logged.name))
+        {
+            logged.is_watched = logged.stage != Stage::Training;
+            logged.better = direction(better.as_deref()).or(logged.better);
+        }
+    }
+}
+
+/// A name that is logged in two stages is read in one.
+fn tell_stages_apart(all: &mut [Logged]) {
+    let names: Vec<(String, String)> =
+        all.iter().map(|logged| (logged.source.clone(), logged.name.clone())).collect();
+    for (at, logged) in all.iter_mut().enumerate() {
+        let is_double = names.iter().enumerate().any(|(other, name)| other != at && *name == names[at]);
+        if let Some(stage) = logged.values.first().and_then(|first| first.stage.clone()).filter(|_| is_double)
+        {
+            logged.source = format!("{}/{stage}", logged.source);
+        }
+    }
+}
+
+fn is_copy(one: &Logged, other: &Logged) -> bool {
+    let same = |(a, b): (&HookValue, &HookValue)| a.value == b.value;
+    one.source != other.source
+        && one.values.len() == other.values.len()
+        && one.values.len() > 1
+        && one.values.iter().zip(&other.values).all(same)
+}
+
+/// The number of values that a whole training will have, by the length that its library was asked for.
+pub(super) fn expected(logged: &Logged, records: &[HookRecord]) -> Option<u64> {
+    let (unit, of) = records.iter().find_map(|record| match record {
+        HookRecord::Length { source, unit, of } if source == logged.library() => Some((unit.as_str(), *of)),
+        _ => None,
+    })?;
+    let place = |value: &HookValue| if unit == "step" { value.step } else { value.epoch };
+    let places: Vec<f64> = logged.values.iter().filter_map(place).collect();
+    if unit == "epoch" && places.iter().all(|place| place.fract() == 0.0) {
+        return Some(of as u64); // reported at its epoch
+    }
+    let between = match places[..] {
+        [first, second, ..] => second - first,
+        [first] => first,
+        [] => return None,
+    };
+    // rounding of epochs such as 0.33
+    (between > 0.0).then(|| (of / between + 1e-6).floor() as u64).filter(|&count| count > 0)
+}
+
+/// The length that a library was asked for, in epochs or in steps.
+pub(super) fn length(records: &[HookRecord]) -> Option<u64> {
+    records.iter().find_map(|record| match record {
+        HookRecord::Length { of, .. } if of.fract() == 0.0 => Some(*of as u64),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stage, expected, series};
+    use foretell_run::{HookRecord, HookValue};
+
+    fn value(source: &str, name: &str, stage: Option<&str>, epoch: f64, held: f64) -> HookRecord {
+        HookRecord::Value(HookValue {
+            source: source.to_owned(),
+            series: name.to_owned(),
+            stage: stage.map(str::to_owned),
+            epoch: Some(epoch),
+            value: Some(held),
+            training: 1,
+            ..HookValue::default()
+        })
+    }
+
+    fn of_length(source: &str, unit: &str, of: f64) -> HookRecord {
+        HookRecord::Length { source: source.to_owned(), unit: unit.to_owned(), of }
+    }
+
+    #[test]
+    fn the_watched_series_is_first_then_validation() {
+        let mut records = Vec::new();
+        for epoch in [1.0, 2.0] {
+            records.push(value("keras", "accuracy", Some("train"), epoch, 0.9));
+            records.push(value("keras", "val_accuracy", Some("val"), epoch, 0.5 * epoch));
+            records.push(value("keras", "val_loss", Some("val"), epoch, 0.3 * epoch));
+            records.push(value("csv", "val_accuracy", None, epoch, 0.5 * epoch));
+        }
+        let names = |records: &[HookRecord]| {
+            series(records, None).iter().map(|one| one.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&records),
+            ["val_accuracy", "val_loss", "accuracy"],
+            "the table holds the same values"
+        );
+        let monitor =
+            HookRecord::Monitor { source: "keras".to_owned(), series: "val_loss".to_owned(), better: None };
+        records.push(monitor);
+        assert_eq!(names(&records)[0], "val_loss");
+        assert_eq!(Stage::by_name("validation_1-merror"), Stage::Validation);
+    }
+
+    #[test]
+    fn one_name_in_two_stages_is_read_in_one_and_trainings_are_counted() {
+        let mut records = Vec::new();
+        for epoch in [1.0, 2.0] {
+            records.push(value("lightning", "acc", Some("val"), epoch, 0.5));
+            records.push(value("lightning", "acc", Some("train"), epoch, 0.6));
+        }
+        if let HookRecord::Value(second) = value("lightning", "acc", Some("val"), 1.0, 0.1) {
+            records.push(HookRecord::Value(HookValue { training: 2, ..second }));
+        }
+        let all = series(&records, None);
+        assert_eq!((all[0].source.as_str(), all[0].values.len(), all[0].trainings), ("lightning/val", 2, 2));
+    }
+
+    #[test]
+    fn the_length_of_a_training_is_counted_in_values() {
+        let evaluated = |places: &[f64]| -> Vec<HookRecord> {
+            places
+                .iter()
+                .map(|&epoch| value("transformers", "eval_loss", Some("val"), epoch, 1.0 / epoch))
+                .collect()
+        };
+        let count = |places: &[f64], of: f64| {
+            let mut records = evaluated(places);
+            records.push(of_length("transformers", "epoch", of));
+            expected(&series(&records, None)[0], &records)
+        };
+        assert_eq!(
+            (count(&[1.0, 2.0], 3.0), count(&[0.5, 1.0], 3.0), count(&[2.0, 4.0], 6.0)),
+            (Some(3), Some(6), Some(6))
+        );
+    }
+}

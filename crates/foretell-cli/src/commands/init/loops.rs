@@ -1,0 +1,108 @@
+//! The loops around the statement that prints the metric, as the hook recorded them.
+
+use foretell_logs::printed::Report;
+use foretell_run::{HookLine, HookRecord};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The reports that are looked for among the lines.
+const LOOKED_FOR: usize = 5;
+
+/// The loops around a statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Loops {
+    /// How often the loop over epochs will run.
+    pub(super) epochs: Option<u64>,
+    /// How often the loop over epochs is started, if that is more than once: folds, seeds.
+    pub(super) trainings: Option<u64>,
+    /// Whether the line is printed several times per epoch.
+    pub(super) in_batches: bool,
+    /// The statement.
+    pub(super) site: String,
+}
+
+/// The loops around the line of a printed metric with these `reports`; `epochs` is the value of the option for epochs.
+pub(super) fn around(records: &[HookRecord], reports: &[Report], epochs: Option<u64>) -> Option<Loops> {
+    let lines = records.iter().filter_map(|record| match record {
+        HookRecord::Line(line) => Some(line),
+        _ => None,
+    });
+    let values = reports.iter().take(LOOKED_FOR).filter_map(|report| report.value);
+    let values: Vec<String> = values.map(|value| value.to_string()).collect();
+    let mut sites: BTreeMap<&str, Vec<&HookLine>> = BTreeMap::new();
+    for line in lines.filter(|line| !line.loops.is_empty()) {
+        sites.entry(line.site.as_deref().unwrap_or_default()).or_default().push(line);
+    }
+    let held = |lines: &[&HookLine]| {
+        values.iter().filter(|value| lines.iter().any(|line| line.text.contains(*value))).count()
+    };
+    let (site, lines) =
+        sites.iter().max_by_key(|(_, lines)| held(lines)).filter(|(_, lines)| held(lines) > 0)?;
+    let last = lines.last()?;
+    let by_length = || last.loops.iter().position(|around| around.of.is_some() && around.of == epochs);
+    let by_name = || last.loops.iter().position(|around| around.text.to_lowercase().contains("epoch"));
+    let at = by_length().or_else(by_name).or((last.loops.len() == 1).then_some(0))?;
+    let counts: BTreeSet<Vec<Option<i64>>> =
+        lines.iter().map(|line| line.loops.iter().take(at + 1).map(|around| around.now).collect()).collect();
+    let outer: u64 = last.loops[..at].iter().map(|around| around.of.unwrap_or(1)).product();
+    let is_counted = counts.iter().flatten().all(Option::is_some);
+    Some(Loops {
+        epochs: last.loops[at].of,
+        trainings: Some(outer).filter(|&outer| outer > 1),
+        in_batches: is_counted && at + 1 < last.loops.len() && lines.len() > counts.len(),
+        site: (*site).to_owned(),
+    })
+}
+
+/// The `text` without the lines that the statement at `site` printed.
+pub(super) fn without(records: &[HookRecord], text: &str, site: &str) -> String {
+    let printed = records.iter().filter_map(|record| match record {
+        HookRecord::Line(line) if line.site.as_deref() == Some(site) => Some(line.text.lines()),
+        _ => None,
+    });
+    let printed: BTreeSet<&str> = printed.flatten().map(str::trim).collect();
+    let kept = text.lines().filter(|line| !printed.contains(line.trim()));
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Loops, around, without};
+    use crate::commands::init::probe::Sample;
+    use foretell_logs::printed::settle_first;
+    use foretell_run::{HookLine, HookLoop, HookRecord};
+
+    /// Two lines per item of the innermost of the `loops` (name, length), each with its counters.
+    fn printed(loops: &[(&str, u64)], rows: &[(&[i64], &str)]) -> Sample {
+        let line = |(counters, text): &(&[i64], &str)| {
+            let around = loops.iter().zip(*counters).map(|((name, of), now)| HookLoop {
+                text: (*name).to_owned(),
+                now: Some(*now),
+                of: Some(*of),
+            });
+            HookRecord::Line(HookLine {
+                text: (*text).to_owned(),
+                site: Some("t.py:3".to_owned()),
+                loops: around.collect(),
+            })
+        };
+        let text = rows.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");
+        Sample { text, records: rows.iter().map(line).collect(), ..Sample::default() }
+    }
+
+    fn found(sample: &Sample, epochs: Option<u64>) -> Loops {
+        around(&sample.records, &settle_first(&sample.text, None, None).whole.reports, epochs).expect("loops")
+    }
+
+    #[test]
+    fn folds_batches_and_epochs_are_told_apart() {
+        let rows: &[(&[i64], &str)] = &[(&[0, 1], "epoch 1 val_acc 0.31"), (&[0, 2], "epoch 2 val_acc 0.42")];
+        let folds = found(&printed(&[("fold", 3), ("e", 2)], rows), Some(2));
+        assert_eq!((folds.epochs, folds.trainings, folds.in_batches), (Some(2), Some(3), false));
+        let rows: &[(&[i64], &str)] =
+            &[(&[0, 0], "val_acc 0.31"), (&[0, 10], "val_acc 0.42"), (&[1, 0], "val_acc 0.53")];
+        let sample = printed(&[("epoch", 4), ("i", 20)], rows);
+        let batches = found(&sample, None);
+        assert_eq!((batches.epochs, batches.trainings, batches.in_batches), (Some(4), None, true));
+        assert_eq!(without(&sample.records, "val_acc 0.31\nTest: 0.5\nval_acc 0.42", "t.py:3"), "Test: 0.5");
+    }
+}

@@ -1,0 +1,140 @@
+//! `foretell study reread`: the kept output of all trials is read again with another metric, as a new study.
+
+use crate::catalogue::catalogue;
+use crate::failure::{Failure, Outcome};
+use crate::output::{metric_value, print, table};
+use foretell::{Direction, direction_of};
+use foretell_logs::printed::{MetricSource, Report, ReportReader, name_in};
+use foretell_run::{EventStore, Stored, log_in, trial_directory};
+use foretell_search::{Ending, Order, Session, StudySpec, Trial, TrialState};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The file with the output of a trial, in its folder.
+const OUTPUT: &str = "output.log";
+/// The most rows that are shown.
+const MOST_ROWS: usize = 20;
+
+/// The metric to read.
+pub(super) struct Wanted<'a> {
+    /// A name, a line template or a pattern.
+    pub(super) metric: &'a str,
+    /// The line that contains the epoch.
+    pub(super) step: Option<&'a str>,
+    /// The direction, if it was given.
+    pub(super) direction: Option<Direction>,
+    /// The folder of the new study.
+    pub(super) out: Option<&'a Path>,
+}
+
+/// Reads the output of each trial in `stored` again, and keeps the values as a new study. Nothing is trained.
+pub(super) fn run(stored: &Stored, wanted: &Wanted<'_>) -> Outcome {
+    let source = MetricSource::parse_with(wanted.metric, wanted.step).map_err(Failure::input)?;
+    let spec = described(stored.study.spec(), wanted)?;
+    let folder = wanted.out.map_or_else(|| beside(&stored.directory), Path::to_path_buf);
+    if log_in(&folder).exists() {
+        return Err(Failure::input(format!(
+            "{}: there is a study already. Choose another folder with --out",
+            folder.display()
+        )));
+    }
+    let mut read: Vec<(u64, &Trial, Vec<Report>)> = Vec::new();
+    for (number, trial) in (0_u64..).zip(stored.study.trials()) {
+        let path = trial_directory(&stored.directory, number).join(OUTPUT);
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        // reports of a file or of the hook are copies in the output
+        let is_printed = stored.study.spec().workload.contains_key("source");
+        let text: Vec<&str> =
+            text.lines().filter(|line| !is_printed || !line.starts_with("{\"foretell\"")).collect();
+        let reader = ReportReader::new(source.clone(), 0).with_resource(spec.max_resource);
+        read.push((number, trial, reader.read_all(&text.join("\n")).reports));
+    }
+    if read.iter().all(|(.., reports)| reports.is_empty()) {
+        return Err(Failure::input(format!(
+            "no trial printed {}. `foretell study show {} TRIAL` shows the output",
+            wanted.metric,
+            stored.directory.display()
+        )));
+    }
+    std::fs::create_dir_all(&folder).map_err(Failure::midway)?;
+    let (store, _) = EventStore::open(log_in(&folder)).map_err(Failure::input)?;
+    let mut session = Session::open(spec, catalogue().into(), store).map_err(Failure::midway)?;
+    for (_, trial, reports) in &read {
+        keep(&mut session, trial, reports)?;
+    }
+    session.store_mut().sync().map_err(Failure::midway)?;
+    show(stored, &session, &read, &folder)
+}
+
+/// The description of the new study.
+fn described(old: &StudySpec, wanted: &Wanted<'_>) -> Result<StudySpec, Failure> {
+    let name = name_in(wanted.metric);
+    let direction = wanted.direction.or_else(|| direction_of(&name)).ok_or_else(|| {
+        Failure::input(format!("is a larger or a smaller {name} better? Add --maximize or --minimize"))
+    })?;
+    let mut workload = old.workload.clone();
+    workload.remove("source");
+    workload.insert("metric".to_owned(), wanted.metric.to_owned());
+    match wanted.step {
+        Some(step) => workload.insert("step".to_owned(), step.to_owned()),
+        None => workload.remove("step"),
+    };
+    Ok(StudySpec { metric: name, direction, workload, ..old.clone() })
+}
+
+/// `study-reread`, next to the study.
+fn beside(study: &Path) -> PathBuf {
+    let name = study.file_name().unwrap_or_default().to_string_lossy();
+    study.with_file_name(format!("{name}-reread"))
+}
+
+/// Keeps the values of a trial, with the end that it had.
+fn keep(session: &mut Session<EventStore>, trial: &Trial, reports: &[Report]) -> Outcome {
+    session.enqueue(trial.configuration.clone(), None).map_err(Failure::midway)?.map_err(Failure::midway)?;
+    let Some(start) = session.ask().map_err(Failure::midway)? else { return Ok(()) };
+    for report in reports {
+        session
+            .report_late(start.trial, report.step, report.value, BTreeMap::new())
+            .map_err(Failure::midway)?;
+    }
+    if matches!(trial.state, TrialState::Stopped { .. }) {
+        session.by_hand(start.trial, Order::Stop).map_err(Failure::midway)?;
+    }
+    let ending = match &trial.state {
+        _ if reports.is_empty() => Ending::Failed("its output has no value of the metric".to_owned()),
+        TrialState::Failed { .. } => Ending::Failed("as in the study that was read again".to_owned()),
+        _ => Ending::Finished,
+    };
+    session.tell(start.trial, ending).map_err(Failure::midway)
+}
+
+fn show(
+    stored: &Stored,
+    session: &Session<EventStore>,
+    read: &[(u64, &Trial, Vec<Report>)],
+    folder: &Path,
+) -> Outcome {
+    let last = |reports: &[Report]| {
+        reports.last().and_then(|report| report.value).map_or("–".to_owned(), metric_value)
+    };
+    let before = |trial: &Trial| {
+        trial
+            .curve
+            .last()
+            .map_or("–".to_owned(), |(_, score)| metric_value(stored.study.spec().direction.value(score)))
+    };
+    let rows = read.iter().take(MOST_ROWS).map(|(number, trial, reports)| {
+        vec![number.to_string(), before(trial), reports.len().to_string(), last(reports)]
+    });
+    let last_old = format!("last {}", stored.study.spec().metric);
+    let last_new = format!("last {}", session.study().spec().metric);
+    let headings = ["trial", &last_old, "values", &last_new];
+    let best = session.best().map_or(String::new(), |best| format!("\nbest: trial {}", best.trial));
+    print(&format!(
+        "{}{best}\nkept in {}; `foretell study show {}` lists all trials",
+        table(&headings, &rows.collect::<Vec<_>>()),
+        folder.display(),
+        folder.display()
+    ))
+}
