@@ -2,7 +2,7 @@
 """Early stopping on folders of recorded curves, by family: the saving, whether the best is kept, and the loss if it is not.
 
     python3 benches/peers/stopping.py FOLDER... [--sizes 40] [--workers 1] [--orderings 20] [--seed 0] [--by-family] [--leave-out]
-                                      [--optuna ORDERS] [--plot FILE] [--foretell PROGRAM]
+                                      [--lessons] [--optuna ORDERS] [--plot FILE] [--foretell PROGRAM]
 
 A set is a CSV or JSON-lines file, or a folder with `curves.csv` in it. Sets that are alike count as one: a set's family is its name up
 to the first hyphen or underscore. All figures are means over families, ± is the standard error over families. `foretell replay`
@@ -12,7 +12,8 @@ than the score that it had to beat. With several sizes or numbers of workers, it
 --by-family also prints each family's figures.
 
 --leave-out chooses the stop probability on all families but one, for each fraction of best runs to be kept, and measures it on that one:
-the value of the choice on unseen curves. --optuna adds Optuna's pruners, in the first ORDERS of the same orders (needs optuna and numpy),
+the value of the choice on unseen curves. --lessons prints the training of the policy chain after earlier searches as a fraction of that without: searches of the same
+set, of another set of its family, and of a wrong family, each replayed first with stopping on. --optuna adds Optuna's pruners, in the first ORDERS of the same orders (needs optuna and numpy),
 and --plot draws saving against best kept and regret (needs matplotlib).
 """
 
@@ -26,7 +27,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RULES = ["--policy", "none,srm,last-value,median,patience,asha,i-epoch,oracle"]
+RULES = ["--policy", "none,srm,chain,last-value,median,patience,asha,i-epoch,oracle"]
 OURS = ["--predictor", "mean-gain", "--burn-in", "3", "--refit", "1.05", "--agreeing-checks", "2", "--error-budget", "per-check"]
 # stop probabilities to choose from, and shares of best runs to be kept
 CHOICES = "0.7,0.8,0.85,0.9,0.93,0.95,0.97,0.98,0.985,0.99,0.995,0.999"
@@ -134,7 +135,7 @@ def each_family(by_rule):
 def named(row):
     """A row of a replay, with the name of its rule."""
     names = {"asha": "ASHA, stopping at R/9 and R/3", "patience": "5 points without a new best", "i-epoch": "5 % of the epochs, best ten go on",
-             "median": "median rule", "oracle": "perfect foresight", "none": "no stopping", "last-value": "last value for a forecast, Δ 0.95"}
+             "median": "median rule", "oracle": "perfect foresight", "none": "no stopping", "chain": "--policy chain", "last-value": "last value for a forecast, Δ 0.95"}
     if row["caution"]:
         rule = f"--caution {row['caution']}"
     elif row["policy"] == "srm":
@@ -163,6 +164,60 @@ def left_out(arguments):
             measured.append(chosen[rule][family])
         lines.append(summary(f"Δ that keeps {name} elsewhere", measured))
     return lines, [summary(rule, of.values()) for rule, of in chosen.items()]
+
+
+def family(path):
+    """The name of the set at `path` up to the first hyphen or underscore."""
+    name = path.parent.name if path.name.startswith("curves.") else path.name
+    return name.split("-")[0].split("_")[0].split(".")[0]
+
+
+def lessons(arguments):
+    """The training after earlier searches, as a fraction of that without, and what was kept."""
+    cold = {path: after(arguments, path, 0) for path in sets(arguments.folders)}
+    cold = {path: rows for path, rows in cold.items() if rows}
+    # the next set of the family, and the next ones of other families, until one is better in the same direction
+    ring = list(cold) * 2
+    later = lambda path: ring[ring.index(path) + 1:ring.index(path) + len(cold)]
+    own = lambda path: [other for other in later(path) if family(other) == family(path)]
+    foreign = lambda path: [other for other in later(path) if family(other) != family(path)]
+    kinds = [(f"{count} of the same set", count, lambda path: [None]) for count in (1, 2, 4)]
+    kinds += [("1 of another set of the family", 1, own), ("1 of a wrong family", 1, foreign)]
+    print("\nafter earlier searches, each replayed with stopping on (in parentheses: the same sets without them)\n")
+    print("| earlier searches | families | trained | speed-up | best kept | one of the best three kept | regret |")
+    print("|---" * 7 + "|")
+    for kind, count, sources in kinds:
+        taught = {path: next(filter(None, (after(arguments, path, count, source) for source in sources(path))), None) for path in cold}
+        taught = {path: rows for path, rows in taught.items() if rows}
+        if taught:
+            ours, theirs = (of_families(kind, {path: of[path] for path in taught}) for of in (taught, cold))
+            print(f"| {kind} | {len(set(map(family, taught)))} | {theirs['saving'][0] / ours['saving'][0]:.2f} "
+                  f"| {ours['saving'][0]:.2f} ({theirs['saving'][0]:.2f}) | {percent(ours['kept'])} ({percent(theirs['kept'])}) "
+                  f"| {100 * ours['three'][0]:.1f} % ({100 * theirs['three'][0]:.1f} %) | {ours['regret'][0]:.3f} ({theirs['regret'][0]:.3f}) |", flush=True)
+
+
+def of_families(name, by_path):
+    """The summary of the rows of each set."""
+    rows = [named(row) for rows in by_path.values() for row in rows]
+    family_of = {row["curves"]: family(path) for path, rows in by_path.items() for row in rows}
+    return summary(name, next(iter(by_family(rows, family_of).values())).values())
+
+
+def after(arguments, path, count, source=None):
+    """The row of the chain on the set at `path` after `count` earlier searches, on runs of `source` or of the set itself; none if it has
+    too few runs, or if the metric of `source` is better in the other direction."""
+    size = arguments.sizes[0]
+    command = [arguments.foretell, "replay", str(path), "--policy", "chain", "--burn-in", "3", "--format", "json"]
+    command += ["--study-size", str(size), "--orderings", str(arguments.orderings), "--seed", str(arguments.seed)]
+    command += ["--workers", str(arguments.workers[0])]
+    command += ["--earlier-searches", str(count)] if count else []
+    command += ["--earlier-from", str(source)] if source else []
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode and source and "opposite direction" in done.stderr:
+        return []
+    if done.returncode:
+        sys.exit(f"foretell replay failed: {done.stderr.strip().splitlines()[-1]}")
+    return [row for row in json.loads(done.stdout)["rows"] if row["runs"] == size]
 
 
 def pruners(points):
@@ -279,6 +334,7 @@ def main():
     parser.add_argument("--orderings", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--leave-out", action="store_true", help="choose the stop probability on all families but one")
+    parser.add_argument("--lessons", action="store_true", help="after earlier searches")
     parser.add_argument("--optuna", type=int, default=0, metavar="ORDERS", help="orders of each set for Optuna's pruners")
     parser.add_argument("--plot")
     parser.add_argument("--foretell", default=str(ROOT / "target/release/foretell"))
@@ -301,6 +357,8 @@ def main():
     printed(sorted(lines, key=lambda line: line["saving"][0]))
     if arguments.by_family:
         each_family(by_rule)
+    if arguments.lessons:
+        lessons(arguments)
     sweep = []
     if arguments.leave_out:
         print("\nstop probability chosen on all families but one, measured on that one:\n")

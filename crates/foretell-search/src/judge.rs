@@ -82,9 +82,9 @@ struct Open {
 /// More steps than any training takes.
 const STEPS: u64 = u32::MAX as u64;
 
-/// Whether `policy` compares trials at rungs first, whose places depend on the length of a complete trial.
+/// Whether `policy` compares trials at rungs or levels, whose places depend on the length of a complete trial.
 fn awaits_length(policy: &Policy) -> bool {
-    !policy.rungs_before_forecasts(STEPS).is_empty()
+    policy.learns_from_curves() || !policy.rungs_before_forecasts(STEPS).is_empty()
 }
 
 impl Judge {

@@ -113,8 +113,8 @@ pub use space::{SearchSpace, Space};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
-    AshaRule, Fate, ForecastRule, Foreseen, Learner, MedianRule, NamedRule, Needs, NoStopping, Oracle,
-    PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, StudyPlan, Watched,
+    AshaRule, ChainRule, Fate, ForecastRule, Foreseen, Learner, MedianRule, NamedRule, Needs, NoStopping,
+    Oracle, PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, StudyPlan, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

@@ -43,6 +43,8 @@ struct Draw {
     ordering: u64,
     trials: Vec<usize>,
     warm_start: Vec<usize>,
+    /// The runs of each earlier search.
+    before: Vec<Vec<usize>>,
 }
 
 impl Draw {
@@ -62,8 +64,14 @@ fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayE
     shuffle(&mut pool, &mut random);
     let warm_start = pool.split_off(pool.len() - spec.warm_start);
     let Schedule::Hyperband { eta, runs, .. } = spec.schedule else {
-        pool.truncate(spec.trials(table));
-        return Ok(Draw { ordering, trials: pool, warm_start });
+        let size = spec.trials(table);
+        let before = pool
+            .split_off(size)
+            .chunks(size.max(1))
+            .take(spec.earlier_searches)
+            .map(<[usize]>::to_vec)
+            .collect();
+        return Ok(Draw { ordering, trials: pool, warm_start, before });
     };
     let plan = plan(spec.resource(table), eta).map_err(ScheduleError::from)?;
     let mut trials = Vec::new();
@@ -81,7 +89,7 @@ fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayE
             }
         }
     }
-    Ok(Draw { ordering, trials, warm_start })
+    Ok(Draw { ordering, trials, warm_start, before: Vec::new() })
 }
 
 fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
@@ -99,6 +107,8 @@ pub struct Setting {
     pub predictor: Option<Arc<dyn Predictor>>,
     /// Chooses predictor and Δ by the runs of the warm start, as a search does.
     pub teacher: Option<Teacher>,
+    /// Where the runs of earlier searches are from, if not from the same runs.
+    pub earlier: Option<Arc<Table>>,
 }
 
 /// Returns a predictor and Δ from earlier runs, the study that learns from them, and the way it reads them; `None` if there are
@@ -109,7 +119,7 @@ pub type Teacher =
 impl Setting {
     /// A setting that chooses nothing by earlier runs.
     pub fn new(spec: ReplaySpec, predictor: Option<Arc<dyn Predictor>>) -> Self {
-        Self { spec, predictor, teacher: None }
+        Self { spec, predictor, teacher: None, earlier: None }
     }
 
     /// The setting of one order: with the lessons of the runs that are held back in it.
@@ -176,12 +186,55 @@ fn proposals(
     Ok(Box::new(Nearest::new(inner, space, drawn, Taken::clone(taken))))
 }
 
+/// The curves of the searches before that of `draw`, one after another, each as far as it was trained.
+fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run>, ReplayError> {
+    let spec = ReplaySpec { warm_start: 0, ..setting.spec.clone() };
+    let (table, before) = match &setting.earlier {
+        Some(other) => (other, self::draw(&spec, other, draw.ordering)?.before),
+        None => (table, draw.before.clone()),
+    };
+    let alone = Setting { spec, ..setting.clone() };
+    let mut lessons: Vec<Run> = Vec::new();
+    for trials in before {
+        let search = Draw { ordering: draw.ordering, trials, warm_start: Vec::new(), before: Vec::new() };
+        let (trace, _) = replay_after(&alone, table, &search, &lessons)?;
+        lessons.extend(trace.trials.iter().filter(|trial| trial.trained > 0).map(|trial| {
+            let curve = table.curve(trial.run, trial.trained);
+            Run { curve, ..table.run(trial.run).clone() }
+        }));
+    }
+    Ok(lessons)
+}
+
+/// One search that learns from `lessons`, by a rule that makes no forecasts by a predictor.
+fn replay_after(
+    setting: &Setting,
+    table: &Arc<Table>,
+    draw: &Draw,
+    lessons: &[Run],
+) -> Result<(Trace, Vec<Record>), ReplayError> {
+    driven(setting, table, draw, (None, lessons), false)
+}
+
 /// Replays one ordering: drives a study of the runs of `draw` to its end.
 fn replay_one(
     setting: &Setting,
     table: &Arc<Table>,
     draw: &Draw,
     bank: Option<Arc<Bank>>,
+    keep_log: bool,
+) -> Result<(Trace, Vec<Record>), ReplayError> {
+    let lessons = lessons(setting, table, draw)?;
+    let earlier = if lessons.is_empty() { draw.earlier(table) } else { lessons };
+    driven(setting, table, draw, (bank, earlier.as_slice()), keep_log)
+}
+
+/// Drives a study of the runs of `draw`, which learns from `earlier` runs, to its end.
+fn driven(
+    setting: &Setting,
+    table: &Arc<Table>,
+    draw: &Draw,
+    (bank, earlier): (Option<Arc<Bank>>, &[Run]),
     keep_log: bool,
 ) -> Result<(Trace, Vec<Record>), ReplayError> {
     let spec = &setting.spec;
@@ -191,16 +244,14 @@ fn replay_one(
         predictor: bank.as_ref().map(|bank| bank.predictor()),
         ..Parts::default()
     };
-    let recorded = Arc::new(Recorded::new(
-        spec,
-        Arc::clone(table),
-        (draw.warm_start.clone(), Taken::clone(&taken)),
-        bank,
-    ));
+    // curves of earlier searches have places, and no recorded run: rules that look their ends up are refused
+    let warm_start =
+        if draw.warm_start.len() == earlier.len() { draw.warm_start.clone() } else { vec![0; earlier.len()] };
+    let recorded = Arc::new(Recorded::new(spec, Arc::clone(table), (warm_start, Taken::clone(&taken)), bank));
     let study_spec = study_spec(spec, table, draw.trials.len() as u64);
     let recording: Arc<dyn Recording> = recorded.clone();
     let mut study = Study::assembled(study_spec, parts, Some(recording))?;
-    let warm_start = study.warm_start(&draw.earlier(table));
+    let warm_start = study.warm_start(earlier);
     let mut drive = Drive {
         table,
         taken,
@@ -242,6 +293,9 @@ pub fn replay_watched(
     for Setting { spec, predictor, .. } in settings {
         spec.validate(table)?;
         let forecasts = spec.policy.is_by_forecasts();
+        if forecasts && spec.earlier_searches > 0 {
+            return Err(ReplayError::EarlierSearches);
+        }
         if (forecasts || spec.rank != Rank::Value) && predictor.is_none() {
             return Err(ReplayError::NoPredictor);
         }

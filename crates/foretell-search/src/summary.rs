@@ -60,6 +60,9 @@ pub struct StoppedTrial {
     pub incumbent: Option<f64>,
     /// The probability that it ends no better than that.
     pub probability: Option<f64>,
+    /// The chance that it ends as the best trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
     /// Where it really ended, in a study that only watches.
     pub truth: Option<f64>,
 }
@@ -186,6 +189,7 @@ fn stopped_trial(index: usize, trial: &Trial) -> Option<StoppedTrial> {
         forecast: decision.forecast,
         incumbent: decision.incumbent,
         probability: decision.probability,
+        chance: decision.chance,
         truth,
     })
 }

@@ -322,6 +322,7 @@ mod tests {
             value: Some(0.5),
             incumbent: Some(0.9),
             probability: Some(1.0),
+            chance: None,
             shadow: false,
         }
     }

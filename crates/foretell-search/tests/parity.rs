@@ -53,7 +53,9 @@ fn live(case: &Case, order: &[usize]) -> Vec<Record> {
 
 /// As [`live`], by a study that learns from the runs of an `earlier` search.
 fn live_after(case: &Case, order: &[usize], earlier: &[Run]) -> Vec<Record> {
-    let mut study = Study::with(case.spec.clone(), (&catalogue()).into()).unwrap();
+    // a stop rule may go by the number of planned trials, which a replay takes from its plan
+    let spec = StudySpec { trials: order.len() as u64, ..case.spec.clone() };
+    let mut study = Study::with(spec, (&catalogue()).into()).unwrap();
     let mut log = study.warm_start(earlier);
     let mut workers: Vec<Option<u64>> = vec![None; case.workers];
     loop {

@@ -152,6 +152,7 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         "ended": seen.ended,
         "forecast": seen.decisions.iter().rev().find_map(|decision| decision.forecast.as_ref()),
         "probability": seen.decisions.last().and_then(|decision| decision.probability),
+        "chance": seen.decisions.last().and_then(|decision| decision.chance),
     });
     if let Some((began, seconds)) = fold.times().of_trial(number as u64) {
         (view["began"], view["seconds"]) = (began.into(), seconds.into());

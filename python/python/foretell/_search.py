@@ -669,6 +669,8 @@ def why(decision: Mapping[str, Any] | None) -> str:
     forecast = decision.get("forecast")
     if forecast is not None:
         text += f": forecast {forecast['mean']:.4g} ± {forecast['sd']:.2g}"
-    if decision.get("incumbent") is not None and decision.get("probability") is not None:
+    if decision.get("chance") is not None:
+        text += f", chance to be the best {100 * decision['chance']:.1f} %"
+    elif decision.get("incumbent") is not None and decision.get("probability") is not None:
         text += f", no better than {decision['incumbent']:.4g} with {100 * decision['probability']:.1f} %"
     return text

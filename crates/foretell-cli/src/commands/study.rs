@@ -429,7 +429,8 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
     let metric = stored.study.spec().metric.as_str();
     let mut headings = vec!["epoch", metric];
     headings.extend(others.iter().map(|(name, _)| name.as_str()));
-    headings.extend(["forecast", "5 to 95 %", "against", "sure", "then", "why"]);
+    let by_chance = shown.decisions.iter().any(|decision| decision.chance.is_some());
+    headings.extend(["forecast", "5 to 95 %", "against", report::odds_heading(by_chance), "then", "why"]);
     text += &format!("\n\n{}", table(&headings, &rows));
     text
 }
@@ -462,7 +463,7 @@ fn decisive(decisions: &[Decision]) -> BTreeMap<u64, &Decision> {
 /// A decision in the columns forecast, 5 to 95 % (the quantiles), against, sure, then, why.
 fn judged(decision: &Decision) -> Vec<String> {
     let [forecast, against, sure] =
-        report::grounds(decision.forecast, decision.incumbent, decision.probability);
+        report::grounds(decision.forecast, decision.incumbent, decision.chance.or(decision.probability));
     let then = match decision.action {
         foretell::Action::Stop => "stop",
         foretell::Action::Continue => "continue",
@@ -491,6 +492,7 @@ mod tests {
             value: None,
             incumbent: None,
             probability: None,
+            chance: None,
             shadow: false,
         };
         let stop = decided(Action::Stop, Reason::WillNotWin);

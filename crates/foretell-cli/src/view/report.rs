@@ -496,20 +496,26 @@ fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<Strin
     let cells = |s: &StoppedTrial| {
         let after = study.trial(s.trial).map_or(s.step, |trial| trial.trained_at(s.step));
         let mut cells = vec![s.trial.to_string(), after.to_string(), s.reason.to_string()];
-        cells.extend(grounds(s.forecast, s.incumbent, s.probability));
+        cells.extend(grounds(s.forecast, s.incumbent, s.chance.or(s.probability)));
         if watching {
             cells.push(number(s.truth));
         }
         cells
     };
-    let mut headings = vec!["trial", "after", "why", "forecast", "against", "sure"];
+    let by_chance = stopped.iter().any(|stopped| stopped.chance.is_some());
+    let mut headings = vec!["trial", "after", "why", "forecast", "against", odds_heading(by_chance)];
     if watching {
         headings.push("really");
     }
     newest(title, &headings, &stopped.iter().map(cells).collect::<Vec<_>>(), most)
 }
 
-/// The grounds of a decision: the forecast, the value to beat, and its probability.
+/// The heading of the last of the [`grounds`].
+pub(crate) fn odds_heading(by_chance: bool) -> &'static str {
+    if by_chance { "chance to be the best" } else { "sure" }
+}
+
+/// The grounds of a decision: the forecast, the value to beat, and the probability of losing, or the chance to be the best.
 pub(crate) fn grounds(
     forecast: Option<RecordedForecast>,
     incumbent: Option<f64>,

@@ -100,8 +100,12 @@ fn colored(trial: &Trial, text: &str, is_terminal: bool) -> String {
 }
 
 fn state_text(trial: &Trial, is_narrow: bool) -> String {
-    let chance = trial.decision.as_ref().and_then(|d| d.probability).filter(|_| !is_narrow);
-    let chance = chance.map_or(String::new(), |p| format!(", {} sure", percent(p, 1)));
+    let decision = trial.decision.as_ref().filter(|_| !is_narrow);
+    let odds = decision.and_then(|decision| match decision.chance {
+        Some(chance) => Some(format!(", chance to be the best {}", percent(chance, 1))),
+        None => decision.probability.map(|p| format!(", {} sure", percent(p, 1))),
+    });
+    let odds = odds.unwrap_or_default();
     match &trial.state {
         TrialState::Running => match trial.decision.as_ref().map(|d| &d.reason) {
             _ if is_narrow => "running".to_owned(),
@@ -128,7 +132,7 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
             format!("stopped manually after {} of {}", trial.trained_at(*step), trial.until)
         }
         TrialState::Stopped { step, .. } => {
-            format!("stopped after {} of {}{chance}", trial.trained_at(*step), trial.until)
+            format!("stopped after {} of {}{odds}", trial.trained_at(*step), trial.until)
         }
         TrialState::Failed { reason } => format!("failed: {}", in_one_line(reason)),
     }

@@ -171,6 +171,7 @@ mod tests {
             value: None,
             incumbent: Some(0.9),
             probability: Some(1.0),
+            chance: None,
             shadow: false,
         };
         let configuration = Configuration::default();

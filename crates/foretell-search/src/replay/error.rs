@@ -44,6 +44,11 @@ pub enum ReplayError {
         /// Finished runs.
         got: usize,
     },
+    /// A predictor learns from completed runs only.
+    #[error(
+        "the curves of earlier searches end where they were stopped, and predictors learn from completed runs. Use a warm start of completed runs"
+    )]
+    EarlierSearches,
     /// A study of one run stops nothing.
     #[error("a study of fewer than 2 runs cannot stop any. Sample at least 2")]
     StudySize,

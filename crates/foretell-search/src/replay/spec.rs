@@ -41,6 +41,9 @@ pub struct ReplaySpec {
     pub retrain: bool,
     /// Runs held back from the draw and handed in as an earlier search's curves at every level: a warm start; 0 for none.
     pub warm_start: usize,
+    /// Searches of as many runs that come before, one after another, each learning from those before it: their curves, as far as they were trained, are
+    /// learned from.
+    pub earlier_searches: usize,
     /// The number of runs sampled for each ordering, to show studies of that size; `None`: all of them.
     pub study_size: Option<usize>,
     /// Virtual workers.
@@ -67,6 +70,7 @@ impl Default for ReplaySpec {
             check_every: 1,
             retrain: false,
             warm_start: 0,
+            earlier_searches: 0,
             study_size: None,
             workers: 1,
             orderings: 10,
@@ -136,7 +140,7 @@ impl ReplaySpec {
 
     /// The number of recorded runs the trials of one ordering are: of those that are not held back, as many as the study's size.
     pub fn trials(&self, table: &Table) -> usize {
-        let left = table.len() - self.warm_start.min(table.len());
+        let left = (table.len() - self.warm_start.min(table.len())) / (self.earlier_searches + 1);
         self.study_size.map_or(left, |size| size.min(left))
     }
 

@@ -106,6 +106,9 @@ pub struct Decision {
     /// The probability that it ends (or reaches its rung) no better than the incumbent less the offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
+    /// The chance that it ends as the best trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
     /// Whether the study only watches: the decision was recorded, not carried out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,

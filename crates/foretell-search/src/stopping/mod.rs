@@ -5,6 +5,7 @@
 
 mod asha;
 pub(crate) mod caution;
+mod chain;
 pub(crate) mod decision;
 mod forecast;
 mod median;
@@ -16,6 +17,7 @@ mod ruling;
 mod rungs_first;
 
 pub use asha::AshaRule;
+pub use chain::ChainRule;
 pub use forecast::ForecastRule;
 pub use median::MedianRule;
 pub use none::NoStopping;
@@ -39,6 +41,7 @@ pub(crate) fn rules() -> Shelf<dyn StopRule> {
     let mut shelf = Shelf::new("policy");
     add_rule::<NoStopping>(&mut shelf);
     add_rule::<ForecastRule>(&mut shelf);
+    add_rule::<ChainRule>(&mut shelf);
     add_rule::<RungsFirstRule>(&mut shelf);
     add_rule::<MedianRule>(&mut shelf);
     add_rule::<PatienceRule>(&mut shelf);
@@ -85,10 +88,19 @@ pub struct Needs {
     /// The score of the best completed trial, or of the n-th best: then `nth_best` and `offset` matter.
     pub incumbent: bool,
     /// The metric as the only objective, because it compares trials by nothing else. With other objectives or limits a rule that needs
-    /// forecasts gives way to [`ForecastRule`], and another one is refused.
+    /// forecasts or curves gives way to [`ForecastRule`], and another one is refused.
     pub metric_alone: bool,
+    /// The curves of earlier runs as far as they go, completed or not.
+    pub curves: bool,
     /// To know how trials end, which only a replay of recorded runs does.
     pub truth: bool,
+}
+
+impl Needs {
+    /// Whether the rule gives way to [`ForecastRule`] where there are other objectives or limits.
+    pub(crate) fn gives_way(&self) -> bool {
+        self.metric_alone && (self.forecasts || self.curves)
+    }
 }
 
 /// A rule that stops running trials.
@@ -228,6 +240,11 @@ pub trait Learner: Any + Send + Sync {
 
     /// Trial `trial` trains no more for now.
     fn ended(&mut self, trial: u64, fate: Fate);
+
+    /// The number of earlier runs that it learns from, and whether they count by now; `None` if there are none, or if they always count.
+    fn lessons(&self) -> Option<(usize, bool)> {
+        None
+    }
 }
 
 /// How a trial ended, for a [`Learner`].

@@ -107,6 +107,11 @@ impl Policy {
         self.needs(1).forecasts
     }
 
+    /// Whether it learns from the curves of earlier runs as far as they go, completed or not.
+    pub fn learns_from_curves(&self) -> bool {
+        self.needs(1).curves
+    }
+
     /// Whether each trial is forecast by its own curve alone, so that nothing is learned from others.
     pub fn is_by_curve_alone(&self) -> bool {
         self.needs(1).curve_alone

@@ -51,6 +51,8 @@ pub struct Ruling {
     pub incumbent: Option<f64>,
     /// The probability that the trial does not beat it.
     pub probability: Option<f64>,
+    /// The chance that it ends as the best trial.
+    pub chance: Option<f64>,
     /// The score that a stopped trial counts with, where that is not its forecast.
     pub counts_with: Option<f64>,
 }
@@ -63,6 +65,7 @@ impl Default for Ruling {
             forecast: None,
             incumbent: None,
             probability: None,
+            chance: None,
             counts_with: None,
         }
     }

@@ -45,7 +45,8 @@ function decisions(trial) {
   const values = new Map(trial.steps.map((step, i) => [step, trial.values[i]]));
   $("undecided").hidden = trial.decisions.length > 0;
   $("decided").hidden = !trial.decisions.length;
-  $("decisions").tHead.replaceChildren(row(["epoch", metric(), "forecast", "90 % interval", "against", "sure", "then", "why"], "th"));
+  const odds = trial.decisions.some((d) => d.chance != null) ? "chance to be the best" : "sure";
+  $("decisions").tHead.replaceChildren(row(["epoch", metric(), "forecast", "90 % interval", "against", odds, "then", "why"], "th"));
   $("decisions").tBodies[0].replaceChildren(
     ...trial.decisions.map((d) =>
       row(
@@ -55,7 +56,7 @@ function decisions(trial) {
           d.forecast ? uncertain(d.forecast.mean, d.forecast.sd) : "–",
           d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–",
           number(d.incumbent),
-          d.probability == null ? "–" : (d.probability >= 0.9995 ? "> 99.9" : (100 * d.probability).toFixed(2)) + " %",
+          d.chance != null ? (100 * d.chance).toFixed(2) + " %" : d.probability == null ? "–" : (d.probability >= 0.9995 ? "> 99.9" : (100 * d.probability).toFixed(2)) + " %",
           d.action === "stop" ? (d.shadow ? "would stop" : "stop") : "continue",
           d.why,
         ],

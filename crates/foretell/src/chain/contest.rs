@@ -4,6 +4,9 @@ use super::forecaster::{Chain, ChainEnd};
 
 /// Earlier runs count only while the new points are likelier with them than without by this much.
 const TRUSTED: f64 = 2.0;
+/// L is held to at most this. A few points of a search, forecast from a single trial, are likelier with any earlier runs: without a limit, earlier runs of
+/// another program would count long after they have stopped to fit.
+const MOST_TRUST: f64 = 6.0;
 /// A single point counts for at most this.
 const MOST_OF_A_POINT: f64 = 3.0;
 /// Before so many points and trials there is nothing to forecast from.
@@ -73,7 +76,8 @@ impl Prospect {
 ///
 /// L = Σ ln(p(y | with earlier runs)/p(y | without)) > 2
 ///
-/// over the points y of the new search from its second trial on, each one forecast one level ahead, and each summand held to ±3. Else the chances are those
+/// over the points y of the new search from its second trial on, each one forecast one level ahead, each summand held to ±3 and the
+/// sum to at most 6. Else the chances are those
 /// of a search that starts cold. Measured in `docs/research/chain.md`.
 #[derive(Clone, Debug)]
 pub struct Contest {
@@ -143,14 +147,14 @@ impl Contest {
                 let gained = with
                     .zip(self.alone.log_density(trial, score))
                     .map_or(0.0, |(with, without)| with - without);
-                self.trust += gained.clamp(-MOST_OF_A_POINT, MOST_OF_A_POINT);
+                self.trust = (self.trust + gained.clamp(-MOST_OF_A_POINT, MOST_OF_A_POINT)).min(MOST_TRUST);
             }
             taught.extend(there, score);
         }
         self.alone.extend(trial, score);
-        if self.alone.is_completed(trial) {
-            self.entrants[trial] = Entrant::Completed;
-        }
+        // one that was paused trains again
+        self.entrants[trial] =
+            if self.alone.is_completed(trial) { Entrant::Completed } else { Entrant::Running };
     }
 
     /// `trial` has ended by itself: its last score stands at all higher levels.

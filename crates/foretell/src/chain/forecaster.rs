@@ -113,7 +113,7 @@ struct Fit {
     regressions: Vec<Regression>,
     /// The marginal likelihood by which the room is chosen.
     evidence: f64,
-    /// Forecasts that were made since the fit; one is forgotten when its curve grows.
+    /// The forecast of each curve, at its last point or the fit.
     ends: Vec<Option<ChainEnd>>,
 }
 
@@ -187,13 +187,10 @@ impl Chain {
         self.curves[curve].push(score);
         self.completed += usize::from(self.is_completed(curve));
         self.points += usize::from(curve >= self.counted_from);
-        if self.points as f64 >= REFIT * self.fitted_at as f64 {
-            self.fit = None;
-        }
-        if let Some(fit) = &mut self.fit
-            && !fit.extend(&self.priors, curve, score)
-        {
-            self.fit = None;
+        let is_due = self.points as f64 >= REFIT * self.fitted_at as f64;
+        let is_taken = self.fit.as_mut().is_some_and(|fit| !is_due && fit.extend(&self.priors, curve, score));
+        if !is_taken {
+            self.fit_again();
         }
     }
 
@@ -204,22 +201,18 @@ impl Chain {
             self.points -= self.curves[curve].len();
         }
         self.curves[curve].clear();
-        self.fit = None;
+        self.fit_again();
     }
 
-    /// Where `curve` ends; `None` if it has no points, or the numbers are too far apart. O(K³), or a fit.
+    /// Where `curve` ends, as it was forecast at its last point or the last fit; `None` if it has no points, or the numbers are too far apart. O(1), or
+    /// a fit after curves were added.
     pub fn forecast(&mut self, curve: usize) -> Option<ChainEnd> {
-        self.fit_if_due()?;
-        let fit = self.fit.as_mut()?;
-        let known = fit.ends[curve];
-        fit.ends[curve] = known.or_else(|| fit.forecast(curve));
-        fit.ends[curve]
+        self.fit_if_due()?.ends[curve]
     }
 
     /// ln of the density of `score` at the next level of `curve`, per unit of the score; `None` if there is nothing to compare with.
     pub fn log_density(&mut self, curve: usize, score: f64) -> Option<f64> {
-        self.fit_if_due()?;
-        let fit = self.fit.as_ref()?;
+        let fit = self.fit_if_due()?;
         let level = fit.curves[curve].len();
         let density = fit.regressions.get(level)?.log_density(&fit.features(curve), fit.map.apply(score));
         Some(density + fit.map.log_slope(score)).filter(|density| density.is_finite())
@@ -290,12 +283,20 @@ impl Chain {
         Some(chance)
     }
 
-    fn fit_if_due(&mut self) -> Option<()> {
+    fn fit_if_due(&mut self) -> Option<&Fit> {
         if self.fit.is_none() {
-            self.fit = self.fitted();
-            self.fitted_at = self.points;
+            self.fit_again();
         }
-        self.fit.as_ref().map(|_| ())
+        self.fit.as_ref()
+    }
+
+    fn fit_again(&mut self) {
+        self.fit = self.fitted();
+        self.fitted_at = self.points;
+        // all forecasts at once: a study that is restored from its log asks for them at other times, and must get the same
+        if let Some(fit) = &mut self.fit {
+            fit.ends = (0..fit.curves.len()).map(|curve| fit.forecast(curve)).collect();
+        }
     }
 
     /// The fit with the room of the largest marginal likelihood.
@@ -360,13 +361,13 @@ impl Fit {
     /// `curve` has reached its next level. Whether that could be taken in.
     fn extend(&mut self, priors: &[LevelPrior], curve: usize, score: f64) -> bool {
         self.curves[curve].push(self.map.apply(score));
-        self.ends[curve] = None;
         let level = self.curves[curve].len() - 1;
         self.sums[level].add(&psi(&self.curves[curve], &self.centers));
         match regression(priors, &self.sums, &self.centers, level) {
             Some(changed) => self.regressions[level] = changed,
             None => return false,
         }
+        self.ends[curve] = self.forecast(curve);
         true
     }
 
@@ -470,7 +471,7 @@ mod tests {
     #[test]
     fn the_scale_is_that_of_the_reference() {
         let mut chain = example();
-        chain.fit_if_due().expect("a fit");
+        assert!(chain.fit_if_due().is_some());
         let fit = chain.fit.as_ref().expect("a fit");
         let Extent { top, range, floor } = fit.map.extent;
         same(&[top, range, floor], &[0.71, 0.41, 0.177]);
@@ -490,7 +491,7 @@ mod tests {
     #[test]
     fn the_regressions_are_those_of_the_reference() {
         let mut chain = example();
-        chain.fit_if_due().expect("a fit");
+        assert!(chain.fit_if_due().is_some());
         let expected: [(&[f64], f64, f64); 5] = [
             (&[-0.901_979], 0.244_783, 8.0),
             (&[-0.420_769, 1.123_585], 0.098_608, 8.0),
@@ -535,7 +536,7 @@ mod tests {
     fn a_point_that_arrives_changes_one_regression_as_a_fit_does() {
         let mut grown = example();
         (grown.points, grown.counted_from) = (1_000, 0);
-        grown.fit_if_due().expect("a fit");
+        assert!(grown.fit_if_due().is_some());
         let map = grown.fit.as_ref().expect("a fit").map;
         grown.extend(4, 0.66);
         let grown = grown.fit.expect("no fit is due");

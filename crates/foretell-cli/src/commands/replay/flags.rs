@@ -76,6 +76,19 @@ pub(crate) struct Arguments {
     /// Number of runs to hold out as an earlier search.
     #[arg(long, default_value_t = 0, value_name = "RUNS", help_heading = "Scheduling")]
     pub(super) warm_start: usize,
+    /// Number of earlier searches of that size to learn from. They are replayed first, one after another, with the same stop rule, and their curves
+    /// count as far as they were trained.
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "SEARCHES",
+        conflicts_with = "warm_start",
+        help_heading = "Scheduling"
+    )]
+    pub(super) earlier_searches: usize,
+    /// Curves that the earlier searches take their runs from (default: the same).
+    #[arg(long, value_name = "CURVES", requires = "earlier_searches", help_heading = "Scheduling")]
+    pub(super) earlier_from: Option<PathBuf>,
     /// Number of runs per order, as in a study of that size (default: all).
     #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
     pub(super) study_size: Option<usize>,

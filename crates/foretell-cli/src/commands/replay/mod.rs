@@ -163,6 +163,21 @@ fn teacher(arguments: &Arguments, caution: Caution) -> Teacher {
     })
 }
 
+/// The runs that earlier searches take theirs from.
+fn earlier_table(arguments: &Arguments, path: &Path, replayed: &Recorded) -> Result<Arc<Table>, Failure> {
+    let recorded = arguments.reading.read(path)?;
+    if recorded.metric.direction != replayed.metric.direction {
+        return Err(Failure::input(format!(
+            "--earlier-from {}: its metric {} has the opposite direction. Choose other curves",
+            path.display(),
+            recorded.metric.name
+        )));
+    }
+    let options = arguments.reading.history_options(&recorded);
+    let table = Table::new(&recorded.runs, &options, arguments.finer as usize);
+    table.map(Arc::new).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+}
+
 fn replay_file(
     arguments: &Arguments,
     study: Option<&StudyRequest>,
@@ -191,7 +206,13 @@ fn replay_file(
     let variants = settings::variants(arguments, study, &table)?;
     let predictors = predictors(arguments, &variants)?;
     let predictor = |variant: &Variant| predictors.get(&variant.forecasts_by()?).cloned();
+    let earlier = arguments
+        .earlier_from
+        .as_deref()
+        .map(|path| earlier_table(arguments, path, &recorded))
+        .transpose()?;
     let chosen = |variant: &Variant| Setting {
+        earlier: earlier.clone(),
         teacher: variant.teaching_caution().map(|caution| teacher(arguments, caution)),
         ..Setting::new(variant.spec.clone(), predictor(variant))
     };

@@ -30,7 +30,7 @@ pub(super) struct Variant {
 impl Variant {
     /// The caution by which predictor and Δ are chosen from the runs of a warm start, as `foretell search --learn-from` chooses them.
     pub(super) fn teaching_caution(&self) -> Option<Caution> {
-        self.caution.filter(|_| self.spec.warm_start > 0)
+        self.caution.filter(|_| self.spec.warm_start > 0 && self.spec.policy.is_by_forecasts())
     }
 
     /// Whether these are the default settings of `foretell search`.
@@ -285,6 +285,7 @@ fn common(arguments: &Arguments) -> ReplaySpec {
         check_every: arguments.check_every,
         retrain: arguments.retrain,
         warm_start: arguments.warm_start,
+        earlier_searches: arguments.earlier_searches,
         study_size: arguments.study_size,
         workers: arguments.workers,
         orderings: arguments.orderings,

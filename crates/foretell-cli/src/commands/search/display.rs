@@ -23,6 +23,8 @@ pub(crate) struct Display {
     begun: Instant,
     /// Levels for which the start of forecasts was announced.
     learning_said: BTreeMap<u64, usize>,
+    /// Whether it was announced that earlier trials count, and that they are put aside.
+    lessons_said: BTreeSet<bool>,
     /// The reasons printed so far why there was no forecast.
     lacks_said: BTreeSet<String>,
     /// The other metrics that rows show, and their last values in each trial.
@@ -49,6 +51,7 @@ impl Display {
             times: times.clone(),
             begun: Instant::now(),
             learning_said: study.learning_from(),
+            lessons_said: BTreeSet::new(),
             lacks_said: BTreeSet::new(),
             watch: Vec::new(),
             watched: BTreeMap::new(),
@@ -69,6 +72,22 @@ impl Display {
         let known = self.watch.iter().filter_map(|name| Some((name, last.get(name)?)));
         let shown = known.map(|(name, value)| format!("{name} {}", metric_value(*value)));
         shown.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Announces when the trials of earlier studies begin to count, and when they no longer do: once each.
+    fn tell_lessons(&mut self, study: &Study) {
+        let Some((lessons, count)) = study.lessons() else { return };
+        // they do not count before the second trial, which is no news
+        if (count || !self.lessons_said.is_empty()) && self.lessons_said.insert(count) {
+            note(&match count {
+                true => {
+                    format!("the {lessons} earlier trials predict this search well: they count from here on")
+                }
+                false => format!(
+                    "the {lessons} earlier trials no longer predict this search well: they are put aside"
+                ),
+            });
+        }
     }
 
     /// Shows one more record.
@@ -103,6 +122,7 @@ impl Display {
             let watched = watched.map(|(name, value)| (name.clone(), *value));
             self.watched.entry(trial).or_default().extend(watched);
         }
+        self.tell_lessons(study);
         let Some(state) = study.trials().get(trial as usize) else { return };
         // a report and the decision on it come together: the record that ends the trial shows its end
         let ended = record.ends().is_some() && !state.is_open();

@@ -64,6 +64,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
 
+    /// Don't learn from earlier studies of the same program in the same output folder.
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) no_lessons: bool,
+
     /// Print the plan without running it.
     #[arg(long, help_heading = "Search")]
     pub(super) explain: bool,

@@ -37,6 +37,7 @@ pub(crate) use described_study::STUDIES;
 use display::Display;
 pub(crate) use flags::Arguments;
 use fleet::Fleet;
+use foretell::Run;
 use foretell_search::{LastMetrics, Refusal, StudyRequest, StudySpec};
 use std::ffi::OsString;
 use std::path::Path;
@@ -79,9 +80,15 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     if Fleet::hand_over(arguments, asked, &directory)? {
         return Ok(());
     }
-    if learn_from.is_empty() {
+    let lessons = warm_start::lessons(&directory, &spec, &learn_from).filter(|_| !arguments.no_lessons);
+    if let Some(lessons) = &lessons {
+        note(&lessons.to_string());
+    } else if learn_from.is_empty() {
         warm_start::offered(&directory, &spec).iter().for_each(|offer| note(offer));
     }
+    // those that somebody names come last: the latest lessons are kept
+    let warm_start: Vec<Run> =
+        lessons.into_iter().flat_map(|lessons| lessons.runs).chain(warm_start).collect();
     let interrupt = interrupt::Interrupt::default();
     let described = Described { spec, request: Some(request) };
     let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;

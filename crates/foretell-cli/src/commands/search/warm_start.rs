@@ -7,6 +7,7 @@ use crate::output::note;
 use foretell::{Direction, Run};
 use foretell_run::{Stored, log_in, studies_in};
 use foretell_search::{ParameterKind, Space, StudyRequest, StudySpec};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The runs of all `paths`, for the study of `spec`.
@@ -30,6 +31,63 @@ pub(super) fn taught(spec: StudySpec, asked: &StudyRequest, runs: &[Run], is_new
         note(&lessons.to_string());
     }
     lessons.taught(spec)
+}
+
+/// Runs that a study learns from without being told: all trials of earlier studies of the same program, as far as they were trained.
+pub(super) struct Lessons {
+    pub(super) runs: Vec<Run>,
+    completed: usize,
+    studies: usize,
+}
+
+impl fmt::Display for Lessons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, completed, studies } = self;
+        let noun = if *studies == 1 { "study" } else { "studies" };
+        write!(
+            f,
+            "learning from {} trials ({completed} completed) of {studies} earlier {noun}; --no-lessons to ignore them",
+            runs.len()
+        )
+    }
+}
+
+/// The lessons for the new study of `spec` in `directory`: of the studies next to it with the same program, metric and direction, except those in
+/// `named`. `None` if there are none, or if the stop rule learns only from completed trials. Ranges and fixed options may differ: whether the
+/// lessons fit is seen from the first trials. Unreadable folders are skipped.
+pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> Option<Lessons> {
+    if directory.exists() || !spec.policy.learns_from_curves() {
+        return None;
+    }
+    let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
+    let mut lessons = Lessons { runs: Vec::new(), completed: 0, studies: 0 };
+    for path in folders.iter().filter(|path| !named.contains(path)) {
+        let Ok(stored) = Stored::read(path, catalogue()) else { continue };
+        let there = stored.study.spec();
+        let same = program(there) == program(spec)
+            && (&there.metric, there.direction, there.run_score)
+                == (&spec.metric, spec.direction, spec.run_score);
+        let runs = if same { stored.lessons(spec).unwrap_or_default() } else { Vec::new() };
+        if runs.is_empty() {
+            continue;
+        }
+        lessons.studies += 1;
+        lessons.completed += stored.study.progress().trials.completed as usize;
+        lessons.runs.extend(runs);
+    }
+    (lessons.studies > 0).then_some(lessons)
+}
+
+/// The program that a study trains: the words of its command up to the first option or parameter, or the settings of built-in networks.
+fn program(spec: &StudySpec) -> Vec<String> {
+    match spec.workload.get("command") {
+        Some(command) => {
+            let is_program = |word: &&str| !word.starts_with('-') && !word.contains('{');
+            command.split(' ').take_while(is_program).map(str::to_owned).collect()
+        }
+        None => spec.workload.iter().map(|(name, value)| format!("{name} {value}")).collect(),
+    }
 }
 
 /// An earlier study of the same command.

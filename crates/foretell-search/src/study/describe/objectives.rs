@@ -65,7 +65,7 @@ pub(crate) fn check_comparisons(
     policy: &Policy,
 ) -> Result<(), ObjectiveError> {
     let needs = policy.needs(1);
-    let (part, instead) = if needs.metric_alone && !needs.forecasts {
+    let (part, instead) = if needs.metric_alone && !needs.gives_way() {
         (format!("the policy {}", policy.name()), "Choose the policy srm or asha")
     } else if rank != Rank::Value {
         ("ranking by forecasts".to_owned(), "Choose the rank value")

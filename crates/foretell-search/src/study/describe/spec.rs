@@ -360,7 +360,7 @@ impl StudySpec {
     pub(crate) fn policy_in_force(&self) -> Policy {
         let needs = self.policy.needs(self.max_resource);
         let has_others = !self.objectives.is_empty() || !self.limits.is_empty();
-        match has_others && needs.metric_alone && needs.forecasts {
+        match has_others && needs.gives_way() {
             true => ForecastRule.into(),
             false => self.policy.clone(),
         }

@@ -130,6 +130,7 @@ impl StudySpec {
             },
             policy: match self.policy.stops()
                 && self.policy.rungs_before_forecasts(self.max_resource).is_empty()
+                && !self.policy.learns_from_curves()
             {
                 true => self.policy.clone(),
                 false => Policy::default(),

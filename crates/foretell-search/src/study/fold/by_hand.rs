@@ -40,6 +40,7 @@ impl Study {
             value: last.filter(|value| value.is_finite()),
             incumbent: known.and_then(|decision| decision.incumbent),
             probability: known.and_then(|decision| decision.probability),
+            chance: known.and_then(|decision| decision.chance),
             shadow: false,
         };
         self.emit(Record::Decided(decision), append)?;

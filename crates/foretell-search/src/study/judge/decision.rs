@@ -212,13 +212,14 @@ impl Study {
             value: None,
             incumbent: None,
             probability: None,
+            chance: None,
             shadow: self.spec.shadow || self.returns_forbid_stopping(),
         }
     }
 
     /// The decision that a ruling is, in the metric's own direction.
     fn decided(&self, ruling: Ruling, open: Decision) -> Decision {
-        let Ruling { stop, reason, forecast, incumbent, probability, counts_with } = ruling;
+        let Ruling { stop, reason, forecast, incumbent, probability, chance, counts_with } = ruling;
         let value = |score: Option<f64>| score.map(|score| self.spec.direction.value(score));
         Decision {
             action: if stop { Action::Stop } else { Action::Continue },
@@ -227,6 +228,7 @@ impl Study {
             value: value(counts_with.filter(|score| score.is_finite())),
             incumbent: value(incumbent),
             probability,
+            chance,
             ..open
         }
     }

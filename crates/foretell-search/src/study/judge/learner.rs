@@ -26,6 +26,11 @@ impl Study {
         }
     }
 
+    /// The number of earlier runs that its stop rule learns from, and whether they count by now: see [`Learner::lessons`].
+    pub fn lessons(&self) -> Option<(usize, bool)> {
+        self.learner.as_ref().and_then(|learner| learner.lessons())
+    }
+
     /// The learner hears of a run of an earlier search.
     pub(in crate::study) fn hear_earlier(&mut self) {
         if let (Some(learner), Some(run)) = (&mut self.learner, self.warm_start.last()) {

@@ -1,0 +1,254 @@
+//! The rule of the chain: a trial stops once it has hardly a chance to end as the best.
+
+use super::caution::Caution;
+use super::{Fate, Learner, NamedRule, Needs, Ruling, StopRule, StudyPlan, Watched};
+use crate::stopping::decision::{Reason, RecordedForecast};
+use foretell::{Contest, Direction, Prospect, Run, RunScore, Scale};
+use serde::{Deserialize, Serialize};
+
+/// θ: the chance, as a fraction of an average trial's, below which a trial of a study of N trials stops, per planned trial.
+const SAFE: f64 = 0.0015;
+const BALANCED: f64 = 0.0025;
+const FAST: f64 = 0.009;
+/// The most that θN may be: without it a study of many trials stops every early one.
+const MOST: f64 = 0.36;
+/// Where earlier runs count, chances are of all planned trials, and the bar is higher.
+const TAUGHT: f64 = 2.0;
+/// N of a study whose number of trials is open, and the most that counts.
+const USUAL_TRIALS: u64 = 100;
+/// Values that are not finite, in a row, by which a trial has diverged.
+const DIVERGED_AFTER: u32 = 2;
+
+/// Stops a trial whose chance P to end best of all n trials seen is small: P·n < c, with c = min(θN, 0.36) and N the planned number of trials, at most
+/// 100. θ is 0.0015 for safe, 0.0025 for balanced and 0.009 for fast. Since the chances of all trials sum to at most one, c < 1 always leaves one that
+/// is not stopped. Where earlier runs count, n is N and c is min(2θN, 0.36).
+///
+/// Two guards: while no trial has completed, the running one that is forecast to end highest continues; and diverged trials are not compared with.
+///
+/// Chances are those of [`Contest`], and a trial is stopped only at its levels. The rule is Foretell's own: `docs/research/chain.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChainRule {
+    /// The risk that it takes.
+    pub caution: Caution,
+}
+
+impl NamedRule for ChainRule {
+    const NAME: &'static str = "chain";
+    const ABOUT: &'static str = "Stop trials with hardly a chance to end as the best.";
+    const SETTINGS: &'static [(&'static str, &'static str)] =
+        &[("caution", "How small the chance of a trial has to be.")];
+}
+
+impl ChainRule {
+    /// c for a study of so many trials.
+    fn bar(self, planned: u64, is_taught: bool) -> f64 {
+        let theta = match self.caution {
+            Caution::Safe => SAFE,
+            Caution::Balanced => BALANCED,
+            Caution::Fast => FAST,
+        };
+        (if is_taught { TAUGHT } else { 1.0 } * theta * planned as f64).min(MOST)
+    }
+}
+
+impl StopRule for ChainRule {
+    fn needs(&self, _max_resource: u64) -> Needs {
+        Needs { curves: true, metric_alone: true, ..Needs::default() }
+    }
+
+    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+        let (number, planned, incumbent) =
+            (trial.trial(), trial.planned().min(USUAL_TRIALS), trial.incumbent());
+        let learner = trial.learner().and_then(|learner| learner.downcast_mut::<ChainLearner>());
+        let known = learner
+            .and_then(|learner| Some((learner.prospect(number, planned)?, learner.at_level == Some(number))));
+        let Some((prospect, is_at_level)) = known else { return Ruling::go_on(Reason::BurnIn) };
+        let loses = prospect.chance * (prospect.rivals as f64) < self.bar(planned, prospect.is_taught);
+        let ruling = match (loses && is_at_level, prospect.must_finish) {
+            (true, false) => Ruling { stop: true, ..Ruling::go_on(Reason::WillNotWin) },
+            (true, true) => Ruling::go_on(Reason::NoIncumbent),
+            (false, _) => Ruling::go_on(Reason::MayWin),
+        };
+        Ruling { forecast: Some(recorded(&prospect)), incumbent, chance: Some(prospect.chance), ..ruling }
+    }
+
+    fn learner(&self, plan: &StudyPlan) -> Option<Box<dyn Learner>> {
+        Some(Box::new(ChainLearner::new(plan)))
+    }
+
+    fn in_words(&self) -> Option<String> {
+        let percent = (1e4 * self.bar(USUAL_TRIALS, false)).round() / 1e4;
+        Some(format!(
+            "once its chance to end as the best trial is small ({percent} % with {USUAL_TRIALS} trials)"
+        ))
+    }
+}
+
+fn recorded(prospect: &Prospect) -> RecordedForecast {
+    RecordedForecast { mean: prospect.median, sd: prospect.sd, interval: prospect.interval_90 }
+}
+
+/// A trial or an earlier run as it was reported.
+#[derive(Clone, Debug, Default)]
+struct Reported {
+    /// Its scores at the levels that it reached.
+    scores: Vec<f64>,
+    /// Its last finite report: epochs and score.
+    last: Option<(u64, f64)>,
+    /// Values in a row, up to the last one, that were not finite.
+    lost: u32,
+    fate: Option<Fate>,
+}
+
+impl Reported {
+    /// A report after `epochs`; whether it reached a level. Between reports the curve is a straight line, and before the first one it is level.
+    fn take(&mut self, levels: &[u64], epochs: u64, score: f64) -> bool {
+        let known = self.scores.len();
+        let before = self.last.unwrap_or((0, score));
+        for &level in levels[known..].iter().take_while(|&&level| level <= epochs) {
+            let part = (level - before.0.min(level)) as f64 / (epochs - before.0).max(1) as f64;
+            self.scores.push(if self.last.is_none() { score } else { before.1 + part * (score - before.1) });
+        }
+        self.last = Some((epochs, score));
+        self.scores.len() > known
+    }
+}
+
+/// The contest of a study, told as its log tells it.
+struct ChainLearner {
+    contest: Contest,
+    /// The scale of the contest: logarithms of a positive loss, until one is not positive.
+    scale: Scale,
+    direction: Direction,
+    run_score: RunScore,
+    max_resource: u64,
+    lessons: Vec<Reported>,
+    trials: Vec<Reported>,
+    /// The trial that reached a level by the last report.
+    at_level: Option<u64>,
+}
+
+impl ChainLearner {
+    fn new(plan: &StudyPlan) -> Self {
+        let scale = if plan.direction == Direction::Minimize { Scale::Log } else { Scale::Linear };
+        Self {
+            contest: Contest::new(plan.max_resource, &[]),
+            scale,
+            direction: plan.direction,
+            run_score: plan.run_score,
+            max_resource: plan.max_resource,
+            lessons: Vec::new(),
+            trials: Vec::new(),
+            at_level: None,
+        }
+    }
+
+    /// Whether `score` has no place on the scale.
+    fn is_off_scale(&self, score: f64) -> bool {
+        self.scale == Scale::Log && self.direction.value(score) <= 0.0
+    }
+
+    fn scaled(&self, scores: &[f64]) -> Vec<f64> {
+        scores.iter().map(|&score| self.scale.apply(score, self.direction)).collect()
+    }
+
+    /// The contest with everything reported so far.
+    fn begin(&mut self) {
+        let lessons: Vec<Vec<f64>> = self.lessons.iter().map(|lesson| self.scaled(&lesson.scores)).collect();
+        self.contest = Contest::new(self.max_resource, &lessons);
+        for trial in 0..self.trials.len() {
+            let reported = &self.trials[trial];
+            let (scores, fate, is_lost) =
+                (self.scaled(&reported.scores), reported.fate, reported.lost >= DIVERGED_AFTER);
+            scores.into_iter().for_each(|score| self.contest.reach(trial, score));
+            if is_lost {
+                self.contest.leave(trial);
+            }
+            self.end(trial, fate);
+        }
+    }
+
+    fn end(&mut self, trial: usize, fate: Option<Fate>) {
+        let last = self.trials[trial].last.map(|(_, score)| self.scale.apply(score, self.direction));
+        match (fate, last) {
+            (None, _) => {}
+            (Some(Fate::Completed), Some(last)) => self.contest.complete(trial, last),
+            (Some(Fate::Stopped | Fate::Paused), _) => self.contest.stop(trial),
+            (Some(Fate::Failed | Fate::Completed), _) => self.contest.leave(trial),
+        }
+    }
+
+    fn trial(&mut self, trial: u64) -> usize {
+        let trial = trial as usize;
+        if self.trials.len() <= trial {
+            self.trials.resize_with(trial + 1, Reported::default);
+        }
+        trial
+    }
+
+    /// What is to be expected of `trial`, in the unit of the metric.
+    fn prospect(&mut self, trial: u64, planned: u64) -> Option<Prospect> {
+        let (scale, direction) = (self.scale, self.direction);
+        let value = |score: f64| direction.value(scale.invert(score, direction));
+        Some(self.contest.prospect(trial as usize, planned)?.map(value))
+    }
+}
+
+impl Learner for ChainLearner {
+    fn earlier(&mut self, run: &Run) {
+        let curve = self.run_score.curve(&run.curve);
+        // steps that count from 0 are one behind the epochs
+        let shift = u64::from(curve.steps().first() == Some(&0.0));
+        let mut lesson = Reported::default();
+        for (&step, &score) in curve.steps().iter().zip(curve.scores()) {
+            lesson.take(self.contest.levels(), step as u64 + shift, score);
+        }
+        if curve.diverged_at().is_some() || lesson.scores.is_empty() {
+            return;
+        }
+        if lesson.scores.iter().any(|&score| self.is_off_scale(score)) {
+            self.scale = Scale::Linear;
+        }
+        self.lessons.push(lesson);
+    }
+
+    fn reported(&mut self, trial: u64, epochs: u64, score: Option<f64>) {
+        let index = self.trial(trial);
+        self.at_level = None;
+        // lessons are complete with the first report
+        let is_first = self.trials.iter().all(|trial| trial.last.is_none() && trial.lost == 0);
+        let Some(score) = score else {
+            self.trials[index].lost += 1;
+            if self.trials[index].lost == DIVERGED_AFTER {
+                self.contest.leave(index);
+            }
+            return;
+        };
+        let known = self.trials[index].scores.len();
+        self.trials[index].lost = 0;
+        if self.trials[index].take(self.contest.levels(), epochs, score) {
+            self.at_level = Some(trial);
+        }
+        if self.is_off_scale(score) {
+            self.scale = Scale::Linear;
+            self.begin();
+        } else if is_first {
+            self.begin();
+        } else {
+            let new = self.scaled(&self.trials[index].scores[known..]);
+            new.into_iter().for_each(|score| self.contest.reach(index, score));
+        }
+    }
+
+    fn ended(&mut self, trial: u64, fate: Fate) {
+        let index = self.trial(trial);
+        self.trials[index].fate = Some(fate);
+        self.end(index, Some(fate));
+    }
+
+    fn lessons(&self) -> Option<(usize, bool)> {
+        let (lessons, _) = self.contest.lessons();
+        (lessons > 0).then(|| (lessons, self.contest.is_taught()))
+    }
+}

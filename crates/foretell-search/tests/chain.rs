@@ -1,0 +1,183 @@
+//! The chain as the stop rule of a study.
+
+use foretell::{Action, Curve, Direction, Run};
+use foretell_search::{
+    Caution, ChainRule, Decision, Input, ParameterSpace, Parts, Policy, Reason, Record, Space, Study,
+    StudySpec,
+};
+use std::collections::BTreeMap;
+
+const EPOCHS: u64 = 27;
+
+fn spec(caution: Caution, trials: u64, direction: Direction) -> StudySpec {
+    let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).unwrap());
+    StudySpec {
+        max_resource: EPOCHS,
+        trials,
+        policy: Policy::from(ChainRule { caution }),
+        ..StudySpec::new(space, "score", direction)
+    }
+}
+
+/// Runs `study` with `workers` workers, each an epoch at a time in turn, and returns its records; the value of trial n at an epoch is `curve(n, epoch)`,
+/// NaN for one that is not finite.
+fn drive(study: &mut Study, workers: usize, curve: impl Fn(u64, u64) -> f64) -> Vec<Record> {
+    let (mut busy, mut records) = (vec![None; workers], Vec::new());
+    loop {
+        for worker in busy.iter_mut().filter(|worker| worker.is_none()) {
+            let started = study.step(&Input::WorkerIdle);
+            *worker = started.iter().find_map(|record| match record {
+                Record::Started { trial, .. } => Some((*trial, 0)),
+                _ => None,
+            });
+            records.extend(started);
+        }
+        if busy.iter().all(Option::is_none) {
+            return records;
+        }
+        for worker in &mut busy {
+            let Some((trial, epoch)) = worker.as_mut() else { continue };
+            *epoch += 1;
+            let value = Some(curve(*trial, *epoch)).filter(|value| value.is_finite());
+            let reported = Input::Reported { trial: *trial, step: *epoch, value, metrics: BTreeMap::new() };
+            records.extend(study.step(&reported));
+            if *epoch == EPOCHS {
+                records.extend(study.step(&Input::Ended { trial: *trial, failure: None }));
+            }
+            if !study.is_running(*trial) {
+                *worker = None;
+            }
+        }
+    }
+}
+
+fn driven(spec: StudySpec, workers: usize, curve: impl Fn(u64, u64) -> f64) -> (Study, Vec<Record>) {
+    let mut study = Study::new(spec).unwrap();
+    let mut records = vec![Record::Created { study: Box::new(study.spec().clone()) }];
+    records.extend(drive(&mut study, workers, curve));
+    (study, records)
+}
+
+fn decisions(records: &[Record]) -> Vec<&Decision> {
+    let decision = |record| match record {
+        &Record::Decided(ref decision) => Some(decision),
+        _ => None,
+    };
+    records.iter().filter_map(decision).collect()
+}
+
+/// The end of trial number `trial`, spread over (0, 1) without an order.
+fn end(trial: u64) -> f64 {
+    (trial as f64 * 0.618_034 + 0.3).fract()
+}
+
+/// A curve that rises to its end, each at a pace of its own.
+fn steady(trial: u64, epoch: u64) -> f64 {
+    end(trial) * (1.0 - (-(epoch as f64) / (4.0 + (trial % 5) as f64)).exp())
+}
+
+#[test]
+fn losers_stop_and_the_best_is_kept() {
+    for (workers, least) in [(1, 1.5), (8, 1.5)] {
+        let (study, records) = driven(spec(Caution::Balanced, 40, Direction::Maximize), workers, steady);
+        let best = (0..40).max_by(|&a, &b| steady(a, EPOCHS).total_cmp(&steady(b, EPOCHS))).unwrap();
+        assert_eq!(study.best().unwrap().trial, best, "{workers} workers");
+        let times = (40 * EPOCHS) as f64 / study.progress().spent as f64;
+        assert!(times > least, "{workers} workers: {times}");
+        for stop in decisions(&records).iter().filter(|decision| decision.action == Action::Stop) {
+            let (forecast, chance) = (stop.forecast.unwrap(), stop.chance.unwrap());
+            assert!((0.0..0.1).contains(&chance) && forecast.interval.0 <= forecast.mean, "{stop:?}");
+            assert_eq!(stop.reason, Reason::WillNotWin);
+        }
+    }
+}
+
+#[test]
+fn no_study_ends_without_a_completed_trial() {
+    let falling = |trial: u64, epoch: u64| end(trial) - 0.02 * epoch as f64 * end(trial + 7);
+    let flat = |_: u64, _: u64| 0.5;
+    let noise = |trial: u64, epoch: u64| end(trial * 31 + epoch * 17);
+    let diverges = |trial: u64, epoch: u64| {
+        if end(trial) > 0.7 && epoch > 9 { f64::NAN } else { steady(trial, epoch) }
+    };
+    let curves: [&dyn Fn(u64, u64) -> f64; 5] = [&steady, &falling, &flat, &noise, &diverges];
+    for caution in Caution::ALL {
+        for workers in [1, 3, 8, 40] {
+            // if all trials start together, those that a diverging one beat cannot be started again
+            let kinds = if workers == 40 { 4 } else { 5 };
+            for (number, curve) in curves[..kinds].iter().enumerate() {
+                let (study, _) = driven(spec(caution, 40, Direction::Maximize), workers, curve);
+                assert!(
+                    study.progress().trials.completed > 0,
+                    "{caution:?}, {workers} workers, curves {number}: {:?}",
+                    study.progress()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_study_restored_from_its_log_decides_alike() {
+    let spec = spec(Caution::Balanced, 40, Direction::Maximize);
+    let (_, records) = driven(spec.clone(), 1, steady);
+    // after the report before each tenth decision
+    let decided = (0..records.len()).filter(|&at| matches!(records[at], Record::Decided(_))).step_by(10);
+    for at in decided {
+        let known = records[..at].iter().cloned().map(Ok::<_, std::convert::Infallible>);
+        let mut restored = Study::restore(spec.clone(), Parts::default(), known).unwrap();
+        // the trial was interrupted before the decision on its last report
+        let again = restored.step(&Input::WorkerIdle);
+        assert_eq!(again.first(), Some(&records[at]));
+    }
+}
+
+#[test]
+fn a_study_that_only_watches_decides_as_one_that_stops() {
+    let watching = StudySpec { shadow: true, ..spec(Caution::Balanced, 40, Direction::Maximize) };
+    let (study, records) = driven(watching, 1, steady);
+    assert_eq!(study.progress().trials.completed, 40);
+    let would_stop = decisions(&records);
+    let would_stop = would_stop.iter().filter(|d| d.reason == Reason::WillNotWin).map(|d| (d.trial, d.step));
+    let (_, stopped) = driven(spec(Caution::Balanced, 40, Direction::Maximize), 1, steady);
+    let stopped = decisions(&stopped);
+    let stopped = stopped.iter().filter(|d| d.action == Action::Stop).map(|d| (d.trial, d.step));
+    assert_eq!(would_stop.collect::<Vec<_>>(), stopped.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_loss_that_falls_below_zero_is_forecast_on_its_own_scale() {
+    let loss = |trial: u64, epoch: u64| 0.4 - steady(trial, epoch);
+    let (study, records) = driven(spec(Caution::Balanced, 40, Direction::Minimize), 1, loss);
+    let best = (0..40).min_by(|&a, &b| loss(a, EPOCHS).total_cmp(&loss(b, EPOCHS))).unwrap();
+    assert_eq!(study.best().unwrap().trial, best);
+    assert!(study.progress().trials.stopped > 5);
+    for decision in decisions(&records) {
+        if let Some(forecast) = decision.forecast {
+            assert!(forecast.mean > -1.0 && forecast.mean < 1.0, "{decision:?}");
+        }
+    }
+}
+
+#[test]
+fn earlier_curves_that_fit_save_training_and_others_do_no_harm() {
+    let after = |lessons: &dyn Fn(u64, u64) -> f64, length: u64| {
+        let mut study = Study::new(spec(Caution::Balanced, 40, Direction::Maximize)).unwrap();
+        let lesson = |number: u64| {
+            // three of four earlier trials were stopped
+            let length = if number.is_multiple_of(4) { EPOCHS } else { length };
+            let values: Vec<f64> = (1..=length).map(|epoch| lessons(number + 100, epoch)).collect();
+            let curve = Curve::of_epochs(&values, Direction::Maximize);
+            Run { id: number.to_string(), configuration: Default::default(), curve }
+        };
+        study.warm_start(&(0..40).map(lesson).collect::<Vec<_>>());
+        drive(&mut study, 1, steady);
+        (study.progress().spent, study.lessons(), study.best().unwrap().trial)
+    };
+    let (cold, _) = driven(spec(Caution::Balanced, 40, Direction::Maximize), 1, steady);
+    let (spent, lessons, best) = after(&steady, 9);
+    assert_eq!((lessons, best), (Some((40, true)), cold.best().unwrap().trial));
+    assert!((spent as f64) < 0.95 * cold.progress().spent as f64, "{spent} of {}", cold.progress().spent);
+    let (_, lessons, best) = after(&|trial, epoch| 5.0 - steady(trial, epoch), 9);
+    assert_eq!((lessons, best), (Some((40, false)), cold.best().unwrap().trial));
+}
