@@ -49,7 +49,9 @@ fn settings_of_other_methods_are_refused() {
 fn a_study_by_extrapolation_names_all_its_settings() {
     let spec =
         resolve(request(STUDY).overlaid(&request(r#"{"policy": "lce-optimistic"}"#)), None).expect("a study");
-    assert_eq!(resolve(spec.request(), None).as_ref(), Ok(&spec));
+    // who names every setting has chosen the score, too
+    let chosen = StudySpec { score_chosen: true, ..spec.clone() };
+    assert_eq!(resolve(spec.request(), None).as_ref(), Ok(&chosen));
 }
 
 const LEARNING: &str =
@@ -63,7 +65,8 @@ fn a_study_by_q_learning_names_all_its_settings_and_keeps_its_schedule() {
     assert_eq!(named.sampler, Some("q-learning".into()));
     assert_eq!((named.epsilon_trials, named.alpha, named.replay), (Some(12), Some(0.1), Some(128)));
     assert_eq!(StudyRequest::from_fields(&named.fields()).as_ref(), Ok(&named));
-    assert_eq!(resolve(named, None).as_ref(), Ok(&spec));
+    let chosen = StudySpec { score_chosen: true, ..spec.clone() };
+    assert_eq!(resolve(named, None).as_ref(), Ok(&chosen));
     let longer = resolve(asked.overlaid(&request(r#"{"trials": 40}"#)), Some(&spec)).expect("the same study");
     assert_eq!((longer.trials, &longer.sampler), (40, &spec.sampler));
 }

@@ -6,7 +6,7 @@ use super::{Queued, StudyRequest};
 use crate::objective::{Limit, Objective};
 use crate::schedulers::schedule::Schedule;
 use crate::study::StudySpec;
-use foretell::{Direction, RunScore};
+use foretell::Direction;
 use serde_json::{Map, Value};
 
 impl StudySpec {
@@ -26,8 +26,7 @@ impl StudySpec {
             until_no_improvement: self.until_no_improvement,
             repeats: Some(self.repeats()),
             epochs: Some(self.max_resource),
-            // a score that nobody chose follows the values that trials return
-            score: Some(self.run_score).filter(|score| self.score_chosen || *score != RunScore::default()),
+            score: Some(self.run_score),
             seed: Some(self.seed),
             sampler: Some(match self.sampler.named() {
                 named if self.sampler.fields().is_empty() => named.clone(),

@@ -109,7 +109,6 @@ pub fn settings(spec: &StudySpec) -> Map<String, Json> {
         named => json!(named.name()),
     };
     settings.insert("space".to_owned(), space);
-    settings.insert("score".to_owned(), json!(spec.run_score));
     settings
 }
 

@@ -134,7 +134,12 @@ impl Found {
         for (at, value) in logged.values.iter().enumerate() {
             let epoch = value.epoch.filter(|epoch| epoch.fract() == 0.0 && *epoch >= 0.0);
             let step = epoch.map_or(at as u64 + 1, |epoch| epoch as u64);
-            whole.reports.push(Report { step, value: value.value, metrics: serde_json::Map::new(), training: 1 });
+            whole.reports.push(Report {
+                step,
+                value: value.value,
+                metrics: serde_json::Map::new(),
+                training: 1,
+            });
         }
         let mut found = Self {
             library: Some(logged.source.clone()),

@@ -186,8 +186,12 @@ mod tests {
 
     #[test]
     fn a_failure_an_other_epoch_and_silence_are_doubts() {
-        let report =
-            |step: u64, value: f64| Report { step, value: Some(value), metrics: serde_json::Map::new(), training: 1 };
+        let report = |step: u64, value: f64| Report {
+            step,
+            value: Some(value),
+            metrics: serde_json::Map::new(),
+            training: 1,
+        };
         let sample = [report(1, 0.2), report(2, 0.3)];
         let ended = |code: i32| Some((Status::Exited(code), vec!["error: no --seed".to_owned()]));
         let doubt = |reports: Vec<Report>, end| {
