@@ -5,7 +5,8 @@ use super::loops;
 use super::probe::Sample;
 use foretell::Direction;
 use foretell_logs::printed::{
-    FirstTrial, Metric, MetricSource, PrintedSeries, Report, ReportReader, Role, Whole, name_in, settle_first,
+    FirstTrial, Metric, MetricSource, PrintedSeries, Report, ReportReader, Role, Trainings, Whole, name_in,
+    settle_first,
 };
 use foretell_logs::{direction_of, prominence};
 use foretell_run::{HookValue, PRINTED};
@@ -121,7 +122,9 @@ impl Found {
         } else if found.stage == Stage::Unsaid && !held_out.is_empty() {
             found.doubts.push(format!("values of held-out data were printed, too: {}", held_out.join(", ")));
         }
-        if let Some(trainings) = &first.trainings {
+        // a line per fold is one value per training
+        let is_long = |trainings: &&Trainings| trainings.values.iter().any(|&values| values > 1);
+        if let Some(trainings) = first.trainings.as_ref().filter(is_long) {
             let count = trainings.values.len();
             found.doubts.push(format!("the run trains {count} times, for example in folds"));
         }
