@@ -255,7 +255,7 @@ fn note_of_trainings(trainings: &Trainings) -> String {
     let score = match (trainings.summary, trainings.score()) {
         (Some(summary), _) => format!("its score is the printed summary, {summary}"),
         (None, Some(mean)) => format!("its score is the mean of their last values, {mean}"),
-        (None, None) => "it has no score, because one of them diverged".to_owned(),
+        (None, None) => "there is no score, because one of them diverged".to_owned(),
     };
     format!("this trial trains {count} times ({length}): {score}")
 }

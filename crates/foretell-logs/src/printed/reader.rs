@@ -273,7 +273,7 @@ impl ReportReader {
         if self.enveloped {
             return report;
         }
-        self.collector.is_watched = self.once.is_waiting() || self.seen.is_some();
+        self.collector.is_watched = self.once.is_waiting() || (self.seen.is_some() && !self.has_candidate());
         self.collector.take(line, is_transient, &mut self.held);
         if let Some(seen) = &mut self.seen {
             let place = self.collector.last_place;
@@ -543,7 +543,7 @@ impl ReportReader {
     fn note_few(&mut self, values: usize) {
         let named = self.collector.named;
         if (1..=FEW).contains(&values) && named >= MANY {
-            self.note(format!("only {values} of {named} epochs have a value: the lines of the others may stand under other headings"));
+            self.note(format!("only {values} of {named} epochs contain a value: the lines of the others may stand under other headings"));
         }
     }
 
@@ -606,7 +606,9 @@ impl ReportReader {
             && !series.key.is_batched
             && self.chosen.as_ref().is_some_and(|chosen| chosen.unit == Unit::Epoch)
         {
-            return Some("most epochs have several values, and the last one of each epoch counts".to_owned());
+            return Some(
+                "most epochs contain several values, and the last one of each epoch counts".to_owned(),
+            );
         }
         few.then(|| "an epoch is reported more than once, for example after a restart. The later value replaces the earlier, unless that was already used".to_owned())
     }
