@@ -30,17 +30,20 @@ impl Epochs {
         stopped: bool,
     ) -> Self {
         match (reported, announced, options) {
-            (Some(reported), None, Some(epochs)) if stopped && epochs > reported => {
+            (Some(reported), announced, Some(epochs))
+                if epochs > reported && (stopped || announced.is_some_and(|epochs| epochs > reported)) =>
+            {
                 Self::Early { epochs, reported }
             }
-            (Some(reported), Some(epochs), _) if epochs > reported => {
+            (Some(reported), Some(epochs), None) if epochs > reported => {
                 Self::Announced { epochs, reported: Some(reported) }
             }
             (Some(reported), _, options) => {
                 Self::Watched { reported, options: options.filter(|&other| other != reported) }
             }
-            (None, Some(epochs), _) => Self::Announced { epochs, reported: None },
-            (None, None, Some(epochs)) => Self::Options(epochs),
+            // a header such as `Epoch 0/7` may mean seven epochs or eight: an option is sure
+            (None, _, Some(epochs)) => Self::Options(epochs),
+            (None, Some(epochs), None) => Self::Announced { epochs, reported: None },
             (None, None, None) => Self::Unknown,
         }
     }
@@ -91,8 +94,10 @@ mod tests {
             ((Some(12), None, None), 12, "which completed"),
             ((Some(7), None, Some(12)), 7, "its options set 12"),
             ((Some(12), Some(12), Some(12)), 12, "which completed"),
-            ((Some(7), Some(12), Some(12)), 12, "ended after 7"),
-            ((None, Some(12), Some(10)), 12, "from its output"),
+            ((Some(7), Some(12), Some(12)), 12, "stopped early after 7"),
+            ((Some(7), Some(12), None), 12, "ended after 7"),
+            ((None, Some(7), Some(8)), 8, "from its options"),
+            ((None, Some(12), None), 12, "from its output"),
             ((None, None, Some(15)), 15, "did not complete"),
             ((None, None, None), 10, "IN DOUBT"),
         ];

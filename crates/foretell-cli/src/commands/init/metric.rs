@@ -134,8 +134,11 @@ impl Found {
     /// The metric that a library logs.
     fn logged(logged: &Logged, sample: &Sample) -> Self {
         let mut whole = Whole::default();
+        // between epochs, values are counted: the hook does the same in a search
+        let is_between =
+            logged.values.iter().any(|value| value.epoch.is_some_and(|epoch| epoch.fract() != 0.0));
         for (at, value) in logged.values.iter().enumerate() {
-            let epoch = value.epoch.filter(|epoch| epoch.fract() == 0.0 && *epoch >= 0.0);
+            let epoch = value.epoch.filter(|epoch| !is_between && *epoch >= 0.0);
             let step = epoch.map_or(at as u64 + 1, |epoch| epoch as u64);
             whole.reports.push(Report {
                 step,

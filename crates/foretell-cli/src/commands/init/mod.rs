@@ -178,9 +178,9 @@ fn guess(
     let reported = found.as_ref().and_then(|found| metric::reported(sample, found));
     let expected = found.as_ref().and_then(|found| found.expected);
     let announced = expected.or_else(|| probe::announced(&sample.lines));
-    // a series that is logged between epochs has more values than the option for epochs says
+    // a series that is logged between epochs has more values than the option for epochs says, and its library knows how many
     let is_by_epoch = found.as_ref().is_none_or(|found| found.is_by_epoch);
-    let of_options = described.epochs.filter(|_| is_by_epoch || expected.is_some());
+    let of_options = described.epochs.filter(|_| is_by_epoch && expected.is_none());
     let epochs = Epochs::from_signs(reported, announced, of_options, sample.stopped_early());
     study_file::Guess {
         described,

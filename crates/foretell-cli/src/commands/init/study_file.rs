@@ -36,6 +36,22 @@ impl Guess {
         Some(self.metric.as_ref()?.table.as_ref()?.display().to_string())
     }
 
+    /// Whether a trial reports one value, at its end.
+    fn is_once(&self) -> bool {
+        self.metric.as_ref().is_some_and(|found| found.once)
+    }
+
+    /// The number of epochs to write, and a comment.
+    fn length(&self) -> (u64, String) {
+        if self.is_once() {
+            return (
+                1,
+                "the metric is reported only once, at the end, so there is no curve to stop by".to_owned(),
+            );
+        }
+        self.epochs.written()
+    }
+
     /// Why a person should confirm the choice of the metric.
     fn doubts(&self) -> Option<String> {
         let of_metric = self.metric.iter().flat_map(|found| &found.doubts).cloned();
@@ -65,13 +81,8 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
         Some(found) => metric(found, guess, &mut line),
         None => line("# no metric was found: set its name or its line, such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
     }
-    let once = guess.metric.as_ref().is_some_and(|found| found.once);
-    let (epochs, said) = match once {
-        true => {
-            (1, "the metric is reported only once, at the end, so there is no curve to stop by".to_owned())
-        }
-        false => guess.epochs.written(),
-    };
+    let once = guess.is_once();
+    let (epochs, said) = guess.length();
     line(format!("# {said}\nepochs = {epochs}\n"));
     if once {
         line("no-stopping = true\n".to_owned());
@@ -233,9 +244,9 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         }
         None => "none found: fill it in".to_owned(),
     };
-    let epochs = match guess.epochs {
-        Epochs::Unknown => guess.epochs.written().1,
-        known => known.written().0.to_string(),
+    let epochs = match (guess.length(), guess.epochs) {
+        ((_, said), Epochs::Unknown) if !guess.is_once() => said,
+        ((epochs, _), _) => epochs.to_string(),
     };
     let others: Vec<&str> = guess.described.others.iter().map(|other| other.name.as_str()).collect();
     let others = if others.is_empty() {

@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     pub(super) out: Option<PathBuf>,
 
     /// Don't learn from earlier studies of the same program in the same output folder.
-    #[arg(long, help_heading = "Stopping")]
+    #[arg(long, hide_short_help = true, help_heading = "Stopping")]
     pub(super) no_lessons: bool,
 
     /// Print the plan without running it.

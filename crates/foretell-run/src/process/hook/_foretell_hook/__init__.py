@@ -130,10 +130,11 @@ class Series:
     """One series of one source and stage: where it is, and in which training of this process."""
 
     known = {}
-    __slots__ = ("last", "training", "count", "finals")
+    __slots__ = ("last", "training", "count", "finals", "is_between")
 
     def __init__(self):
         self.last, self.training, self.count, self.finals = None, 1, 0, []
+        self.is_between = False  # whether values came between epochs, so that they are counted
 
     @classmethod
     def get(cls, *key):
@@ -192,7 +193,8 @@ def report(seen, raw, place, epoch):
         seen.finals[-1] = got
     elif seen.training == 1:
         fields = {SERIES: finite(got)}
-        if epoch is not None and epoch == int(epoch):
+        seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
+        if epoch is not None and not seen.is_between:
             fields["step"] = int(epoch)
         append({"foretell": fields})
 
