@@ -229,7 +229,7 @@ impl Collector {
             self.table.is_some() || self.block.is_some() || self.is_below_past || self.is_below_best;
         let begin = text.trim_start_matches(|c: char| c.is_whitespace() || "[(#*-=>|".contains(c));
         !is_open
-            && self.is_below == Some(false)
+            && (self.is_below == Some(false) || !is_entry(text))
             && self.notations[0] > 0
             && text.contains(|c: char| c.is_ascii_digit())
             && !text.contains(['{', '|'])
