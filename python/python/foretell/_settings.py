@@ -80,7 +80,7 @@ class StudySettings(TypedDict, total=False):
     #: layers and flops (default: the metric)
     reward: str | None
     #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
+    policy: Literal["none", "srm", "chain", "rungs-first", "median", "patience", "asha"] | None
     #: How much risk to accept to save training. With safe, the best trial is rarely lost; with fast, a search often ends with
     #: the second or third best.
     caution: Literal["safe", "balanced", "fast"] | None
@@ -149,7 +149,7 @@ class StopSettings(TypedDict, total=False):
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
     #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
+    policy: Literal["none", "srm", "chain", "rungs-first", "median", "patience", "asha"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.
@@ -188,7 +188,7 @@ class PrunerSettings(TypedDict, total=False):
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
     #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
+    policy: Literal["none", "srm", "chain", "rungs-first", "median", "patience", "asha"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.

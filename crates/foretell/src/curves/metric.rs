@@ -128,9 +128,9 @@ impl From<Direction> for Metric {
 }
 
 const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward rewards rew return returns \
-    score precision recall ap top1 top5 correct likelihood elbo psnr ssim genauigkeit 准确率 精度 召回率";
+    score precision recall ap top1 top5 correct likelihood elbo psnr ssim aucpr ndcg mcc genauigkeit 准确率 精度 召回率";
 const MINIMIZED: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
-    ter fid regret logloss mape perp divergence brier verlust fehler 损失 误差";
+    ter fid regret logloss mlogloss merror rmsle msle mphe nloglik deviance mape smape perp divergence brier verlust fehler 损失 误差";
 /// Words that a `neg` before them reverses; before any other word it is the name of a class: `neg_err`.
 const REVERSIBLE: &str = "mean root median log mse rmse mae msle rmsle mape brier elbo likelihood logloss cross crossentropy perplexity ppl";
 /// Words after which a metric's name is a setting: `loss_weight`, `error_threshold`.
@@ -140,7 +140,8 @@ const SETTINGS: &str = "weight fn function type name scale scaling coef coeffici
 /// Words for metrics that are a share of something.
 const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice precision recall top1 top5 correct ssim";
 /// Words for metrics that count or measure errors. A loss is none of them: a likelihood of densities makes it negative.
-const ERRORS: &str = "ppl perplexity error err bpc bpb rmse mae mse wer cer ter fid mape";
+const ERRORS: &str =
+    "ppl perplexity error err merror bpc bpb rmse rmsle msle mae mse wer cer ter fid mape smape";
 
 /// Whether `word` is one of a list written with spaces between.
 fn within(word: &str, list: &str) -> bool {
@@ -228,6 +229,9 @@ mod tests {
             ("mIoU_weight", None),
             ("top5", Some(Direction::Maximize)),
             ("val_ppl", Some(Direction::Minimize)),
+            ("eval-mlogloss", Some(Direction::Minimize)),
+            ("validation_1-merror", Some(Direction::Minimize)),
+            ("eval-aucpr", Some(Direction::Maximize)),
             ("cross_entropy", Some(Direction::Minimize)),
             ("val_error", Some(Direction::Minimize)),
             ("neg_rmse", Some(Direction::Maximize)),
