@@ -354,7 +354,7 @@ fn every_log_is_read_line_by_line_as_it_is_read_whole() {
 
 /// The reference page, from the formats and the values read of them.
 fn page() -> String {
-    let mut page = String::from(include_str!("printed/what-foretell-reads.head.md"));
+    let mut page = String::from(include_str!("printed/what-foretell-reads.head"));
     let mut titles = std::collections::BTreeSet::new();
     for case in cases("formats.json") {
         let (title, metric) = (case["format"].as_str().unwrap(), case["metric"].as_str().unwrap());

@@ -58,19 +58,19 @@ mod tests {
     #[test]
     fn only_regular_files_are_read_and_nothing_waits() {
         let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| folder.path().join(name);
-        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-        let _socket = UnixListener::bind(at("socket")).expect("a socket");
-        std::os::unix::fs::symlink("/dev/zero", at("link")).expect("a link");
-        for path in [at("pipe"), at("socket"), at("link"), Path::new("/dev/zero").to_owned()] {
+        let path_of = |name: &str| folder.path().join(name);
+        nix::unistd::mkfifo(&path_of("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let _socket = UnixListener::bind(path_of("socket")).expect("a socket");
+        std::os::unix::fs::symlink("/dev/zero", path_of("link")).expect("a link");
+        for path in [path_of("pipe"), path_of("socket"), path_of("link"), Path::new("/dev/zero").to_owned()] {
             let refused = open(&path).expect_err("it is special");
             assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{}", path.display());
             assert!(read(&path).is_err(), "{}", path.display());
         }
-        assert_eq!(read(&at("none")).expect_err("it is missing").kind(), ErrorKind::NotFound);
-        fs::write(at("file"), "text").expect("it is written");
-        assert_eq!(read_to_string(&at("file")).expect("it is read"), "text");
-        File::create(at("large")).and_then(|file| file.set_len(MOST_BYTES + 1)).expect("a large file");
-        assert!(read(&at("large")).expect_err("it is too large").to_string().contains("larger than"));
+        assert_eq!(read(&path_of("none")).expect_err("it is missing").kind(), ErrorKind::NotFound);
+        fs::write(path_of("file"), "text").expect("it is written");
+        assert_eq!(read_to_string(&path_of("file")).expect("it is read"), "text");
+        File::create(path_of("large")).and_then(|file| file.set_len(MOST_BYTES + 1)).expect("a large file");
+        assert!(read(&path_of("large")).expect_err("it is too large").to_string().contains("larger than"));
     }
 }

@@ -1,4 +1,4 @@
-"""What a study says of its trials."""
+"""The records of a study's trials."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Run:
 
 @atexit.register
 def _close_all() -> None:
-    """Closes the runs of tools that do not say that a run ended by Ctrl-C or an error."""
+    """Closes the runs of tools that do not report the end of a run by Ctrl-C or an error."""
     error = getattr(sys, "last_value", None)
     for run in list(_under_way):
         run.close(error, interrupted=error is None)

@@ -212,15 +212,15 @@ fn found(text: &str, ranked: &[&Series]) -> (Metric, Whole) {
 }
 
 fn length(whole: &Whole, declared: Option<u64>) -> Option<Length> {
-    let of = |steps, unit, origin| Some(Length { steps, unit, origin });
+    let length = |steps, unit, origin| Some(Length { steps, unit, origin });
     let last = whole.trainings.first().and_then(|reports| reports.last()).map(|report| report.step);
     let from_zero = whole.reports.first().is_some_and(|report| report.step == 0);
     match (declared, whole.epochs, last) {
-        (Some(declared), _, _) => of(declared, StepUnit::Epoch, LengthOrigin::Declared),
+        (Some(declared), _, _) => length(declared, StepUnit::Epoch, LengthOrigin::Declared),
         (None, Some(epochs), _) if whole.unit == StepUnit::Epoch => {
-            of(epochs, StepUnit::Epoch, LengthOrigin::Announced)
+            length(epochs, StepUnit::Epoch, LengthOrigin::Announced)
         }
-        (None, _, Some(last)) => of(last + u64::from(from_zero), whole.unit, LengthOrigin::LastValue),
+        (None, _, Some(last)) => length(last + u64::from(from_zero), whole.unit, LengthOrigin::LastValue),
         (None, _, None) => None,
     }
 }

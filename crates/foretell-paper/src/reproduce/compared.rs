@@ -245,7 +245,7 @@ fn larger(case: String, own: bool, ours: Value, other: Value) -> Comparison {
     Comparison { case, own, ours, relation: Relation::Larger, other }
 }
 
-fn at(curves: &str, fraction: f64) -> String {
+fn observed_label(curves: &str, fraction: f64) -> String {
     format!("{} at {:.0} %", short(curves), 100.0 * fraction)
 }
 
@@ -289,7 +289,11 @@ fn pairs(
         for fraction in evidence.fractions(curves).into_iter().filter(|&fraction| is_wanted(fraction)) {
             let Some(own) = ours(curves, fraction) else { continue };
             let rivals = rivals.iter().filter_map(|name| cell(curves, name, fraction));
-            all.extend(rivals.map(|rival| larger(at(curves, fraction), is_own(curves), own.clone(), rival)));
+            all.extend(
+                rivals.map(|rival| {
+                    larger(observed_label(curves, fraction), is_own(curves), own.clone(), rival)
+                }),
+            );
         }
     }
     all

@@ -391,7 +391,7 @@ fn each_sentence_stands_once_and_no_row_lacks_a_value_without_a_reason() {
         let text = std::fs::read_to_string(path(page)).expect("the page is there");
         let outside = replaced(&text, "claims", "");
         for word in ["does not hold", "in part |", "| holds"] {
-            assert!(!outside.contains(word), "{page} has a verdict of its own: {word}");
+            assert!(!outside.contains(word), "{page} contains its own verdict: {word}");
         }
     }
 }

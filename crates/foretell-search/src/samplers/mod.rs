@@ -38,7 +38,7 @@ pub(crate) fn samplers() -> Shelf<dyn SamplerFamily> {
 fn add_sampler<F: NamedSampler>(shelf: &mut Shelf<dyn SamplerFamily>) {
     shelf.add((F::NAME, F::ABOUT), &[], |given| match given {
         Json::Null => Ok((Arc::new(F::default()), Json::Null)),
-        given => Err(format!("{given}: this sampler has no settings. Leave them out")),
+        given => Err(format!("{given}: this sampler takes no settings. Leave them out")),
     });
 }
 

@@ -60,7 +60,7 @@ fn made<R: NamedRule>(given: &Value) -> Result<(Arc<dyn StopRule>, Value), Strin
     let is_usual = given.is_null() || given.as_object().is_some_and(Map::is_empty);
     let rule = match (is_usual, R::SETTINGS) {
         (true, _) => R::default(),
-        (false, []) => return Err(format!("{given}: this policy has no settings. Leave them out")),
+        (false, []) => return Err(format!("{given}: this policy takes no settings. Leave them out")),
         (false, _) => serde_path_to_error::deserialize(given)
             .map_err(|error| format!("{}: {}", error.path(), error.inner()))?,
     };

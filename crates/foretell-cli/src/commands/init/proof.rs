@@ -101,7 +101,7 @@ fn judge(outcome: &Outcome, sample: &[Report], parameters: &str) -> Proof {
         return match &outcome.end {
             Some(_) => doubt(format!("the command{with} ended without a value of the metric")),
             None => Proof {
-                said: format!("a second run{with} started, but had no value before the time limit"),
+                said: format!("a second run{with} started, but reported no value before the time limit"),
                 doubt: None,
             },
         };

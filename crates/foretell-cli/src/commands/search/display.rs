@@ -201,7 +201,7 @@ fn progress(study: &Study, times: &Times, seen: &BTreeMap<u64, String>) -> Strin
     let left = left.map_or(String::new(), |left| format!("about {} left, ", human_duration(left)));
     let seen = seen.first_key_value().map_or(String::new(), |(trial, seen)| match seen.as_str() {
         "" => format!("; trial {trial} has printed no number yet"),
-        seen => format!("; trial {trial} has no value yet, it printed {seen}"),
+        seen => format!("; trial {trial} printed no value yet, but {seen}"),
     });
     format!("{left}best {best}, {} epochs, {} stopped{failed}{seen}", progress.spent, progress.trials.stopped)
 }

@@ -102,7 +102,7 @@ fn keep(session: &mut Session<EventStore>, trial: &Trial, reports: &[Report]) ->
         session.by_hand(start.trial, Order::Stop).map_err(Failure::midway)?;
     }
     let ending = match &trial.state {
-        _ if reports.is_empty() => Ending::Failed("its output has no value of the metric".to_owned()),
+        _ if reports.is_empty() => Ending::Failed("its output contains no value of the metric".to_owned()),
         TrialState::Failed { .. } => Ending::Failed("as in the study that was read again".to_owned()),
         _ => Ending::Finished,
     };
