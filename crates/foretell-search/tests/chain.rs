@@ -59,10 +59,9 @@ fn driven(spec: StudySpec, workers: usize, curve: impl Fn(u64, u64) -> f64) -> (
 }
 
 fn decisions(records: &[Record]) -> Vec<&Decision> {
-    let decision = |record| match record {
-        &Record::Decided(ref decision) => Some(decision),
-        _ => None,
-    };
+    fn decision(record: &Record) -> Option<&Decision> {
+        if let Record::Decided(decision) = record { Some(decision) } else { None }
+    }
     records.iter().filter_map(decision).collect()
 }
 

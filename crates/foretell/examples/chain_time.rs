@@ -1,5 +1,7 @@
 //! Prints the time of a decision of the chain with earlier curves to learn from, and of the longest one, in which everything is fitted again.
 
+#![allow(clippy::print_stdout, reason = "an example speaks")]
+
 use foretell::Contest;
 use std::time::Instant;
 

@@ -63,7 +63,7 @@ impl Logged {
     pub(super) fn is_by_epoch(&self) -> bool {
         let place = |value: &HookValue| value.epoch.or(value.step);
         let places: Vec<f64> = self.values.iter().filter_map(place).collect();
-        places.windows(2).all(|pair| pair[1] - pair[0] == 1.0)
+        places.windows(2).all(|pair| (pair[1] - pair[0]).total_cmp(&1.0).is_eq())
     }
 
     /// The library, without the stage.

@@ -38,7 +38,7 @@ use display::Display;
 pub(crate) use flags::Arguments;
 use fleet::Fleet;
 use foretell::Run;
-use foretell_search::{LastMetrics, Refusal, StudyRequest, StudySpec};
+use foretell_search::{LastMetrics, Refusal, Study, StudyRequest, StudySpec};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -114,18 +114,23 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     fleet.map_or(Ok(()), Fleet::end)?;
     ran?;
     tell(&search, arguments)?;
-    if search.study().best().is_none() {
-        return Err(Failure::midway(match search.study().is_done() {
-            true if search.study().progress().trials.completed > 0 => {
-                "no completed trial keeps the limits. Change a limit or the search space"
-            }
-            true => "no trial was completed. `foretell study show` shows the reasons",
-            false => {
-                "the limit was reached before any trial was completed, so there is no result yet. To continue, run the same command with a larger limit"
-            }
-        }));
+    has_best(search.study())
+}
+
+/// That a search ends with a best trial.
+fn has_best(study: &Study) -> Outcome {
+    if study.best().is_some() {
+        return Ok(());
     }
-    Ok(())
+    Err(Failure::midway(match study.is_done() {
+        true if study.progress().trials.completed > 0 => {
+            "no completed trial keeps the limits. Change a limit or the search space"
+        }
+        true => "no trial was completed. `foretell study show` shows the reasons",
+        false => {
+            "the limit was reached before any trial was completed, so there is no result yet. To continue, run the same command with a larger limit"
+        }
+    }))
 }
 
 /// Prints the plan of the search, and the jobs that it would submit.
