@@ -123,7 +123,7 @@ impl Study {
                 host.returned(trial, value, None)?;
             }
             host.tell(trial, failure, None)?;
-            Ok(host.session().study().relation().said())
+            Ok(host.session().study().told_relation())
         };
         self.call(py, tell)?.map_err(refused)
     }

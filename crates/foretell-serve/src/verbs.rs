@@ -113,7 +113,7 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
             Some(why) if of_the_command => host.fail_for_all(trial, why, lease.as_deref()),
             failure => host.tell(trial, failure, lease.as_deref()),
         }?;
-        Ok((state, host.session().study().relation().said()))
+        Ok((state, host.session().study().told_relation()))
     };
     let ((state, relation), done) = blocking(move || served.owner.call(&study, end)).await?;
     let relation = relation.map(|(name, words)| (name.to_owned(), words));

@@ -54,6 +54,11 @@ impl Study {
         StudySpec { run_score, returns_own_scores: self.relation.is_of_another_unit(), ..spec }
     }
 
+    /// The name and the words of an unusual relation between returned and reported values; `None` also where somebody chose the score.
+    pub fn told_relation(&self) -> Option<(&'static str, String)> {
+        self.relation.said().filter(|_| !self.spec.score_chosen)
+    }
+
     /// Whether the values that trials return do not allow stopping any by its reports.
     pub(in crate::study) fn returns_forbid_stopping(&self) -> bool {
         !self.spec.score_chosen && !self.relation.allows_stopping()
