@@ -23,7 +23,7 @@ const LEAST_VARIANCE: f64 = 1e-8;
 ///
 /// ```
 /// assert_eq!(foretell::chain_levels(6), [1, 2, 3, 5, 6]);
-/// assert_eq!(foretell::chain_levels(40).len(), 13);
+/// assert_eq!(foretell::chain_levels(40).len(), 12);
 /// ```
 pub fn chain_levels(epochs: u64) -> Vec<u64> {
     let last = epochs.max(1);
