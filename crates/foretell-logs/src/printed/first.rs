@@ -13,7 +13,7 @@ const LISTED: usize = 30;
 /// The lines at the end of an output that may have its summary.
 const LAST: usize = 200;
 
-/// The data that a series was measured on, as far as its lines say so.
+/// The data that a series was measured on, if its lines name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Training data.

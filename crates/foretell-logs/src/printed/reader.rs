@@ -176,7 +176,7 @@ impl ReportReader {
         }
     }
 
-    /// The same, which reads even lines that seem to be beside the point.
+    /// The same reader, without the filter: it reads every line.
     #[cfg(test)]
     pub(crate) fn with_every_line(mut self) -> Self {
         self.collector.read_every_line();

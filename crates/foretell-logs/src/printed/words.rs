@@ -77,7 +77,7 @@ const CLOSING: Senses = 1 << 18;
 const OF_DATA: Senses = 1 << 20;
 /// Counts the steps of a table that names no other counter: `trees`, `tokens`.
 const AMOUNT: Senses = 1 << 21;
-/// Names the values of now, in a line beside one with the best.
+/// Words for the current value, in a line that also shows the best one.
 const CURRENT: Senses = 1 << 19;
 
 const LISTS: [(Senses, &str); 22] = [
@@ -250,7 +250,7 @@ pub(crate) fn is_past_line(text: &str) -> bool {
     names(text, PAST_LINE)
 }
 
-/// Whether a line that names an epoch says that it is over, and speaks of no stage, which may be over earlier.
+/// Whether a line marks the epoch that it names as ended, without naming a stage, which may end earlier.
 pub(crate) fn is_closing(text: &str) -> bool {
     names(text, CLOSING) && stage(text).is_none()
 }

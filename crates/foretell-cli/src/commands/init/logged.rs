@@ -44,7 +44,7 @@ pub(super) struct Logged {
     pub(super) trainings: usize,
     /// Whether the script itself selects a checkpoint or stops by it.
     pub(super) is_watched: bool,
-    /// The direction, if the script or the library says so.
+    /// The direction, if the script or the library declares it.
     pub(super) better: Option<Direction>,
 }
 
@@ -53,7 +53,7 @@ impl Logged {
         self.better.or_else(|| direction_of(&self.name)) == Some(Direction::Minimize)
     }
 
-    /// Its rank: what the script watches, validation before test before training, a score before a loss, the most telling.
+    /// Its rank: the series that the script watches, then validation before test before training, a score before a loss, and the most telling name.
     pub(super) fn rank(&self) -> (bool, bool, Stage, bool, u8) {
         let several = self.values.len() > 1;
         (several, self.is_watched, self.stage, !self.minimizes(), prominence(&self.name))
