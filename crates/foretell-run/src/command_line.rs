@@ -1,8 +1,8 @@
 //! The command line of a trial, as a person types it, shown for the best trial.
 
-use crate::checkpoints::trial_directory;
 use crate::config_file::CONFIG;
 use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in};
+use crate::process::checkpoints::trial_directory;
 use foretell::Configuration;
 use foretell_search::StudySpec;
 use serde::Deserialize;

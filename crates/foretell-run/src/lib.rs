@@ -29,58 +29,48 @@ mod regular;
 mod supervised;
 pub mod wire;
 
-// the rooms' modules go by their own names throughout this crate
-use fleet::{trainer, worker};
-use host::{access, door, driver, hosted, leases, orders, work};
-use log::{atomic_write, event_store, flusher, no_links, room, stored};
-use process::{
-    abandoned, checkpoints, control_group, executor, followed, group, guardian, hook, local_trials, message,
-    outbox, output, params_watch, parent, printed, reading, start_error, strays, terminal, trial, usage,
-    watcher,
-};
-
-pub use abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
-pub use access::{Access, AccessError};
-pub use atomic_write::{Draft, write_atomically, write_output};
-pub use checkpoints::{checkpoint_directory, trial_directory};
 pub use command_line::{COMMAND_FILE, command_of, shell_line};
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
-pub use door::{Calls, Door};
-pub use driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits, Patience};
-pub use event_store::{EventStore, Survey};
-pub use executor::LocalProcesses;
 pub use fleet::executor::{Begin, Executor, ExecutorError};
+pub use fleet::trainer::{FurtherScore, Notice};
+pub use fleet::worker::{Worker, WorkerError, WorkerSettings};
 pub use foretell_logs::printed::{
     Chosen, MetricPattern, MetricSource, PatternError, Read, Report, ReportProblem, ReportReader, Seen,
 };
-pub use group::{PORTABLE, ProcessIdentity};
-pub use guardian::{Guardian, adopt_orphans, guard};
-pub use hook::{
-    Hook, Line as HookLine, Loop as HookLoop, Options as HookOptions, PRINTED, Record as HookRecord,
-    ScriptOption, Value as HookValue,
-};
-pub use hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
-pub use leases::{Leases, WorkerView};
-pub use local_trials::{LocalTrials, TrialSetup};
+pub use host::access::{Access, AccessError};
+pub use host::door::{Calls, Door};
+pub use host::driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits, Patience};
+pub use host::hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
+pub use host::leases::{Leases, WorkerView};
+pub use host::orders::Orders;
+pub use host::work::{Work, WorkError};
+pub use log::atomic_write::{Draft, write_atomically, write_output};
+pub use log::event_store::{EventStore, Survey};
 pub use log::notes::{NOTES, notes, replace_notes};
+pub use log::room::Room;
+pub use log::stored::{Stored, StoredError, log_in, studies_in};
 pub use log::{
     EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened, Position, Repair, Salvage,
     Stamp, read_log,
 };
-pub use message::{Message, MessageKind, Status};
-pub use orders::Orders;
 pub use own_files::{NOTICES, is_own_file};
-pub use parent::parent_alive_guard;
 pub use placeholder::{
     EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in, substitute,
 };
-pub use printed::Printed;
-pub use room::Room;
-pub use start_error::StartError;
-pub use stored::{Stored, StoredError, log_in, studies_in};
+pub use process::abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
+pub use process::checkpoints::{checkpoint_directory, trial_directory};
+pub use process::executor::LocalProcesses;
+pub use process::group::{PORTABLE, ProcessIdentity};
+pub use process::guardian::{Guardian, adopt_orphans, guard};
+pub use process::hook::{
+    Hook, Line as HookLine, Loop as HookLoop, Options as HookOptions, PRINTED, Record as HookRecord,
+    ScriptOption, Value as HookValue,
+};
+pub use process::local_trials::{LocalTrials, TrialSetup};
+pub use process::message::{Message, MessageKind, Status};
+pub use process::parent::parent_alive_guard;
+pub use process::printed::Printed;
+pub use process::start_error::StartError;
+pub use process::trial::{TrialSpec, Watch};
+pub use process::usage::Usage;
 pub use supervised::supervised;
-pub use trainer::{FurtherScore, Notice};
-pub use trial::{TrialSpec, Watch};
-pub use usage::Usage;
-pub use work::{Work, WorkError};
-pub use worker::{Worker, WorkerError, WorkerSettings};

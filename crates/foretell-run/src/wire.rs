@@ -6,9 +6,9 @@ use foretell::Configuration;
 use foretell_search::{DecisionView, Queued};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::hosted::{Next, Reading, Task};
-use crate::leases::WorkerView;
-use crate::work::Work;
+use crate::host::hosted::{Next, Reading, Task};
+use crate::host::leases::WorkerView;
+use crate::host::work::Work;
 
 /// A request for the next training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -296,7 +296,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::{Answer, Ask, Report};
-    use crate::hosted::Reading;
+    use crate::host::hosted::Reading;
 
     #[test]
     fn a_report_needs_its_value_be_it_null_and_names_its_fields() {

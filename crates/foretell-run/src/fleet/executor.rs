@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use foretell_search::Start;
 
-use crate::message::Message;
+use crate::process::message::Message;
 
 /// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), on workers, or simulated.
 pub trait Executor {

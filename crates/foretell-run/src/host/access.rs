@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::no_links;
+use crate::log::no_links;
 use crate::regular;
 
 /// The file, in a study's folder.

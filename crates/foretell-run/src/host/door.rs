@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foretell_search::Store;
 
-use crate::hosted::Hosted;
+use crate::host::hosted::Hosted;
 
 /// The function that is called.
 type Call<S> = Box<dyn FnOnce(&mut Hosted<S>) + Send>;

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use foretell_search::{Ending, Session, Store, StoreError, Study, Trial, TrialState};
 use thiserror::Error;
 
-use crate::door::Calls;
-use crate::executor::is_out_of_files;
 use crate::fleet::executor::{Executor, ExecutorError};
-use crate::hosted::{HostError, Hosted, News, Reading};
-use crate::orders::Orders;
-use crate::trainer::{Asked, Given, Happening, Heard, Link, Notice, Sent, Trainer, pass_on};
+use crate::fleet::trainer::{Asked, Given, Happening, Heard, Link, Notice, Sent, Trainer, pass_on};
+use crate::host::door::Calls;
+use crate::host::hosted::{HostError, Hosted, News, Reading};
+use crate::host::orders::Orders;
+use crate::process::executor::is_out_of_files;
 use detected::Detected;
 pub use elsewhere::{Elsewhere, Patience};
 use fitter::Fitter;

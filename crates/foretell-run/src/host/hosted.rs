@@ -13,8 +13,8 @@ use foretell_search::{
 };
 use thiserror::Error;
 
-use crate::leases::{Leases, Sender, Sign, WorkerView};
-use crate::orders::{Orders, ToEnqueue};
+use crate::host::leases::{Leases, Sender, Sign, WorkerView};
+use crate::host::orders::{Orders, ToEnqueue};
 
 /// After so many trials in a row that failed as every one of their command would, the study does not work.
 const IN_A_ROW: u32 = 3;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use foretell_search::Start;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic_write::write_atomically;
+use crate::log::atomic_write::write_atomically;
 
 /// The file in a study's folder that says who runs which trial, for the next process that hosts the study.
 const FILE: &str = "leases.json";

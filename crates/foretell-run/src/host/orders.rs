@@ -9,8 +9,8 @@ use foretell::Configuration;
 use foretell_search::Order;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic_write::write_atomically;
-use crate::no_links;
+use crate::log::atomic_write::write_atomically;
+use crate::log::no_links;
 use crate::regular;
 
 /// The folder of the orders, in a study's folder.

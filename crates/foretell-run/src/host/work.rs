@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime};
 use foretell_search::Space;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic_write::write_atomically;
 use crate::config_file::{ConfigFile, ConfigFileError};
-use crate::hook::{Hook, PRINTED};
+use crate::log::atomic_write::write_atomically;
+use crate::process::hook::{Hook, PRINTED};
+use crate::process::trial::Watch;
 use crate::regular;
-use crate::trial::Watch;
 use foretell_logs::printed::{MetricSource, PatternError};
 
 /// The file, in a study's folder.

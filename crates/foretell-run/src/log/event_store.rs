@@ -4,9 +4,9 @@ use std::path::Path;
 
 use foretell_search::{Moment, Record, Records, Store, StoreError, StudySpec, Times};
 
-use crate::flusher::Flusher;
+use crate::log::flusher::Flusher;
+use crate::log::room::Room;
 use crate::log::{Dropped, EventLog, EventLogError, LogReader, Position, Stamp};
-use crate::room::Room;
 
 /// A study's event log, `events.jsonl` in its folder.
 ///

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use thiserror::Error;
 
 use super::file::with_suffix;
-use crate::no_links;
+use crate::log::no_links;
 
 /// The number of waits for a lock whose holder is dead, and the time of each: two seconds in all.
 const WAITS: u32 = 200;

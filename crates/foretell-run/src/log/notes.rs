@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::atomic_write::write_atomically;
+use crate::log::atomic_write::write_atomically;
 use crate::regular;
 
 /// The file, in a study's folder.

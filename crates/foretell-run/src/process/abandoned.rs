@@ -12,9 +12,9 @@ use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::atomic_write::write_atomically;
-use crate::control_group::ControlGroup;
-use crate::group::{ProcessIdentity, Stat, is_portable, processes, signal_group, signal_process};
+use crate::log::atomic_write::write_atomically;
+use crate::process::control_group::ControlGroup;
+use crate::process::group::{ProcessIdentity, Stat, is_portable, processes, signal_group, signal_process};
 use crate::regular;
 
 /// The environment variable that names one start of one trial, inherited by all that it starts.
@@ -368,7 +368,7 @@ pub(crate) fn bears(pid: u32, token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Abandoned, ProcessRecord, end_abandoned, end_all_abandoned};
-    use crate::group::ProcessIdentity;
+    use crate::process::group::ProcessIdentity;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
     use std::time::Duration;

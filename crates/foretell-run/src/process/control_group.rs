@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::group::is_portable;
+use crate::process::group::is_portable;
 
 /// The control group of one start of one trial: nothing else is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +146,9 @@ mod tests {
         }
         let members = group.processes();
         assert!(members.len() >= 2 && members.contains(&leader.id()), "{members:?}");
-        members.iter().for_each(|&pid| crate::group::signal_process(pid, nix::sys::signal::Signal::SIGKILL));
+        members
+            .iter()
+            .for_each(|&pid| crate::process::group::signal_process(pid, nix::sys::signal::Signal::SIGKILL));
         leader.wait().expect("our child");
         while !group.processes().is_empty() && std::time::Instant::now() < until {
             std::thread::sleep(std::time::Duration::from_millis(10));

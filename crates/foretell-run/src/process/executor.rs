@@ -10,20 +10,20 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::abandoned::{ProcessRecord, forget};
-use crate::control_group::ControlGroup;
-use crate::group::ProcessIdentity;
-use crate::message::{Message, MessageKind, Status};
-use crate::output::{OUTPUT, OutputLog};
+use crate::log::room::Room;
+use crate::process::abandoned::{ProcessRecord, forget};
+use crate::process::control_group::ControlGroup;
+use crate::process::group::ProcessIdentity;
 use crate::process::life::Process;
-use crate::reading::Output;
-use crate::room::Room;
-use crate::start_error::StartError;
-use crate::strays::adopts;
-use crate::terminal::Terminal;
-use crate::trial::TrialSpec;
-use crate::usage::Meter;
-use crate::watcher::{Running, Watcher};
+use crate::process::message::{Message, MessageKind, Status};
+use crate::process::output::{OUTPUT, OutputLog};
+use crate::process::reading::Output;
+use crate::process::start_error::StartError;
+use crate::process::strays::adopts;
+use crate::process::terminal::Terminal;
+use crate::process::trial::TrialSpec;
+use crate::process::usage::Meter;
+use crate::process::watcher::{Running, Watcher};
 use foretell_logs::printed::{Chosen, ReportReader};
 
 /// The number of messages that wait for the consumer before trials have to wait for it.

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use crate::output::LineSplitter;
+use crate::process::output::LineSplitter;
 use crate::regular;
 
 /// The most of the first line that is read.

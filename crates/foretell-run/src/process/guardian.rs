@@ -9,10 +9,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::abandoned::end_all_of;
-use crate::group::{ProcessIdentity, is_portable};
-use crate::parent::{name, parse};
-use crate::strays::{adopt, is_helper};
+use crate::process::abandoned::end_all_of;
+use crate::process::group::{ProcessIdentity, is_portable};
+use crate::process::parent::{name, parse};
+use crate::process::strays::{adopt, is_helper};
 use crate::supervised::{may_panic, supervised};
 
 /// The time between two checks of the guardian.

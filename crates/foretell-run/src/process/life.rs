@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use crate::abandoned::{ProcessRecord, bears, forget};
-use crate::control_group::ControlGroup;
-use crate::followed::Followed;
-use crate::group::{Census, ProcessIdentity, is_portable, reap, signal_group, signal_process};
-use crate::message::{MessageKind, Status};
-use crate::outbox::Outbox;
-use crate::output::LineSplitter;
-use crate::reading::{Output, Pace};
+use crate::process::abandoned::{ProcessRecord, bears, forget};
+use crate::process::control_group::ControlGroup;
+use crate::process::followed::Followed;
+use crate::process::group::{Census, ProcessIdentity, is_portable, reap, signal_group, signal_process};
+use crate::process::message::{MessageKind, Status};
+use crate::process::outbox::Outbox;
+use crate::process::output::LineSplitter;
+use crate::process::reading::{Output, Pace};
+use crate::process::trial::Watch;
 use crate::supervised::{caught, may_panic};
-use crate::trial::Watch;
 
 /// The time that orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
@@ -445,12 +445,12 @@ fn status(waited: io::Result<ExitStatus>) -> Status {
 #[cfg(test)]
 mod tests {
     use super::{Output, Pace, Process};
-    use crate::message::MessageKind;
-    use crate::outbox::Outbox;
-    use crate::output::OutputLog;
-    use crate::room::Room;
-    use crate::terminal::Terminal;
-    use crate::trial::Watch;
+    use crate::log::room::Room;
+    use crate::process::message::MessageKind;
+    use crate::process::outbox::Outbox;
+    use crate::process::output::OutputLog;
+    use crate::process::terminal::Terminal;
+    use crate::process::trial::Watch;
     use foretell_logs::printed::{MetricSource, ReportReader};
     use std::os::unix::process::CommandExt;
     use std::process::Command;

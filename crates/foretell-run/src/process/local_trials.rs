@@ -9,16 +9,16 @@ use foretell::Configuration;
 use foretell_search::{Space, Start};
 use serde_json::{Map, Value};
 
-use crate::abandoned::runs_elsewhere;
-use crate::atomic_write::write_atomically;
-use crate::checkpoints::{self, checkpoint_directory, trial_directory};
 use crate::config_file::{CONFIG, ConfigFile};
-use crate::executor::LocalProcesses;
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
-use crate::message::{Message, MessageKind, Status};
-use crate::params_watch::ParamsWatch;
-use crate::room::Room;
-use crate::trial::{TrialSpec, Watch};
+use crate::log::atomic_write::write_atomically;
+use crate::log::room::Room;
+use crate::process::abandoned::runs_elsewhere;
+use crate::process::checkpoints::{self, checkpoint_directory, trial_directory};
+use crate::process::executor::LocalProcesses;
+use crate::process::message::{Message, MessageKind, Status};
+use crate::process::params_watch::ParamsWatch;
+use crate::process::trial::{TrialSpec, Watch};
 use foretell_logs::printed::MetricSource;
 
 /// The common settings of the trials of a study.

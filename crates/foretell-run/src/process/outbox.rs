@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use crate::message::Message;
+use crate::process::message::Message;
 
 /// The sending end of a bounded channel, and the messages that found no room in it.
 pub(crate) struct Outbox {
@@ -41,7 +41,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::Outbox;
-    use crate::message::{Message, MessageKind};
+    use crate::process::message::{Message, MessageKind};
     use std::sync::mpsc::sync_channel;
 
     fn message(trial: u64) -> Message {

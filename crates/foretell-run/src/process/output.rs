@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::room::{Room, Waiting, is_full};
+use crate::log::room::{Room, Waiting, is_full};
 
 /// The file that keeps it, in a trial's folder.
 pub(crate) const OUTPUT: &str = "output.log";
@@ -123,7 +123,7 @@ pub(crate) struct OutputLog<W = File> {
 impl OutputLog {
     /// Opens the log at `path`, or makes it.
     pub(crate) fn open(path: &Path, disk: Room) -> io::Result<Self> {
-        let file = crate::no_links::open(OpenOptions::new().append(true).create(true), path)?;
+        let file = crate::log::no_links::open(OpenOptions::new().append(true).create(true), path)?;
         let room = LOG_BYTES.saturating_sub(file.metadata()?.len());
         Ok(Self { disk, path: path.to_owned(), ..Self::into_file(file, room) })
     }

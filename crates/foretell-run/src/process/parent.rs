@@ -4,7 +4,7 @@ use std::process::exit;
 use std::thread;
 use std::time::Duration;
 
-use crate::group::ProcessIdentity;
+use crate::process::group::ProcessIdentity;
 use crate::supervised::supervised;
 
 /// The environment variable that names the process which started a trial.

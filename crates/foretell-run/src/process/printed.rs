@@ -4,9 +4,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::checkpoints::trial_directory;
-use crate::no_links;
-use crate::output::OUTPUT;
+use crate::log::no_links;
+use crate::process::checkpoints::trial_directory;
+use crate::process::output::OUTPUT;
 
 /// The most bytes that are read at a time.
 const MOST: u64 = 64 * 1024;

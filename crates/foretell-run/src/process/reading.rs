@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::message::{Message, MessageKind, Status};
-use crate::outbox::Outbox;
-use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
+use crate::process::message::{Message, MessageKind, Status};
+use crate::process::outbox::Outbox;
+use crate::process::output::{Line, LineSplitter, OutputLog, Tail, shown};
 use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
 
 /// A notice appears after this many lines without a report, and after twice as many each time: the metric may be looked for in the wrong way.
@@ -253,10 +253,10 @@ impl Output {
 #[cfg(test)]
 mod tests {
     use super::{Output, Pace, SILENT_LINES};
-    use crate::message::MessageKind;
-    use crate::outbox::Outbox;
-    use crate::output::{LineSplitter, OutputLog};
-    use crate::room::Room;
+    use crate::log::room::Room;
+    use crate::process::message::MessageKind;
+    use crate::process::outbox::Outbox;
+    use crate::process::output::{LineSplitter, OutputLog};
     use foretell_logs::printed::{MetricSource, ReportReader};
     use std::path::Path;
     use std::sync::mpsc::sync_channel;

@@ -7,9 +7,9 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::abandoned::token_of;
-use crate::control_group::children;
-use crate::group::{ProcessIdentity, is_portable, reap, stat};
+use crate::process::abandoned::token_of;
+use crate::process::control_group::children;
+use crate::process::group::{ProcessIdentity, is_portable, reap, stat};
 
 /// Whether what leaves a trial is ended with it.
 static ADOPTS: AtomicBool = AtomicBool::new(false);

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::abandoned::TOKEN;
-use crate::atomic_write::write_atomically;
-use crate::group::ProcessIdentity;
-use crate::hook::Hook;
-use crate::parent;
+use crate::log::atomic_write::write_atomically;
 use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in, substitute};
-use crate::start_error::StartError;
-use crate::terminal::VARIABLES;
+use crate::process::abandoned::TOKEN;
+use crate::process::group::ProcessIdentity;
+use crate::process::hook::Hook;
+use crate::process::parent;
+use crate::process::start_error::StartError;
+use crate::process::terminal::VARIABLES;
 use foretell_logs::printed::MetricSource;
 
 /// One trial to run as a child process.

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::atomic_write::write_atomically;
-use crate::checkpoints::trial_directory;
-use crate::control_group::ControlGroup;
-use crate::group::{ProcessIdentity, processes};
+use crate::log::atomic_write::write_atomically;
+use crate::log::room::Room;
+use crate::process::checkpoints::trial_directory;
+use crate::process::control_group::ControlGroup;
+use crate::process::group::{ProcessIdentity, processes};
+use crate::process::strays::helped;
 use crate::regular;
-use crate::room::Room;
-use crate::strays::helped;
 use crate::supervised::{may_panic, supervised};
 
 /// The file that keeps it, in a trial's folder.
@@ -331,8 +331,8 @@ fn answer(query: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{Gpus, MIB, Meter, Usage, UsageSample, memory_in};
-    use crate::group::ProcessIdentity;
-    use crate::room::Room;
+    use crate::log::room::Room;
+    use crate::process::group::ProcessIdentity;
     use crate::supervised::faults;
     use std::sync::mpsc::channel;
     use std::sync::{Arc, Mutex};

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
-use crate::group::signal_process;
-use crate::message::Message;
-use crate::outbox::Outbox;
+use crate::process::group::signal_process;
 use crate::process::life::Process;
-use crate::reading::Pace;
-use crate::strays::nameless;
+use crate::process::message::Message;
+use crate::process::outbox::Outbox;
+use crate::process::reading::Pace;
+use crate::process::strays::nameless;
 use crate::supervised::{caught, may_panic, supervised};
 
 /// The time between two looks after processes, and the longest that a new trial or a stop waits.
@@ -297,10 +297,10 @@ impl Loop {
 
 #[cfg(test)]
 mod tests {
-    use crate::executor::LocalProcesses;
-    use crate::message::{Message, MessageKind};
+    use crate::process::executor::LocalProcesses;
+    use crate::process::message::{Message, MessageKind};
+    use crate::process::trial::{TrialSpec, Watch};
     use crate::supervised::faults::arm;
-    use crate::trial::{TrialSpec, Watch};
     use foretell_logs::printed::MetricSource;
     use std::collections::BTreeMap;
     use std::path::Path;

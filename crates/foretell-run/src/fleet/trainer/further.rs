@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::link::Heard;
-use crate::hosted::Reading;
+use crate::host::hosted::Reading;
 use foretell_logs::printed::{Report, final_value};
 
 /// The value that counts for a trial of several trainings.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foretell_search::{Start, Store};
 
-use crate::hosted::{HostError, Hosted, Next, Reading, Task};
+use crate::host::hosted::{HostError, Hosted, Next, Reading, Task};
 
 /// The verbs of a study as a trainer uses them. Each may be sent again: a copy changes nothing.
 pub(crate) trait Link {

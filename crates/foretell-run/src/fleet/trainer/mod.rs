@@ -14,8 +14,8 @@ use foretell_search::Start;
 use serde_json::Value;
 
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
-use crate::hosted::{Reading, silent_end};
-use crate::message::{Message, MessageKind, Status};
+use crate::host::hosted::{Reading, silent_end};
+use crate::process::message::{Message, MessageKind, Status};
 use foretell_logs::printed::{Report, ReportProblem, final_value};
 use further::Further;
 pub use further::FurtherScore;

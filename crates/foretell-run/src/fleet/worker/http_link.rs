@@ -9,11 +9,11 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Request;
 
-use crate::access::Access;
-use crate::hosted::Reading;
-use crate::trainer::{Asked, Failure, Given, Link};
+use crate::fleet::trainer::{Asked, Failure, Given, Link};
+use crate::host::access::Access;
+use crate::host::hosted::Reading;
+use crate::host::work::Work;
 use crate::wire;
-use crate::work::Work;
 
 /// The time that connecting, and each answer, may take: shorter than a lease, so that reports are on disk before it expires.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::abandoned::{end_abandoned, runs_elsewhere};
-use crate::access::Access;
-use crate::checkpoints::trial_directory;
-use crate::local_trials::{LocalTrials, TrialSetup};
+use crate::fleet::trainer::{Failure, Given, Happening, Heard, Trainer};
+use crate::host::access::Access;
+use crate::host::work::{Work, WorkError};
+use crate::process::abandoned::{end_abandoned, runs_elsewhere};
+use crate::process::checkpoints::trial_directory;
+use crate::process::local_trials::{LocalTrials, TrialSetup};
 use crate::supervised::supervised;
-use crate::trainer::{Failure, Given, Happening, Heard, Trainer};
-use crate::work::{Work, WorkError};
 use http_link::{HttpLink, Trouble};
 use slot::{Slot, Wish};
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::http_link::{HttpLink, Trouble};
 use super::unsent::Unsent;
-use crate::checkpoints::trial_directory;
+use crate::fleet::trainer::{Asked, Given, Heard, Link, Sent, pass_on};
+use crate::process::checkpoints::trial_directory;
 use crate::supervised::{caught, may_panic};
-use crate::trainer::{Asked, Given, Heard, Link, Sent, pass_on};
 
 /// The pauses between tries while the server is away, or has nothing to do: from the first to the last.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -303,9 +303,9 @@ impl Training {
 #[cfg(test)]
 mod tests {
     use super::{Slot, Wish};
-    use crate::access::Access;
+    use crate::fleet::worker::http_link::HttpLink;
+    use crate::host::access::Access;
     use crate::supervised::{faults, supervised};
-    use crate::worker::http_link::HttpLink;
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpListener;
     use std::sync::Arc;

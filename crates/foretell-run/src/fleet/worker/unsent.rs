@@ -4,8 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::hosted::Reading;
-use crate::no_links;
+use crate::host::hosted::Reading;
+use crate::log::no_links;
 use crate::regular;
 use crate::wire::Report;
 
@@ -53,7 +53,7 @@ impl Unsent {
 #[cfg(test)]
 mod tests {
     use super::Unsent;
-    use crate::hosted::Reading;
+    use crate::host::hosted::Reading;
 
     #[test]
     fn what_one_worker_could_not_send_the_next_finds() {

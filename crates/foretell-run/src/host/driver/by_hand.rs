@@ -4,8 +4,8 @@ use foretell_search::Store;
 
 use super::{Driver, DriverError, Event, Observer};
 use crate::fleet::executor::Executor;
-use crate::hosted::HostError;
-use crate::orders::{Orders, ToEnqueue};
+use crate::host::hosted::HostError;
+use crate::host::orders::{Orders, ToEnqueue};
 
 impl<E: Executor, S: Store> Driver<E, S> {
     /// The same driver, which carries out what a person [orders](Orders).

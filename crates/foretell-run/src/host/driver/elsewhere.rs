@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use foretell_search::Store;
 
 use super::{Driver, DriverError, Observer, stored};
-use crate::door::Calls;
 use crate::fleet::executor::Executor;
-use crate::leases::Leases;
+use crate::host::door::Calls;
+use crate::host::leases::Leases;
 
 /// The time that the driver waits for its own trials while others may call.
 const PAUSE: Duration = Duration::from_millis(5);

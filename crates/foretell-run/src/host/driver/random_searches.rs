@@ -12,10 +12,10 @@ use foretell::Direction;
 use foretell_search::{ParameterSpace, Parts, Session, Space, Study, StudySpec, TrialState};
 
 use super::{Driver, DriverError, Finish};
-use crate::event_store::EventStore;
-use crate::local_trials::{LocalTrials, TrialSetup};
+use crate::log::event_store::EventStore;
+use crate::process::local_trials::{LocalTrials, TrialSetup};
+use crate::process::trial::Watch;
 use crate::supervised::{faults, supervised};
-use crate::trial::Watch;
 use foretell_logs::printed::MetricSource;
 
 const SEARCHES: u64 = 32;

@@ -1,7 +1,7 @@
 //! Leases as a model: every interleaving of two workers and an owner over a trial of three reports.
 
 use super::{HostError, Hosted, Reading};
-use crate::leases::Leases;
+use crate::host::leases::Leases;
 use foretell::Direction;
 use foretell_search::{Memory, ParameterSpace, Parts, Policy, Session, Space, StudySpec, TrialState};
 use std::path::Path;

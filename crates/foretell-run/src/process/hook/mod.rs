@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::atomic_write::write_atomically;
+use crate::log::atomic_write::write_atomically;
 
 /// The folder of the hook, next to the folders of trials.
 const FOLDER: &str = "hook";
