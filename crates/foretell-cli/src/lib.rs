@@ -40,17 +40,17 @@ struct Program {
 enum Command {
     /// Search hyperparameters or networks, and stop the trials that will not win.
     #[command(after_help = examples::SEARCH)]
-    Search(Box<commands::search::Arguments>),
+    Search(Box<commands::search::SearchArguments>),
     /// Measure forecast accuracy on recorded runs.
     #[command(after_help = examples::EVALUATE)]
-    Evaluate(commands::evaluate::Arguments),
+    Evaluate(commands::evaluate::EvaluateArguments),
     /// Forecast the final values of unfinished runs.
     #[command(after_help = examples::FORECAST)]
-    Forecast(commands::forecast::Arguments),
+    Forecast(commands::forecast::ForecastArguments),
     /// Reproduce the paper's tables and figures from its released curves.
     #[cfg(feature = "paper")]
     #[command(after_help = examples::REPRODUCE)]
-    Reproduce(commands::reproduce::Arguments),
+    Reproduce(commands::reproduce::ReproduceArguments),
     /// Tells that this build does not reproduce the paper.
     #[cfg(not(feature = "paper"))]
     #[command(hide = true, disable_help_flag = true)]
@@ -61,16 +61,16 @@ enum Command {
     },
     /// Replay recorded runs, to measure the training that early stopping would have saved.
     #[command(after_help = examples::REPLAY)]
-    Replay(Box<commands::replay::Arguments>),
+    Replay(Box<commands::replay::ReplayArguments>),
     /// Plot recorded curves, colored by final value.
     #[command(after_help = examples::DRAW)]
-    Draw(Box<commands::draw::Arguments>),
+    Draw(Box<commands::draw::DrawArguments>),
     /// Import logs and tables of earlier runs into a file of curves.
     #[command(after_help = examples::IMPORT)]
-    Import(Box<commands::import::Arguments>),
+    Import(Box<commands::import::ImportArguments>),
     /// Write a study file for a training script, from its `--help` and its output.
     #[command(after_help = examples::INIT)]
-    Init(commands::init::Arguments),
+    Init(commands::init::InitArguments),
     /// Print the JSON Schema of study files.
     #[command(after_help = examples::SCHEMA)]
     Schema,
@@ -83,10 +83,10 @@ enum Command {
     /// Serve a page that shows studies while they run.
     #[cfg(feature = "serve")]
     #[command(after_help = examples::SERVE)]
-    Serve(commands::serve::Arguments),
+    Serve(commands::serve::ServeArguments),
     /// Run trials of a study that another machine owns.
     #[command(after_help = examples::WORKER)]
-    Worker(commands::worker::Arguments),
+    Worker(commands::worker::WorkerArguments),
     /// Write the page of a study as a single HTML file.
     #[cfg(feature = "serve")]
     #[command(after_help = examples::REPORT)]
@@ -101,15 +101,15 @@ enum Command {
     },
     /// Inspect, compare, export and repair stored studies.
     #[command(after_help = examples::STUDY)]
-    Study(commands::study::Arguments),
+    Study(commands::study::StudyArguments),
     /// Download data sets for the built-in networks.
     #[cfg(feature = "nn")]
     #[command(after_help = examples::DATA)]
-    Data(commands::data::Arguments),
+    Data(commands::data::DataArguments),
     /// Train one built-in network, as `search --space` does for each trial.
     #[cfg(feature = "nn")]
     #[command(after_help = examples::TRAIN)]
-    Train(commands::train::Arguments),
+    Train(commands::train::TrainArguments),
 }
 
 /// Runs the command line `words`, whose first is the program's name, and returns its exit code: 0 done, 1 failed, 2 wrong usage

@@ -40,7 +40,7 @@ pub use old::{
 };
 pub use options::{EmptyEnds, ReadOptions};
 pub use parquet::{Values, write_parquet};
-pub use read::{is_log, is_table, read, read_logs, read_watched, recorded, update_logs};
+pub use read::{is_log, is_table, read, read_watched, recorded, update_logs};
 pub use recorded::Recorded;
 pub use source::Limits;
 pub use yaml::{YamlContent, YamlNode, yaml_documents};

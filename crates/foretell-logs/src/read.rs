@@ -57,7 +57,7 @@ pub fn read_watched(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Recorded, Error> {
     if old::is_old(path, options)? {
-        return read_logs(&[path.to_owned()], options, watch);
+        return Ok(update_logs(&[path.to_owned()], options, None, watch)?.0);
     }
     let (curves, others) = locate(path)?;
     let mut source = Source::open(&curves, options.limits)?;
@@ -103,20 +103,6 @@ pub fn is_table(path: &Path) -> Result<bool, Error> {
     Ok(!path.is_dir() && old::is_table(path)?)
 }
 
-/// Reads the logs of tools below `paths` as one set of runs; `watch` receives the progress.
-///
-/// # Errors
-/// [`Error`] if a path cannot be read or holds no log of a tool, and if there is no metric to take.
-pub fn read_logs(
-    paths: &[PathBuf],
-    options: &ReadOptions,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Recorded, Error> {
-    let (raw, _) = old::read(paths, options, None, watch)?;
-    let first = paths.first().map_or(Path::new("."), PathBuf::as_path);
-    collect(raw, set_name(first), first, options)
-}
-
 /// `runs` of a `metric` that were read from `path` in another way, judged like those of a file: repeats and columns that never vary go.
 ///
 /// # Errors
@@ -143,11 +129,12 @@ pub fn recorded(
     collect(raw, set_name(path), path, options)
 }
 
-/// As [`read_logs`], but reads only sources that changed since `before` was read from these paths and written into the file of curves
-/// `kept`. The manifest names the files that the runs come from now.
+/// Reads the logs of tools below `paths` as one set of runs; `watch` receives the progress. With `before`, only sources are read that
+/// changed since its manifest was read from these paths and written into its file of curves. The manifest returned names the files
+/// that the runs come from now.
 ///
 /// # Errors
-/// As [`read_logs`], and those of reading `kept`.
+/// [`Error`] if a path, or the file of curves, cannot be read, if a path holds no log of a tool, and if there is no metric to take.
 pub fn update_logs(
     paths: &[PathBuf],
     options: &ReadOptions,

@@ -34,12 +34,10 @@ pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use fleet::executor::{Begin, Executor, ExecutorError};
 pub use fleet::trainer::{FurtherScore, Notice};
 pub use fleet::worker::{Worker, WorkerError, WorkerSettings};
-pub use foretell_logs::printed::{
-    Chosen, MetricPattern, MetricSource, PatternError, Read, Report, ReportProblem, ReportReader, Seen,
-};
+pub use foretell_logs::printed::{MetricSource, Report, ReportReader};
 pub use host::access::{Access, AccessError};
 pub use host::door::{Calls, Door};
-pub use host::driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits, Patience};
+pub use host::driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits};
 pub use host::hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
 pub use host::leases::{Leases, WorkerView};
 pub use host::orders::Orders;
@@ -54,23 +52,20 @@ pub use log::{
     Stamp, read_log,
 };
 pub use own_files::{NOTICES, is_own_file};
-pub use placeholder::{
-    EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in, substitute,
-};
+pub use placeholder::{EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in};
 pub use process::abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
 pub use process::checkpoints::{checkpoint_directory, trial_directory};
 pub use process::executor::LocalProcesses;
 pub use process::group::{PORTABLE, ProcessIdentity};
 pub use process::guardian::{Guardian, adopt_orphans, guard};
 pub use process::hook::{
-    Hook, Line as HookLine, Loop as HookLoop, Options as HookOptions, PRINTED, Record as HookRecord,
-    ScriptOption, Value as HookValue,
+    Hook, HookLine, HookLoop, HookOptions, HookRecord, HookValue, PRINTED, ScriptOption,
 };
 pub use process::local_trials::{LocalTrials, TrialSetup};
 pub use process::message::{Message, MessageKind, Status};
 pub use process::parent::parent_alive_guard;
-pub use process::printed::Printed;
 pub use process::start_error::StartError;
+pub use process::stored_output::Printed;
 pub use process::trial::{TrialSpec, Watch};
 pub use process::usage::Usage;
 pub use supervised::supervised;

@@ -49,21 +49,9 @@ pub enum PlaceholderError {
 /// A text parameter stands without quotes, a number in the fewest digits that give it back exactly, a truth value as
 /// `true` or `false`, null (a parameter that does not apply) as nothing, anything else as JSON.
 ///
-/// ```
-/// use foretell_run::substitute;
-/// use serde_json::json;
-///
-/// let parameters = json!({"lr": 0.1, "optimizer": "adam"});
-/// let parameters = parameters.as_object().unwrap();
-/// assert_eq!(substitute("--lr={lr}", parameters).unwrap(), "--lr=0.1");
-/// assert_eq!(substitute("{{{optimizer}}}", parameters).unwrap(), "{adam}");
-/// assert_eq!(substitute("{params_json}", parameters).unwrap(), r#"{"lr":0.1,"optimizer":"adam"}"#);
-/// assert!(substitute("{rate}", parameters).unwrap_err().to_string().contains("lr, optimizer"));
-/// ```
-///
 /// # Errors
 /// [`PlaceholderError::Unknown`] for a name that is no parameter, [`PlaceholderError::Unbalanced`] for a single brace.
-pub fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<String, PlaceholderError> {
+pub(crate) fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<String, PlaceholderError> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -104,7 +92,7 @@ pub fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<String,
 /// ```
 ///
 /// # Errors
-/// Those of [`substitute`].
+/// [`PlaceholderError::Unknown`] for a name that is no parameter, [`PlaceholderError::Unbalanced`] for a single brace.
 pub fn fill_in(command: &[String], parameters: &Map<String, Value>) -> Result<Vec<String>, PlaceholderError> {
     let mut filled = Vec::with_capacity(command.len());
     let mut flag_before = false;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// The arguments of `foretell data`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct DataArguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -37,7 +37,7 @@ struct FetchArguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &DataArguments) -> Outcome {
     let Action::Fetch(FetchArguments { name, into, from }) = &arguments.action;
     let known = catalogue();
     let Some(download) = known.iter().find(|download| download.name == *name) else {

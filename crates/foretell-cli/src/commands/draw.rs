@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell draw`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct DrawArguments {
     /// Recorded curves or logs of a tool: files or folders. Each one gets its own panel.
     #[arg(required = true, value_name = "CURVES")]
     curves: Vec<PathBuf>,
@@ -34,7 +34,7 @@ struct Drawn {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &DrawArguments) -> Outcome {
     plot::Size::apply(arguments.plot_size);
     plot::check_place(&arguments.plot, None).map_err(Failure::input)?;
     let drawn: Vec<Drawn> =
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     plot::save(&arguments.plot, &figure).map_err(Failure::midway)
 }
 
-fn of_file(path: &Path, arguments: &Arguments) -> Result<Drawn, Failure> {
+fn of_file(path: &Path, arguments: &DrawArguments) -> Result<Drawn, Failure> {
     let recorded = arguments.reading.read(path)?;
     let history = arguments.reading.history(&recorded, path)?;
     let came: Vec<(usize, Came)> = all_came(&history, &recorded.runs);

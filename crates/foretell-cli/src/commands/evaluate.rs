@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// The arguments of `foretell evaluate`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct EvaluateArguments {
     /// Recorded curves: wide or long CSV or JSON lines, plain or gzip, or a folder with such a file.
     #[arg(required = true, value_name = "CURVES")]
     curves: Vec<PathBuf>,
@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct EvaluateDocument {
     schema: &'static str,
     seed: u64,
     rows: Vec<Row>,
@@ -112,13 +112,13 @@ struct Row {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &EvaluateArguments) -> Outcome {
     plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
     let measured = measured(arguments)?;
-    let document = Document::new(arguments, &measured);
+    let document = EvaluateDocument::new(arguments, &measured);
     match arguments.format {
         Format::Json => print_json(&document)?,
         Format::Table => print(&as_table(&document.rows))?,
@@ -127,19 +127,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// The JSON document that the command prints.
-pub(crate) fn json(arguments: &Arguments) -> Result<String, Failure> {
-    output::json(&Document::new(arguments, &measured(arguments)?))
+pub(crate) fn json(arguments: &EvaluateArguments) -> Result<String, Failure> {
+    output::json(&EvaluateDocument::new(arguments, &measured(arguments)?))
 }
 
-impl Document {
-    fn new(arguments: &Arguments, measured: &[Measured]) -> Self {
+impl EvaluateDocument {
+    fn new(arguments: &EvaluateArguments, measured: &[Measured]) -> Self {
         let rows = measured.iter().map(|one| row(arguments, one)).collect();
         Self { schema: "foretell.evaluate/1", seed: arguments.seed, rows }
     }
 }
 
 /// All fractions and predictors on all curves.
-fn measured(arguments: &Arguments) -> Result<Vec<Measured>, Failure> {
+fn measured(arguments: &EvaluateArguments) -> Result<Vec<Measured>, Failure> {
     let predictors = predictors(arguments)?;
     let each = arguments.observed.len() * predictors.len();
     let steps =
@@ -151,7 +151,7 @@ fn measured(arguments: &Arguments) -> Result<Vec<Measured>, Failure> {
     Ok(measured)
 }
 
-fn predictors(arguments: &Arguments) -> Result<Vec<Arc<dyn Predictor>>, Failure> {
+fn predictors(arguments: &EvaluateArguments) -> Result<Vec<Arc<dyn Predictor>>, Failure> {
     let options = PredictorOptions {
         features: arguments.features,
         seed: arguments.seed,
@@ -164,7 +164,7 @@ fn predictors(arguments: &Arguments) -> Result<Vec<Arc<dyn Predictor>>, Failure>
 
 /// All fractions and predictors on the curves at `path`.
 fn measure(
-    arguments: &Arguments,
+    arguments: &EvaluateArguments,
     predictors: &[Arc<dyn Predictor>],
     path: &Path,
     steps: &Steps,
@@ -249,7 +249,7 @@ fn folds(recorded: &Recorded, laid: &HistoryOptions, splits: &[Split]) -> Result
 }
 
 /// Draws the figures that `--plot` promises.
-fn draw(path: &Path, arguments: &Arguments, measured: &[Measured]) -> Outcome {
+fn draw(path: &Path, arguments: &EvaluateArguments, measured: &[Measured]) -> Outcome {
     let protocol = format!("{} runs to learn from, {} random splits", arguments.train, arguments.repeats);
     let best = best_of_each_set(measured, arguments.observed[0]);
     let several =
@@ -302,7 +302,7 @@ pub(super) fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
-fn row(arguments: &Arguments, measured: &Measured) -> Row {
+fn row(arguments: &EvaluateArguments, measured: &Measured) -> Row {
     let result = &measured.result;
     let (r2_mean, r2_stderr) = result.r2_summary();
     let upper = |level: f64| (level.to_string(), result.upper_coverage(level, 0.1));

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell forecast`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ForecastArguments {
     /// Unfinished runs.
     #[arg(value_name = "RUNNING")]
     running: PathBuf,
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct ForecastDocument {
     schema: &'static str,
     history: String,
     predictor: String,
@@ -85,7 +85,7 @@ struct Row {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &ForecastArguments) -> Outcome {
     plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let best =
         StopCriterion::default().incumbent(finals).ok_or_else(|| no_finished_run(&arguments.history))?;
     let constants = recorded.constants();
-    let document = Document {
+    let document = ForecastDocument {
         schema: "foretell.forecast/1",
         history: recorded.name.clone(),
         predictor: arguments.predictor.clone(),
@@ -298,7 +298,7 @@ fn possible(history: &History, score: f64, now: f64) -> f64 {
     history.possible_value(score, now).clamp(f64::MIN, f64::MAX)
 }
 
-fn fans(history: &History, runs: &[Run], document: &Document, metric: &str) -> plot::Fan {
+fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &str) -> plot::Fan {
     let (direction, target, rows) = (history.direction(), document.target_step, &document.rows);
     let fan = |(run, row): (&Run, &Row)| {
         let forecast = row.distribution.as_ref()?;
@@ -336,7 +336,7 @@ fn fans(history: &History, runs: &[Run], document: &Document, metric: &str) -> p
     }
 }
 
-fn as_table(document: &Document) -> String {
+fn as_table(document: &ForecastDocument) -> String {
     let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
     let forecast = |row: &Row| match (row.forecast.filter(|_| row.recorded), &row.problem) {
         (Some(end), None) => format!("{} (recorded)", metric_value(end)),

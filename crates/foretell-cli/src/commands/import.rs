@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell import`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ImportArguments {
     /// Folders and files to read. Supported are: logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and
     /// Foretell; tables of one run or many runs (wide or long CSV, Parquet, JSON lines, also as `.gz`); and printed output, one file per
     /// run. Folders are searched recursively.
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     curves: CurveFlags,
 }
 
-impl Arguments {
+impl ImportArguments {
     /// How the files are read.
     fn reading(&self) -> CurveFlags {
         let flags = self.curves.clone();
@@ -52,7 +52,7 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &ImportArguments) -> Outcome {
     if arguments.list {
         return list(arguments);
     }
@@ -90,7 +90,7 @@ fn sources(out: &Path) -> PathBuf {
 }
 
 /// The record of the same import before, if it is to be updated and there is such a file.
-fn before(arguments: &Arguments) -> Result<Option<(Manifest, &Path)>, Failure> {
+fn before(arguments: &ImportArguments) -> Result<Option<(Manifest, &Path)>, Failure> {
     let (out, sources) = (&arguments.out, sources(&arguments.out));
     if !arguments.update || !out.exists() || !sources.exists() {
         return Ok(None);
@@ -139,7 +139,7 @@ impl Imported {
     }
 }
 
-fn read_all(arguments: &Arguments) -> Result<Imported, Failure> {
+fn read_all(arguments: &ImportArguments) -> Result<Imported, Failure> {
     let mut flags = arguments.reading();
     if flags.are_logs(&arguments.files)? {
         let before = before(arguments)?;
@@ -207,7 +207,7 @@ fn tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<Imported, Failure> {
 }
 
 /// Lists the content of the files.
-fn list(arguments: &Arguments) -> Outcome {
+fn list(arguments: &ImportArguments) -> Outcome {
     let flags = arguments.reading();
     if !flags.are_logs(&arguments.files)? {
         let [file] = &arguments.files[..] else {

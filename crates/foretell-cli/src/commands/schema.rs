@@ -14,7 +14,7 @@ pub(crate) fn run() -> Outcome {
 }
 
 fn schema() -> Value {
-    let command = search::Arguments::augment_args(Command::new("search"));
+    let command = search::SearchArguments::augment_args(Command::new("search"));
     let flags = command.get_arguments().filter(|flag| flag.get_long().is_some_and(|name| name != "param"));
     let mut properties: Map<String, Value> =
         flags.filter_map(|flag| Some((flag.get_long()?.to_owned(), property(flag)))).collect();

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The arguments of `foretell serve`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ServeArguments {
     /// Folder of the studies, or of one study.
     #[arg(default_value = crate::commands::search::STUDIES)]
     folder: PathBuf,
@@ -51,8 +51,8 @@ fn failure(error: ServeError) -> Failure {
 }
 
 /// Serves until it is ended.
-pub(crate) fn serve(arguments: &Arguments) -> Outcome {
-    let Arguments { folder, address, token, lease } = arguments;
+pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
+    let ServeArguments { folder, address, token, lease } = arguments;
     if !folder.is_dir() {
         return Err(Failure::input(format!(
             "{}: no such folder. Pass the folder that contains the studies",

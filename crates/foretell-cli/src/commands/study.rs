@@ -33,7 +33,7 @@ const SCHEMA: &str = "foretell.study/1";
 
 /// The arguments of `foretell study`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct StudyArguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -236,7 +236,7 @@ enum Action {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
     match &arguments.action {
         Action::Ls { folder, sort, form } => list::run(folder, *sort, form.format),
         Action::Compare { first, second, form } => {
@@ -313,7 +313,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
 }
 
 fn show(stored: &Stored, top: Option<usize>, all: bool, format: Format) -> Outcome {
-    let document = report::Document::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
+    let document = report::StudyDocument::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
     let metrics = export::last_metrics(stored)?;
     let (document, table) = match top {
         None => (document, None),

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// The arguments of `foretell train`. The environment of the trial protocol sets most of them.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct TrainArguments {
     /// Space of the network: metaqnn, cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3, resnet-39, alexnet.
     #[arg(long, default_value = "metaqnn")]
     space: String,
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &TrainArguments) -> Outcome {
     let _guard = foretell_run::parent_alive_guard();
     let plan = foretell_nn::space(&arguments.space).map_err(Failure::input)?.plan();
     let data = arguments.data.as_deref().unwrap_or(plan.drawn);
@@ -128,7 +128,7 @@ fn report_line(report: &EpochReport, material: Material, configuration: &Configu
 }
 
 /// The parameters of the network: of `--net` and `--set`, or of the file that the trial protocol names.
-fn configuration(arguments: &Arguments) -> Result<Configuration, Failure> {
+fn configuration(arguments: &TrainArguments) -> Result<Configuration, Failure> {
     let mut configuration = match std::env::var_os("FORETELL_PARAMS").map(PathBuf::from) {
         Some(path) => {
             let wrong =

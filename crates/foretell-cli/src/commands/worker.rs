@@ -14,7 +14,7 @@ const ENDING: Duration = Duration::from_secs(20);
 
 /// The arguments of `foretell worker`.
 #[derive(Clone, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct WorkerArguments {
     /// Server of the study: `http://HOST:8675`, or the folder of a study whose search runs with --on or --serve. The token for an address
     /// is read from FORETELL_TOKEN.
     address: String,
@@ -55,9 +55,9 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 /// Runs trials until there are no more.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &WorkerArguments) -> Outcome {
     if let Some(kind) = arguments.manifest {
-        let Arguments { address, study, image, workers, .. } = arguments;
+        let WorkerArguments { address, study, image, workers, .. } = arguments;
         return super::manifest::print_for(kind, address, study.as_deref(), image.as_deref(), *workers);
     }
     no_gpu_twice(&arguments.gpus)?;
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     worker.run(&interrupt.flag, &note).map_err(failure)
 }
 
-fn settings(arguments: &Arguments) -> Result<WorkerSettings, Failure> {
+fn settings(arguments: &WorkerArguments) -> Result<WorkerSettings, Failure> {
     let token = std::env::var("FORETELL_TOKEN").ok().filter(|token| !token.is_empty());
     let access = Access::parse(&arguments.address, token).map_err(Failure::input)?;
     let slots = arguments.slots.map_or(arguments.gpus.len().max(1), usize::from);

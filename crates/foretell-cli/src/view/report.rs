@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// The result as JSON: the summary, and which study it is of.
 #[derive(Serialize)]
-pub(crate) struct Document {
+pub(crate) struct StudyDocument {
     schema: &'static str,
     /// The folder that keeps it.
     study: String,
@@ -44,7 +44,7 @@ pub(crate) struct Document {
     front: Option<Front>,
 }
 
-impl Document {
+impl StudyDocument {
     /// The result of `study`, kept in `directory`, as it stands.
     pub(crate) fn new(schema: &'static str, study: &Study, times: &Times, directory: &Path) -> Self {
         let (spec, asked) = (study.spec(), study.spec().request());
@@ -67,7 +67,7 @@ impl Document {
     }
 }
 
-impl Document {
+impl StudyDocument {
     /// The same with the `most` best trials.
     pub(crate) fn with_top(self, study: &Study, metrics: &LastMetrics, most: usize) -> Self {
         Self { top: Some(ranked_with(study, metrics, most)), ..self }
@@ -76,7 +76,7 @@ impl Document {
 
 /// The report for people, the best last: with the newest of the stopped and the failed trials, as many as fit on the screen, or `all` of
 /// them, and with the other metrics that the best trials reported.
-pub(crate) fn text(study: &Study, document: &Document, metrics: &LastMetrics, all: bool) -> String {
+pub(crate) fn text(study: &Study, document: &StudyDocument, metrics: &LastMetrics, all: bool) -> String {
     // a command keeps to one line, so that it can be copied
     let commands = commands(study, document);
     let with = |most| {
@@ -97,7 +97,7 @@ fn fitting(rows: usize, with: impl Fn(usize) -> String) -> String {
 }
 
 /// The report with the last `most` of the stopped and of the failed trials.
-fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usize) -> String {
+fn listing(study: &Study, document: &StudyDocument, metrics: &LastMetrics, most: usize) -> String {
     let summary = &document.summary;
     let mut parts = Vec::new();
     parts.extend(stopped(study, &summary.stopped, most));
@@ -232,7 +232,7 @@ pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Opti
 }
 
 /// The gain of the best over the configuration that was given first, and a note if the best is at an end of a range.
-fn next(study: &Study, document: &Document) -> String {
+fn next(study: &Study, document: &StudyDocument) -> String {
     let Some(best) = &document.summary.best else { return String::new() };
     let mut lines = Vec::new();
     let first = study.trial(0).filter(|_| !study.spec().queue.is_empty());
@@ -246,7 +246,7 @@ fn next(study: &Study, document: &Document) -> String {
 }
 
 /// The commands to run now.
-fn commands(study: &Study, document: &Document) -> String {
+fn commands(study: &Study, document: &StudyDocument) -> String {
     let Some(best) = &document.summary.best else { return String::new() };
     let mut lines = Vec::new();
     let directory = Path::new(&document.study);
@@ -340,7 +340,7 @@ pub(crate) fn best_incomplete(study: &Study, directory: &Path) -> Option<String>
     ))
 }
 
-fn best(study: &Study, document: &Document) -> String {
+fn best(study: &Study, document: &StudyDocument) -> String {
     let Some(best) = &document.summary.best else {
         if let Some(text) = best_incomplete(study, Path::new(&document.study)) {
             return text;
@@ -373,7 +373,7 @@ pub(crate) fn applying(configuration: &Configuration) -> impl Iterator<Item = (&
     configuration.iter().filter(|(_, value)| **value != Value::Missing)
 }
 
-fn spent(study: &Study, document: &Document) -> String {
+fn spent(study: &Study, document: &StudyDocument) -> String {
     let summary = &document.summary;
     let (tally, epochs) = (summary.trials, summary.epochs);
     let saved = 100.0 * epochs.saving().share();

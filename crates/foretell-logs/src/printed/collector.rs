@@ -1,10 +1,10 @@
 //! Lines in, records of series out: headings, blocks and tables give the lines below them their place.
 
 use super::line::{Field, Line, Place, parse};
-use super::number::Reading;
+use super::number::Numeral;
 use super::pattern::MetricPattern;
 use super::report::ReportProblem;
-use super::series::{Chosen, Key, Name, Record, Series};
+use super::series::{Chosen, Entry, Key, Name, Series};
 use super::table::{Table, is_rule};
 use super::text::{pattern, plain, prefix};
 use super::words::{
@@ -97,14 +97,14 @@ pub(crate) struct Collector {
     /// The numbers so far that show points, or commas, before their decimals.
     pub(crate) notations: [u32; 2],
     lines: u64,
-    pub(crate) ready: Vec<Record>,
+    pub(crate) ready: Vec<Entry>,
     pub(crate) problems: Vec<ReportProblem>,
     /// The number of epochs that the program announced.
     pub(crate) epochs: Option<u64>,
     /// Whether lines that close an epoch stand below its values, as in `Epoch 3 finished`; `None` until that is known.
     is_footed: Option<bool>,
     /// Records whose epoch is still to be named, below them.
-    footless: Vec<Record>,
+    footless: Vec<Entry>,
     /// How many trainings headings such as `Fold 2/5` have announced.
     training: u64,
     last_training: Option<f64>,
@@ -163,7 +163,7 @@ impl Collector {
     }
 
     /// Reads a line; `is_transient` if the next one is drawn over it. Records that are `held` elsewhere may get another place by it.
-    pub(crate) fn take(&mut self, line: &[u8], is_transient: bool, held: &mut [Record]) {
+    pub(crate) fn take(&mut self, line: &[u8], is_transient: bool, held: &mut [Entry]) {
         let plain = plain(line);
         if plain.redraws {
             self.redraw(held);
@@ -179,7 +179,7 @@ impl Collector {
         }
     }
 
-    fn take_text(&mut self, text: &str, is_transient: bool, held: &mut [Record]) {
+    fn take_text(&mut self, text: &str, is_transient: bool, held: &mut [Entry]) {
         let (before, text) = text.split_at(prefix(text));
         if self.is_beside_the_point(text) {
             return;
@@ -239,7 +239,7 @@ impl Collector {
     }
 
     /// Marks the last records as drawn over.
-    fn redraw(&mut self, held: &mut [Record]) {
+    fn redraw(&mut self, held: &mut [Entry]) {
         let last = self.lines;
         held.iter_mut()
             .rev()
@@ -298,15 +298,15 @@ impl Collector {
 
     /// Takes a line that closes an epoch: values above it that no line gave an epoch are of this one. In a log whose first such line has no
     /// values above it, it is a heading.
-    fn take_footer(&mut self, own: Place, held: &mut [Record]) {
+    fn take_footer(&mut self, own: Place, held: &mut [Entry]) {
         let is_new = self.heading.place.epoch != own.epoch;
         let (since, series) = (self.heading.line, &self.series);
-        let mut above: Vec<&mut Record> = held
+        let mut above: Vec<&mut Entry> = held
             .iter_mut()
             .chain(&mut self.ready)
             .filter(|record| record.line > since && !record.is_own)
             .collect();
-        let is_metric = |record: &&mut Record| direction_of(&series[record.series].key.label).is_some();
+        let is_metric = |record: &&mut Entry| direction_of(&series[record.series].key.label).is_some();
         let is_all = matches!(self.wanted, Wanted::All);
         let is_footed =
             *self.is_footed.get_or_insert(above.iter().any(|record| !is_all || is_metric(record)));
@@ -527,9 +527,9 @@ impl Collector {
     /// Keeps the number of a series that is looked for, which the line names its `own` place for; returns whether it is one.
     fn record(
         &mut self,
-        (key, reading): (Key, Reading),
+        (key, reading): (Key, Numeral),
         (own, place): (Place, Place),
-        others: &Arc<[(String, Reading)]>,
+        others: &Arc<[(String, Numeral)]>,
         text: &str,
         is_transient: bool,
     ) -> bool {
@@ -537,7 +537,7 @@ impl Collector {
         self.series[series].take(&place, reading, is_transient);
         let (is_own, line, others) = (own.epoch.is_some(), self.lines, Arc::clone(others));
         let training = self.training;
-        let record = Record { series, place, is_own, reading, line, training, is_transient, others };
+        let record = Entry { series, place, is_own, reading, line, training, is_transient, others };
         let is_footless = self.heading.is_closed && !is_own;
         if is_footless {
             self.footless.push(record)
@@ -645,7 +645,7 @@ impl Block {
 }
 
 /// The values of a line that are current, by name.
-fn values(line: &Line) -> Arc<[(String, Reading)]> {
+fn values(line: &Line) -> Arc<[(String, Numeral)]> {
     let current = line.fields.iter().filter(|field| !field.is_past);
     current.map(|field| (field.name().to_owned(), field.reading)).collect()
 }

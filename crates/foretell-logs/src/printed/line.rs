@@ -1,6 +1,6 @@
 //! The content of one line of text: counters, and numbers with their labels.
 
-use super::number::{Kind, Notation, Reading, Token, tokens};
+use super::number::{Kind, Notation, Numeral, Token, tokens};
 use super::text::pattern;
 use super::words::{self, Counter, Stage, counter, is_past, is_past_line, stage};
 use regex::Regex;
@@ -53,7 +53,7 @@ pub(crate) struct Field {
     pub(crate) is_past: bool,
     /// The one meant among many: `fold2`.
     pub(crate) group: String,
-    pub(crate) reading: Reading,
+    pub(crate) reading: Numeral,
     /// How many numbers before it in the line have the same label.
     pub(crate) nth: u8,
 }
@@ -108,7 +108,7 @@ struct Parser<'a> {
     /// Whether the number before was that of the epoch.
     after_epoch: bool,
     /// The numbers in brackets right behind others, with how many fields stand before.
-    means: Vec<(usize, Reading)>,
+    means: Vec<(usize, Numeral)>,
 }
 
 /// The counters and fields of `text`.
@@ -319,7 +319,7 @@ impl Parser<'_> {
         true
     }
 
-    fn add(&mut self, label: &str, context: &str, reading: Reading) {
+    fn add(&mut self, label: &str, context: &str, reading: Numeral) {
         if let Some(notation) = reading.evidence() {
             self.line.notations[usize::from(notation == Notation::Comma)] += 1;
         }

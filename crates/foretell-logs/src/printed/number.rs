@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// A printed number by the two ways to write one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Reading {
+pub(crate) struct Numeral {
     /// With a point before the decimals, and commas between thousands.
     pub(crate) point: Option<f64>,
     /// With a comma before the decimals, and points between thousands.
@@ -19,7 +19,7 @@ pub(crate) enum Notation {
     Comma,
 }
 
-impl Reading {
+impl Numeral {
     /// The same number by both ways.
     pub(crate) fn plain(value: f64) -> Self {
         Self { point: Some(value), comma: Some(value) }
@@ -59,7 +59,7 @@ impl Reading {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A number. `of` is the second one in `3/10` and `3 of 10`.
-    Number { reading: Reading, of: Option<f64>, percent: bool },
+    Number { reading: Numeral, of: Option<f64>, percent: bool },
     /// A date, a time, a version, a size: no metric, and no part of a name.
     Other,
 }
@@ -123,7 +123,7 @@ static COUNTER: LazyLock<Regex> =
 static COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.(?:\W|$)|[^\w.]|$)"));
 
 /// The number that begins at `at`, wherever that is.
-pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<Reading> {
+pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<Numeral> {
     let rest = bytes.get(at..)?;
     if begins_number(rest) { Some(number(rest).1) } else { word(rest).map(|(_, reading)| reading) }
 }
@@ -204,7 +204,7 @@ fn token(rest: &[u8]) -> Option<(usize, Kind)> {
 }
 
 /// `nan`, `inf`, `null` or `None` as a word of its own.
-fn word(rest: &[u8]) -> Option<(usize, Reading)> {
+fn word(rest: &[u8]) -> Option<(usize, Numeral)> {
     let found = WORD.captures(rest)?;
     let length = rest.iter().skip(1).take_while(|byte| is_word(**byte)).count() + 1;
     if matches!(rest[length..], [b'-' | b'/' | b'.', next, ..] if is_word(next)) {
@@ -212,7 +212,7 @@ fn word(rest: &[u8]) -> Option<(usize, Reading)> {
     }
     let infinite = if rest[0] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
     let is_infinite = found.get(1).is_some() && found.get(2).is_none();
-    Some((length, Reading::plain(if is_infinite { infinite } else { f64::NAN })))
+    Some((length, Numeral::plain(if is_infinite { infinite } else { f64::NAN })))
 }
 
 /// The length of a date, a clock time, a version or a size at the beginning of `rest`.
@@ -236,16 +236,16 @@ fn other(rest: &[u8]) -> Option<usize> {
 }
 
 /// The number at the beginning of `rest`, sign included, and its length.
-fn number(rest: &[u8]) -> (usize, Reading) {
+fn number(rest: &[u8]) -> (usize, Numeral) {
     let whole = rest.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count() + 1;
     if rest[whole..].starts_with(b".#")
         && let Some(found) = MICROSOFT.captures(rest)
     {
         let infinite = if rest[0] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
         let value = if found.get(1).is_some() { infinite } else { f64::NAN };
-        return (found[0].len(), Reading::plain(value));
+        return (found[0].len(), Numeral::plain(value));
     }
-    let Some(found) = NUMBER.captures(rest) else { return (1, Reading::default()) };
+    let Some(found) = NUMBER.captures(rest) else { return (1, Numeral::default()) };
     let part = |group: usize| found.get(group).map_or(&b""[..], |part| part.as_bytes());
     let (whole, groups, decimals) = (part(1), part(2), part(3));
     let is_group = whole.first().is_some_and(|digit| *digit != b'0') && whole.len() <= 3;
@@ -253,7 +253,7 @@ fn number(rest: &[u8]) -> (usize, Reading) {
     let many = groups.iter().filter(|byte| **byte == b',').count();
     let by = |end: usize, point: bool, comma: bool| {
         let read = |is_meant: bool, thousands| if is_meant { parsed(&rest[..end], thousands) } else { None };
-        (end, Reading { point: read(point, b','), comma: read(comma, b'.') })
+        (end, Numeral { point: read(point, b','), comma: read(comma, b'.') })
     };
     let end_of = |group: usize| found.get(group).map_or(0, |part| part.end());
     if many > 0 && !thousands && (many > 1 || !decimals.is_empty()) {

@@ -5,7 +5,7 @@ use regex_syntax::ast::{self, Ast, Visitor};
 use std::ops::Range;
 use thiserror::Error;
 
-use super::number::{Reading, reading_at};
+use super::number::{Numeral, reading_at};
 use super::report::{ReportProblem, whole_step};
 use super::words;
 
@@ -73,7 +73,7 @@ pub struct MetricPattern {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) step: Option<u64>,
-    pub(crate) reading: Reading,
+    pub(crate) reading: Numeral,
 }
 
 /// A number in a template: its reader decides where it ends.
@@ -233,7 +233,7 @@ fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
 }
 
 /// The number in the match; the whole one where the match cuts it short: `([\d.]+)` finds 1.2 in `loss=1.2e-05`.
-fn read_value(found: &Match<'_>, line: &[u8]) -> Result<Reading, ReportProblem> {
+fn read_value(found: &Match<'_>, line: &[u8]) -> Result<Numeral, ReportProblem> {
     let blanks = found.as_bytes().len() - found.as_bytes().trim_ascii_start().len();
     reading_at(line, found.start() + blanks).ok_or_else(|| ReportProblem::Number {
         found: String::from_utf8_lossy(found.as_bytes()).into_owned(),

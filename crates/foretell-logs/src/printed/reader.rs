@@ -6,7 +6,7 @@ use super::number::Notation;
 use super::once::Once;
 use super::protocol::{MetricSource, read_json};
 use super::report::{Report, ReportProblem};
-use super::series::{Choice, Chosen, Name, Record, Series, Unit};
+use super::series::{Choice, Chosen, Entry, Name, Series, Unit};
 use super::settle::{Settled, Settler, copies, is_late, notation, unit};
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ pub struct ReportReader {
     enveloped: bool,
     collector: Collector,
     /// Records that may be the metric, until its series is chosen.
-    held: Vec<Record>,
+    held: Vec<Entry>,
     /// The series of an earlier trial.
     earlier: Option<Chosen>,
     choice: Option<Choice>,
@@ -358,7 +358,7 @@ impl ReportReader {
         self.earlier.as_ref().filter(|earlier| earlier.fit(key) > 0)
     }
 
-    fn of_series(&self, index: usize) -> Vec<&Record> {
+    fn of_series(&self, index: usize) -> Vec<&Entry> {
         self.held.iter().filter(|record| record.series == index).collect()
     }
 
@@ -384,7 +384,7 @@ impl ReportReader {
             return false;
         }
         let is_pattern = matches!(self.source, MetricSource::Pattern(_));
-        let places = |of: fn(&Record) -> Option<f64>| {
+        let places = |of: fn(&Entry) -> Option<f64>| {
             let mut places: Vec<u64> =
                 self.held.iter().filter_map(of).map(|place| place.ceil() as u64).collect();
             places.sort_unstable();
@@ -399,7 +399,7 @@ impl ReportReader {
             }
             Unit::Step => {
                 let goes_back = records.windows(2).any(|pair| pair[0].place.step > pair[1].place.step);
-                let is_same = |record: &&Record| record.reading == first.reading;
+                let is_same = |record: &&Entry| record.reading == first.reading;
                 // the numbers of ranks look like steps
                 let may_be_ranks = goes_back || records.iter().all(is_same);
                 places(|record| record.place.step) >= enough
@@ -454,7 +454,7 @@ impl ReportReader {
             chosen.single |= earlier.single;
             (chosen.comma, chosen.copies) = (chosen.comma || earlier.comma, earlier.copies);
         }
-        let is_part = |record: &Record| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0);
+        let is_part = |record: &Entry| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0);
         let is_only = || records.iter().all(|record| record.place.epochs == Some(1.0));
         let is_within = unit == Unit::Count
             && records.len() > 1
@@ -501,7 +501,7 @@ impl ReportReader {
     }
 
     /// The results of one more record, if it is of the chosen series, or of one that differs in the form of its lines alone.
-    fn settled(&mut self, record: &Record) -> Vec<Settled> {
+    fn settled(&mut self, record: &Entry) -> Vec<Settled> {
         let (Some(settler), Some(choice), Some(chosen)) = (&mut self.settler, &self.choice, &self.chosen)
         else {
             return Vec::new();
@@ -516,7 +516,7 @@ impl ReportReader {
     }
 
     /// The reports that are certain by one more record.
-    fn take(&mut self, record: &Record) -> Vec<Read> {
+    fn take(&mut self, record: &Entry) -> Vec<Read> {
         let mut read = Vec::new();
         for settled in self.settled(record) {
             match settled {

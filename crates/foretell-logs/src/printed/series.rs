@@ -1,7 +1,7 @@
 //! Series: the numbers of a log that belong together, and which of them a metric's name means.
 
 use super::line::{Field, Place};
-use super::number::{Notation, Reading};
+use super::number::{Notation, Numeral};
 use super::words::{Stage, is_past, staged, unfilled, words};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -42,19 +42,19 @@ impl Key {
 
 /// One number of a series.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct Entry {
     pub(crate) series: usize,
     pub(crate) place: Place,
     /// Whether its own line, block or row names the epoch.
     pub(crate) is_own: bool,
-    pub(crate) reading: Reading,
+    pub(crate) reading: Numeral,
     pub(crate) line: u64,
     /// How many trainings a heading such as `Fold 2/5` had announced.
     pub(crate) training: u64,
     /// Whether the line is drawn over.
     pub(crate) is_transient: bool,
     /// The other numbers of its line, by name.
-    pub(crate) others: Arc<[(String, Reading)]>,
+    pub(crate) others: Arc<[(String, Numeral)]>,
 }
 
 /// A series, as far as it is known.
@@ -102,7 +102,7 @@ impl Series {
         }
     }
 
-    pub(crate) fn take(&mut self, place: &Place, reading: Reading, is_transient: bool) {
+    pub(crate) fn take(&mut self, place: &Place, reading: Numeral, is_transient: bool) {
         let at = place.epoch.map(f64::ceil).or(place.step);
         self.repeats += u64::from(at.is_some() && at == self.last && !is_transient);
         self.places += u64::from(at.is_some() && at != self.last);

@@ -2,7 +2,7 @@
 
 use super::number::Notation;
 use super::report::{Report, ReportProblem, whole_step};
-use super::series::{Chosen, Record, Unit};
+use super::series::{Chosen, Entry, Unit};
 use serde_json::{Map, Value};
 
 /// A result of the records of a series.
@@ -24,9 +24,9 @@ pub(crate) enum Settled {
 }
 
 /// The unit of the steps of `records`, for a training that continues after step `from`.
-pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
+pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
     let half = |number: usize| number * 2 >= records.len();
-    let distinct = |of: fn(&Record) -> Option<f64>| {
+    let distinct = |of: fn(&Entry) -> Option<f64>| {
         let mut all: Vec<u64> =
             records.iter().filter_map(|record| of(record)).map(|at| at.ceil() as u64).collect();
         let named = all.len();
@@ -38,7 +38,7 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
     let (steps, different_steps) = distinct(|record| record.place.step);
     let (batches, different_batches) = distinct(|record| record.place.batch);
     // a heading that never changes may be a setting
-    let is_epoch = |record: &&Record| {
+    let is_epoch = |record: &&Entry| {
         record.is_own
             || record.place.epochs.is_some()
             || record.place.epoch.is_some_and(|epoch| epoch <= from as f64 + 1.0)
@@ -64,8 +64,8 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
 }
 
 /// The unit of records with epochs: the finer count where an epoch has several values and each has a step of its own.
-fn unit_below_epochs(records: &[&Record], epochs: usize, are_batches: bool) -> Unit {
-    let rises = |of: fn(&Record) -> Option<f64>| {
+fn unit_below_epochs(records: &[&Entry], epochs: usize, are_batches: bool) -> Unit {
+    let rises = |of: fn(&Entry) -> Option<f64>| {
         records.len() > 2
             && records.windows(2).all(|pair| of(pair[0]).zip(of(pair[1])).is_some_and(|(a, b)| a < b))
     };
@@ -81,17 +81,17 @@ fn unit_below_epochs(records: &[&Record], epochs: usize, are_batches: bool) -> U
 }
 
 /// Whether the steps number the ranks that print the same value each: 0, 1, 2, 0, 1, 2.
-fn is_of_ranks(records: &[&Record]) -> bool {
+fn is_of_ranks(records: &[&Entry]) -> bool {
     let copies = copies(records, 2);
-    let step = |record: &Record| record.place.step.map(f64::to_bits);
+    let step = |record: &Entry| record.place.step.map(f64::to_bits);
     copies > 1 && records[copies..].iter().zip(records).all(|(later, first)| step(later) == step(first))
 }
 
 /// The notation of the numbers of `records`, if need be from other numbers of the output.
-pub(crate) fn notation(records: &[&Record], all: [u32; 2]) -> Result<Notation, ReportProblem> {
+pub(crate) fn notation(records: &[&Entry], all: [u32; 2]) -> Result<Notation, ReportProblem> {
     let shows = |notation| records.iter().any(|record| record.reading.evidence() == Some(notation));
     let is_comma =
-        |record: &&&Record| record.reading.is_ambiguous() && record.reading.point > record.reading.comma;
+        |record: &&&Entry| record.reading.is_ambiguous() && record.reading.point > record.reading.comma;
     match (shows(Notation::Point), shows(Notation::Comma), all) {
         (true, _, _) => Ok(Notation::Point),
         (_, true, _) => Ok(Notation::Comma),
@@ -112,10 +112,10 @@ pub(crate) fn notation(records: &[&Record], all: [u32; 2]) -> Result<Notation, R
 const MOST_COPIES: usize = 16;
 
 /// How often each value is printed, as by several handlers or ranks: 1 unless all values come in equal groups, at least `least` values in all.
-pub(crate) fn copies(records: &[&Record], least: usize) -> usize {
-    let bits = |record: &Record| record.reading.value(Notation::Point).to_bits();
+pub(crate) fn copies(records: &[&Entry], least: usize) -> usize {
+    let bits = |record: &Entry| record.reading.value(Notation::Point).to_bits();
     let varies = records.iter().any(|record| bits(record) != bits(records[0]));
-    let are_equal = |group: &[&Record]| group.iter().all(|record| bits(record) == bits(group[0]));
+    let are_equal = |group: &[&Entry]| group.iter().all(|record| bits(record) == bits(group[0]));
     let fits = |&copies: &usize| {
         records.len() >= least.max(2 * copies) && records.chunks_exact(copies).all(are_equal)
     };
@@ -124,23 +124,23 @@ pub(crate) fn copies(records: &[&Record], least: usize) -> usize {
 }
 
 /// Whether a bar shows each value in the next epoch, from its first tick on, and seldom before.
-pub(crate) fn is_late(records: &[&Record]) -> bool {
-    let place = |record: &Record| record.place.epoch.zip(record.place.batch);
+pub(crate) fn is_late(records: &[&Entry]) -> bool {
+    let place = |record: &Entry| record.place.epoch.zip(record.place.batch);
     if !records.iter().all(|record| place(record).is_some())
         || !records.iter().any(|record| record.is_transient)
     {
         return false;
     }
-    let epochs: Vec<&[&Record]> = records.chunk_by(|a, b| a.place.epoch == b.place.epoch).collect();
-    let bits = |record: &Record| record.reading.value(Notation::Point).to_bits();
-    let changes = |epoch: &[&Record]| epoch.windows(2).filter(|pair| bits(pair[0]) != bits(pair[1])).count();
+    let epochs: Vec<&[&Entry]> = records.chunk_by(|a, b| a.place.epoch == b.place.epoch).collect();
+    let bits = |record: &Entry| record.reading.value(Notation::Point).to_bits();
+    let changes = |epoch: &[&Entry]| epoch.windows(2).filter(|pair| bits(pair[0]) != bits(pair[1])).count();
     // a bar may be drawn once more before its epoch ends: the next epoch begins with the same value then
-    let is_carried = |pair: &[&[&Record]]| match (changes(pair[0]), pair[0].last(), pair[1].first()) {
+    let is_carried = |pair: &[&[&Entry]]| match (changes(pair[0]), pair[0].last(), pair[1].first()) {
         (0, ..) => true,
         (1, Some(last), Some(next)) => bits(last) == bits(next),
         _ => false,
     };
-    let begins = |epoch: &&[&Record]| epoch[0].place.batch < epoch[0].place.batches;
+    let begins = |epoch: &&[&Entry]| epoch[0].place.batch < epoch[0].place.batches;
     let over = &epochs[..epochs.len().saturating_sub(1)];
     over.len() >= 2
         && epochs.windows(2).all(is_carried)
@@ -233,7 +233,7 @@ impl Settler {
     }
 
     /// Takes the next record: of the series itself, or of one that differs in the form of its lines alone.
-    pub(crate) fn take(&mut self, record: &Record, is_primary: bool) -> Vec<Settled> {
+    pub(crate) fn take(&mut self, record: &Entry, is_primary: bool) -> Vec<Settled> {
         let place = &record.place;
         let number = match self.chosen.unit {
             Unit::Epoch if self.chosen.late => return self.take_late(record),
@@ -281,7 +281,7 @@ impl Settler {
     }
 
     /// A bar whose values are those of the previous epoch, except those drawn once the last epoch is done.
-    fn take_late(&mut self, record: &Record) -> Vec<Settled> {
+    fn take_late(&mut self, record: &Entry) -> Vec<Settled> {
         let Some(at) = record.place.epoch.and_then(whole_step) else { return Vec::new() };
         let last = self.report(at, record);
         let is_full = record.place.batch >= record.place.batches;
@@ -318,7 +318,7 @@ impl Settler {
         pending.map(|pending| pending.report)
     }
 
-    fn count(&mut self, record: &Record) -> Vec<Settled> {
+    fn count(&mut self, record: &Entry) -> Vec<Settled> {
         let before = self.training.replace(record.training);
         if before.is_some_and(|before| before != record.training) && self.counted > self.from {
             let mut settled: Vec<Settled> = self.finish().map(Settled::Report).into_iter().collect();
@@ -344,7 +344,7 @@ impl Settler {
         self.count_one(record)
     }
 
-    fn count_one(&mut self, record: &Record) -> Vec<Settled> {
+    fn count_one(&mut self, record: &Entry) -> Vec<Settled> {
         // a line that is drawn over is the same report once more
         let settled = if self.pending.as_ref().is_some_and(|pending| pending.is_transient) {
             self.pending = None;
@@ -366,7 +366,7 @@ impl Settler {
     }
 
     /// A bar whose ticks are epochs: a value stands at the tick after its epoch, or, if it was drawn at once, still at the one before.
-    fn tick(&mut self, record: &Record) -> Vec<Settled> {
+    fn tick(&mut self, record: &Entry) -> Vec<Settled> {
         let Some(tick) = record.place.batch.and_then(whole_step) else { return Vec::new() };
         let report = self.report(tick, record);
         let bits = |report: &Report| report.value.map_or(0, f64::to_bits);
@@ -380,7 +380,7 @@ impl Settler {
         vec![Settled::Report(report)]
     }
 
-    fn report(&self, step: u64, record: &Record) -> Report {
+    fn report(&self, step: u64, record: &Entry) -> Report {
         let notation = if self.chosen.comma { Notation::Comma } else { Notation::Point };
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         let others = record.others.iter();

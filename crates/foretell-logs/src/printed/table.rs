@@ -1,7 +1,7 @@
 //! Tables with a heading: columns between bars, commas, tabs, or blanks.
 
 use super::line::{Field, Line};
-use super::number::{Kind, Reading, tokens};
+use super::number::{Kind, Numeral, tokens};
 use super::words::{Counter, Stage, counter, is_amount, is_past, is_report, is_stage_alone, stage};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -229,7 +229,7 @@ impl Table {
 }
 
 enum Cell {
-    Number(Reading, Option<f64>),
+    Number(Numeral, Option<f64>),
     Text,
     /// A date, a time, a size.
     Other,
@@ -257,7 +257,7 @@ fn value(cell: &str) -> Cell {
 }
 
 /// Puts the number of a column into the line.
-fn take(line: &mut Line, name: &str, reading: Reading, of: Option<f64>, has_hash: bool) {
+fn take(line: &mut Line, name: &str, reading: Numeral, of: Option<f64>, has_hash: bool) {
     let value = reading.point.or(reading.comma).unwrap_or_default();
     let named = match name {
         "#" => Some(Counter::Step),

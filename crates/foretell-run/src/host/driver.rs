@@ -20,7 +20,7 @@ use crate::host::hosted::{HostError, Hosted, News, Reading};
 use crate::host::orders::Orders;
 use crate::process::executor::is_out_of_files;
 use detected::Detected;
-pub use elsewhere::{Elsewhere, Patience};
+pub use elsewhere::Elsewhere;
 use fitter::Fitter;
 
 /// The time that the driver waits for messages before it looks for a cancellation.
@@ -151,7 +151,7 @@ pub struct Driver<E: Executor, S: Store> {
     /// The requests and reports of trainings elsewhere.
     calls: Option<Calls<S>>,
     /// The time for them to be handed back when the study is left.
-    patience: Patience,
+    patience: Box<dyn Fn() -> Duration>,
     /// The values that trainings print last.
     detected: Detected,
 }

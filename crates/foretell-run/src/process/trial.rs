@@ -44,7 +44,7 @@ use foretell_logs::printed::MetricSource;
 pub struct TrialSpec {
     /// The trial's number.
     pub trial: u64,
-    /// Program and arguments, with placeholders `{lr}`, `{params_json}` (see [`crate::substitute`]).
+    /// Program and arguments, with placeholders `{lr}`, `{params_json}` (see [`crate::fill_in`]).
     pub command: Vec<String>,
     /// The configuration: what placeholders stand for.
     pub parameters: Map<String, Value>,

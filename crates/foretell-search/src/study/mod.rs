@@ -1,9 +1,12 @@
 //! A study: a pure step function from events to actions, and a fold over its own records.
 
+mod decide;
 mod describe;
 mod fold;
-mod judge;
 
+pub(crate) use decide::decision::DIVERGED_AFTER;
+pub use decide::fit::{Fit, Fitted};
+pub(crate) use decide::knowledge::{Basis, Checks, Level, NoForecast, Recording};
 pub use describe::best::{Best, Tally};
 pub(crate) use describe::objectives::check_comparisons;
 pub use describe::parts::Parts;
@@ -16,9 +19,6 @@ pub use fold::mend::{Losses, Mended};
 pub use fold::queue::Queue;
 pub use fold::restore::RestoreError;
 pub(crate) use fold::step::Turn;
-pub(crate) use judge::decision::DIVERGED_AFTER;
-pub use judge::fit::{Fit, Fitted};
-pub(crate) use judge::knowledge::{Basis, Checks, Level, NoForecast, Recording};
 
 use crate::catalogue::Catalogue;
 use crate::returned::{Relation, Returned};
@@ -27,9 +27,9 @@ use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::rank::Ranks;
 use crate::schedulers::{Job, Scheduler};
 use crate::stopping::{Learner, Needs, StopRule};
+use decide::knowledge::Knowledge;
+use decide::measures::Measures;
 use foretell::{Configuration, Predictor, Run};
-use judge::knowledge::Knowledge;
-use judge::measures::Measures;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

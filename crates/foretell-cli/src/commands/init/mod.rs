@@ -29,7 +29,7 @@ const MOST_HELP: Duration = Duration::from_secs(20);
 
 /// The arguments of `foretell init`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct InitArguments {
     /// Study file to write.
     #[arg(long, value_name = "FILE", default_value = "study.toml")]
     out: PathBuf,
@@ -52,8 +52,8 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let Arguments { out, command, .. } = arguments;
+pub(crate) fn run(arguments: &InitArguments) -> Outcome {
+    let InitArguments { out, command, .. } = arguments;
     if out.exists() && !arguments.force {
         return Err(Failure::input(format!(
             "{}: the file exists. Choose another one with --out, or overwrite it with --force",

@@ -1,6 +1,6 @@
 //! The answer in plain words, and the table below it.
 
-use super::flags::Arguments;
+use super::flags::ReplayArguments;
 use super::recommend::{Recommendation, recommended};
 use super::replayed::Replayed;
 use super::report::{FrontRow, Row, Totals};
@@ -8,12 +8,12 @@ use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
 
 /// The saving, whether the best was kept, and the table of all settings.
-pub(super) fn text(file: &Replayed, arguments: &Arguments) -> String {
+pub(super) fn text(file: &Replayed, arguments: &ReplayArguments) -> String {
     format!("{}\n\n{}", summary(file, arguments), settings_table(file, arguments))
 }
 
 /// The saving, and whether the best was kept.
-pub(super) fn summary(file: &Replayed, arguments: &Arguments) -> String {
+pub(super) fn summary(file: &Replayed, arguments: &ReplayArguments) -> String {
     if arguments.scheduler() == foretell_search::SchedulerName::Full {
         full(file, arguments)
     } else {
@@ -22,7 +22,7 @@ pub(super) fn summary(file: &Replayed, arguments: &Arguments) -> String {
 }
 
 /// All settings, a row each.
-pub(super) fn settings_table(file: &Replayed, arguments: &Arguments) -> String {
+pub(super) fn settings_table(file: &Replayed, arguments: &ReplayArguments) -> String {
     match arguments.is_short() {
         true => short_table(&file.rows, best_value(file)),
         false => as_table(&file.rows, best_value(file)),
@@ -76,7 +76,7 @@ fn setting(row: &Row) -> String {
     flags.join(" ")
 }
 
-fn full(file: &Replayed, arguments: &Arguments) -> String {
+fn full(file: &Replayed, arguments: &ReplayArguments) -> String {
     let mut lines = vec![what_was_replayed(file)];
     let study = arguments.study_file().map(|path| format!(" {}", path.display()));
     // the first setting stops nothing, and the second is that of the study file
@@ -217,7 +217,7 @@ fn loss(row: &Row, metric: &str, best: f64) -> String {
     )
 }
 
-fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
+fn scheduled(file: &Replayed, arguments: &ReplayArguments) -> String {
     let mut lines = vec![format!(
         "{}: {} with eta = {} up to {} of {} points, on samples from {} recorded runs, repeated {} times.",
         file.curves,

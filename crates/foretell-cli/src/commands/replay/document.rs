@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// The JSON document.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(super) struct ReplayDocument<'a> {
     pub(super) schema: &'static str,
     pub(super) seed: u64,
     pub(super) scheduler: &'static str,

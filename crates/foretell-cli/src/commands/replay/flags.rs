@@ -34,7 +34,7 @@ pub(crate) enum FigureKind {
 /// The arguments of `foretell replay`. Without flags: what would early stopping have saved, and would it have kept the
 /// best run?
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReplayArguments {
     /// Recorded curves or logs: a file or a folder. A study file before them is replayed with its stopping. Supported are wide or long CSV, Parquet and JSON lines, plain or gzip, and the logs of
     /// TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras and transformers.
     #[arg(required = true, value_name = "CURVES")]
@@ -156,7 +156,7 @@ const PAPER_BURN_IN: usize = 100;
 /// Runs that a forecast learns from at least.
 pub(super) const LEAST_LEARNED: usize = 3;
 
-impl Arguments {
+impl ReplayArguments {
     /// Whether a folder of logs is replayed and nothing is said of files: it gets a picture and a report.
     pub(super) fn draws_folder(&self) -> bool {
         let folder = matches!(self.files(), [path] if path.is_dir());
@@ -374,8 +374,8 @@ mod tests {
     fn every_default_is_a_value_of_its_field() {
         for scheduler in ["full", "asha"] {
             let words = ["replay", "curves.csv", "--scheduler", scheduler];
-            let matches = Arguments::augment_args(Command::new("replay")).get_matches_from(words);
-            let arguments = Arguments::from_arg_matches(&matches).expect("valid flags");
+            let matches = ReplayArguments::augment_args(Command::new("replay")).get_matches_from(words);
+            let arguments = ReplayArguments::from_arg_matches(&matches).expect("valid flags");
             let rungs = scheduler == "asha";
             let expected = if rungs { vec![0.9] } else { vec![0.9, 0.95, 0.99] };
             assert_eq!(arguments.compared::<f64>("stop_probability"), expected);

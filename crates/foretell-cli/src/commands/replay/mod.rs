@@ -13,7 +13,7 @@ mod report;
 mod settings;
 mod way;
 
-pub(crate) use flags::Arguments;
+pub(crate) use flags::ReplayArguments;
 
 use crate::catalogue::catalogue;
 use crate::commands::search::study_request;
@@ -23,7 +23,7 @@ use crate::output::{self, Format, note, print, print_json};
 use crate::plot;
 use crate::progress::Steps;
 use crate::scheduling::measure_name;
-use document::Document;
+use document::ReplayDocument;
 use families::Families;
 use flags::{FigureKind, LEAST_LEARNED};
 use foretell::{Predictor, PredictorOptions, Purpose};
@@ -36,7 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
     plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
@@ -78,18 +78,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-fn write_report(path: &Path, file: &Replayed, arguments: &Arguments) -> Outcome {
+fn write_report(path: &Path, file: &Replayed, arguments: &ReplayArguments) -> Outcome {
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
     foretell_run::write_output(path, page::html(file, arguments)).map_err(failed)
 }
 
 /// The JSON document that the command prints.
-pub(crate) fn json(arguments: &Arguments) -> Result<String, Failure> {
+pub(crate) fn json(arguments: &ReplayArguments) -> Result<String, Failure> {
     output::json(&document(arguments, &replayed(arguments)?))
 }
 
-fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a> {
-    Document {
+fn document<'a>(arguments: &ReplayArguments, replayed: &'a [Replayed]) -> ReplayDocument<'a> {
+    ReplayDocument {
         schema: "foretell.replay/1",
         seed: arguments.seed,
         scheduler: arguments.scheduler().name(),
@@ -99,7 +99,7 @@ fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a>
 }
 
 /// All files, replayed.
-fn replayed(arguments: &Arguments) -> Result<Vec<Replayed>, Failure> {
+fn replayed(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
     arguments.check()?;
     let study = arguments.study_file().map(study_request).transpose()?;
     let study = study.map(|study| study.overlaid(&arguments.asked.request()));
@@ -112,7 +112,7 @@ fn replayed(arguments: &Arguments) -> Result<Vec<Replayed>, Failure> {
 type Predictors = BTreeMap<(bool, String), Arc<dyn Predictor>>;
 
 /// The predictors of `variants`, each made once.
-fn predictors(arguments: &Arguments, variants: &[Variant]) -> Result<Predictors, Failure> {
+fn predictors(arguments: &ReplayArguments, variants: &[Variant]) -> Result<Predictors, Failure> {
     let options = PredictorOptions {
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
@@ -154,7 +154,7 @@ fn too_few(recorded: &Recorded, target: f64) -> String {
 }
 
 /// Chooses predictor and Δ by earlier runs, as `foretell search --learn-from` does.
-fn teacher(arguments: &Arguments, caution: Caution) -> Teacher {
+fn teacher(arguments: &ReplayArguments, caution: Caution) -> Teacher {
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
     Arc::new(move |runs, spec, read| {
         let lessons = Lessons::new(runs, spec, read, Some(caution))?;
@@ -164,7 +164,11 @@ fn teacher(arguments: &Arguments, caution: Caution) -> Teacher {
 }
 
 /// The runs that earlier searches take theirs from.
-fn earlier_table(arguments: &Arguments, path: &Path, replayed: &Recorded) -> Result<Arc<Table>, Failure> {
+fn earlier_table(
+    arguments: &ReplayArguments,
+    path: &Path,
+    replayed: &Recorded,
+) -> Result<Arc<Table>, Failure> {
     let recorded = arguments.reading.read(path)?;
     if recorded.metric.direction != replayed.metric.direction {
         return Err(Failure::input(format!(
@@ -179,7 +183,7 @@ fn earlier_table(arguments: &Arguments, path: &Path, replayed: &Recorded) -> Res
 }
 
 fn replay_file(
-    arguments: &Arguments,
+    arguments: &ReplayArguments,
     study: Option<&StudyRequest>,
     path: &Path,
     steps: &Steps,

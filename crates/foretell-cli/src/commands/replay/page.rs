@@ -1,7 +1,7 @@
 //! The report of a replay as one file: the answer, the pictures, the table; nothing that it needs from elsewhere.
 
 use super::answer;
-use super::flags::{Arguments, FigureKind};
+use super::flags::{FigureKind, ReplayArguments};
 use super::pictures;
 use super::replayed::Replayed;
 use crate::plot;
@@ -10,7 +10,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
 h1{font-size:1.4rem}svg{max-width:100%;height:auto}pre{overflow-x:auto;font-size:.8rem}.note{color:#666;font-size:.85rem}";
 
 /// The page.
-pub(super) fn html(file: &Replayed, arguments: &Arguments) -> String {
+pub(super) fn html(file: &Replayed, arguments: &ReplayArguments) -> String {
     let answer = answer::summary(file, arguments);
     let paragraphs: Vec<String> = answer.lines().map(|line| format!("<p>{}</p>", with_code(line))).collect();
     let pictures: Vec<String> = [FigureKind::Fates, FigureKind::Speedup]

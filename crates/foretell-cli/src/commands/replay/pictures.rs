@@ -1,6 +1,6 @@
 //! The pictures of a replay.
 
-use super::flags::{Arguments, FigureKind};
+use super::flags::{FigureKind, ReplayArguments};
 use super::recommend::recommended;
 use super::replayed::Replayed;
 use super::settings::Variant;
@@ -9,7 +9,7 @@ use foretell::ErrorBudget;
 use foretell_search::{ForecastRule, NamedRule, Reference, TrialTrace, moments};
 
 /// Draws the picture asked for.
-pub(super) fn draw(kind: FigureKind, file: &Replayed, arguments: &Arguments) -> plot::Figure {
+pub(super) fn draw(kind: FigureKind, file: &Replayed, arguments: &ReplayArguments) -> plot::Figure {
     match kind {
         FigureKind::Speedup => speedup(file).draw(),
         FigureKind::BestSoFar => best_so_far(file, arguments).draw(),
@@ -104,7 +104,7 @@ fn speedup(file: &Replayed) -> plot::Speedup {
     }
 }
 
-fn best_so_far(file: &Replayed, arguments: &Arguments) -> plot::BestSoFar {
+fn best_so_far(file: &Replayed, arguments: &ReplayArguments) -> plot::BestSoFar {
     let finer = f64::from(arguments.finer);
     let moments = moments(&file.outcomes);
     let series = (0..file.variants.len()).map(|i| plot::BestSoFarSeries {

@@ -1,7 +1,7 @@
 //! The settings that a replay compares: by default those of a few searches, and on demand every policy with every value of the flags that
 //! matter to it.
 
-use super::flags::Arguments;
+use super::flags::ReplayArguments;
 use super::way::Way;
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
@@ -56,7 +56,7 @@ impl Variant {
 
 /// The settings to compare. With a study file: `study`, between no stopping and perfect foresight.
 pub(super) fn variants(
-    arguments: &Arguments,
+    arguments: &ReplayArguments,
     study: Option<&StudyRequest>,
     table: &Table,
 ) -> Result<Vec<Variant>, Failure> {
@@ -78,7 +78,7 @@ pub(super) fn variants(
 
 /// No stopping, the settings of `foretell search` (or `study`), the usual peers, and perfect foresight.
 fn short(
-    arguments: &Arguments,
+    arguments: &ReplayArguments,
     study: Option<&StudyRequest>,
     table: &Table,
 ) -> Result<Vec<Variant>, Refusal> {
@@ -100,7 +100,7 @@ fn short(
     Ok(variants)
 }
 
-fn in_random_order(arguments: &Arguments, table: &Table) -> Result<Vec<Variant>, Failure> {
+fn in_random_order(arguments: &ReplayArguments, table: &Table) -> Result<Vec<Variant>, Failure> {
     let mut variants = Vec::new();
     for way in arguments.ways()? {
         if way.is_compared() {
@@ -146,7 +146,7 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Result<Vec<Variant>,
 }
 
 /// `spec` with the value that its runs are compared by at rungs.
-fn ranked(arguments: &Arguments, spec: ReplaySpec) -> ReplaySpec {
+fn ranked(arguments: &ReplayArguments, spec: ReplaySpec) -> ReplaySpec {
     let rank = arguments.chosen("rank");
     if rank == Rank::Value {
         return spec;
@@ -157,12 +157,16 @@ fn ranked(arguments: &Arguments, spec: ReplaySpec) -> ReplaySpec {
 }
 
 /// The settings of `foretell search --caution` for a study of as many runs.
-fn usual(arguments: &Arguments, caution: Caution, table: &Table) -> Result<Variant, Refusal> {
+fn usual(arguments: &ReplayArguments, caution: Caution, table: &Table) -> Result<Variant, Refusal> {
     of_request(arguments, &StudyRequest { caution: Some(caution), ..StudyRequest::default() }, table)
 }
 
 /// The setting of a search that is asked for by `request`, for a study of as many runs.
-fn of_request(arguments: &Arguments, request: &StudyRequest, table: &Table) -> Result<Variant, Refusal> {
+fn of_request(
+    arguments: &ReplayArguments,
+    request: &StudyRequest,
+    table: &Table,
+) -> Result<Variant, Refusal> {
     let common = common(arguments);
     let (runs, metric) = (common.trials(table), table.history().metric());
     let asked = StudyRequest {
@@ -225,7 +229,7 @@ fn bound(like: &Variant) -> Variant {
 }
 
 /// Each budget with each Δ and each number of agreeing checks, with the offset and the n-th best of `common`.
-fn criteria(arguments: &Arguments, baseline: bool, common: &StopCriterion) -> Vec<StopCriterion> {
+fn criteria(arguments: &ReplayArguments, baseline: bool, common: &StopCriterion) -> Vec<StopCriterion> {
     let mut criteria = Vec::new();
     for error_budget in arguments.budgets(baseline) {
         for stop_probability in arguments.compared("stop_probability") {
@@ -245,7 +249,7 @@ fn reference(spec: &ReplaySpec) -> Option<(Reference, Kappa)> {
 }
 
 /// The schedules, burn-ins, offsets and incumbents that matter to `way`.
-fn specs(arguments: &Arguments, way: &Way, table: &Table) -> Vec<ReplaySpec> {
+fn specs(arguments: &ReplayArguments, way: &Way, table: &Table) -> Vec<ReplaySpec> {
     let needs = way.policy.needs(1);
     let (offsets, ranks) = match needs.incumbent {
         true => (arguments.compared("offset"), arguments.compared("nth_best")),
@@ -276,7 +280,7 @@ fn specs(arguments: &Arguments, way: &Way, table: &Table) -> Vec<ReplaySpec> {
     specs
 }
 
-fn common(arguments: &Arguments) -> ReplaySpec {
+fn common(arguments: &ReplayArguments) -> ReplaySpec {
     ReplaySpec {
         refit: arguments.refit().and_then(Refit::growth),
         exempt: arguments.chosen("exempt"),
@@ -294,7 +298,7 @@ fn common(arguments: &Arguments) -> ReplaySpec {
     }
 }
 
-fn schedules(arguments: &Arguments, way: &Way, table: &Table) -> Vec<Schedule> {
+fn schedules(arguments: &ReplayArguments, way: &Way, table: &Table) -> Vec<Schedule> {
     if way.is_schedule() {
         let points = arguments.max_resource.map_or(table.points(), |resource| resource as usize);
         return vec![Schedule::IEpoch {

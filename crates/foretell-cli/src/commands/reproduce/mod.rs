@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell reproduce`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReproduceArguments {
     /// Folder with the paper's released files (github.com/MITAutoML/accelerating_nas). Some of them may be missing.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -130,7 +130,7 @@ impl From<Failed> for Failure {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(arguments: &ReproduceArguments) -> Outcome {
     if let Some(folder) = &arguments.out {
         let failed = |error| Failure::input(format!("cannot make the folder {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -169,7 +169,7 @@ fn known_predictor(name: &str) -> Result<&'static str, String> {
 }
 
 /// Draws forecasts against the truth for each file, R² against the fraction observed for all of them, and the speed-ups.
-fn draw(folder: &Path, arguments: &Arguments, reproduced: &mut Reproduced) -> Outcome {
+fn draw(folder: &Path, arguments: &ReproduceArguments, reproduced: &mut Reproduced) -> Outcome {
     for measured in reproduced.scatters() {
         let name = format!("scatter-{}", measured.curves);
         save(folder, arguments.picture, &name, &scatter(&measured.into()).draw())?;

@@ -32,7 +32,7 @@ pub(crate) struct Again {
 
 /// The result.
 #[derive(Serialize)]
-struct Document<'a> {
+struct AgainDocument<'a> {
     schema: &'static str,
     study: String,
     trial: u64,
@@ -155,7 +155,7 @@ fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Fo
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
     let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
     let sd = (scores.len() > 1).then(|| (squares / (scores.len() - 1) as f64).sqrt());
-    let document = Document {
+    let document = AgainDocument {
         schema: "foretell.again/1",
         study: folder.display().to_string(),
         trial: again.trial,
@@ -174,8 +174,8 @@ fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Fo
     }
 }
 
-fn text(document: &Document<'_>, study: &Study, searched: u64) -> String {
-    let Document { trial, metric, scores, mean, .. } = document;
+fn text(document: &AgainDocument<'_>, study: &Study, searched: u64) -> String {
+    let AgainDocument { trial, metric, scores, mean, .. } = document;
     let each: Vec<String> = scores.iter().map(|&score| metric_value(score)).collect();
     let mut lines = vec![format!("trial {trial} {}: {metric} {}", how(study), each.join(", "))];
     match document.sd {
@@ -210,7 +210,7 @@ fn is_ceiling(study: &Study, scores: &[f64]) -> bool {
 }
 
 /// The mean compared with the score in the search: a winner by luck falls back. Trainings of other lengths do not compare.
-fn luck(document: &Document<'_>, study: &Study, searched: u64) -> Option<String> {
+fn luck(document: &AgainDocument<'_>, study: &Study, searched: u64) -> Option<String> {
     let (was, sd) = (document.was?, document.sd?);
     if document.epochs != searched {
         return Some(format!("in the search, after {searched} epochs: {}", metric_value(was)));

@@ -1,6 +1,6 @@
 //! The built-in networks of a search: the search space, and the flags of `foretell train` that train one network.
 
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use crate::catalogue::named_space;
 use crate::failure::Failure;
 use foretell::{Direction, ImageShape};
@@ -39,7 +39,7 @@ struct Loaded {
 
 impl BuiltIn {
     /// The networks that the flags ask for.
-    pub(super) fn asked(arguments: &Arguments) -> Result<Self, Failure> {
+    pub(super) fn asked(arguments: &SearchArguments) -> Result<Self, Failure> {
         let family = arguments.space.as_deref().unwrap_or("metaqnn");
         let family = foretell_nn::space(family).map_err(Failure::input)?;
         let plan = family.plan();
@@ -83,7 +83,7 @@ impl BuiltIn {
 }
 
 /// Size of the networks, examples a step and epochs: as told, small on drawn data, or else the paper's.
-fn sizes(arguments: &Arguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u64) {
+fn sizes(arguments: &SearchArguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u64) {
     let drawn = matches!(data, DataSpec::Shapes { .. } | DataSpec::Words);
     let paper = Size { width: 1.0, max_layers: plan.max_layers };
     let (size, batch_size, epochs) = if drawn {
@@ -99,7 +99,7 @@ fn sizes(arguments: &Arguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u
 }
 
 /// The seed by which data are drawn and split: the study's.
-fn seed_of(arguments: &Arguments) -> u64 {
+fn seed_of(arguments: &SearchArguments) -> u64 {
     arguments.asked.request.seed.unwrap_or(0)
 }
 
@@ -115,7 +115,7 @@ fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
 }
 
 /// No other metric and no other direction can be asked of the built-in networks.
-fn check_metric(arguments: &Arguments, metric: &str) -> Result<(), Failure> {
+fn check_metric(arguments: &SearchArguments, metric: &str) -> Result<(), Failure> {
     if let Some(other) = arguments.metric().filter(|&name| name != metric) {
         return Err(Failure::input(format!(
             "unknown metric `{other}`. The built-in networks report {metric}"
@@ -131,7 +131,7 @@ fn check_metric(arguments: &Arguments, metric: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn load(arguments: &Arguments, data: &DataSpec, space: &str, plan: &Plan) -> Result<Loaded, Failure> {
+fn load(arguments: &SearchArguments, data: &DataSpec, space: &str, plan: &Plan) -> Result<Loaded, Failure> {
     let options = DataOptions {
         train_size: arguments.train_size,
         validation_size: arguments.validation_size,

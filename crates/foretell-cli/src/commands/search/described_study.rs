@@ -1,6 +1,6 @@
 //! The study that the flags and the file describe, and where it is kept.
 
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use super::workload::Workload;
 use crate::catalogue::catalogue;
 use crate::curves::DEFAULT_PREDICTOR;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The default folder of studies.
 pub(crate) const STUDIES: &str = "foretell-out";
 
-impl Arguments {
+impl SearchArguments {
     /// The request of the flags and the file, with the settings that `workload` adds.
     pub(super) fn request(&self, workload: &Workload) -> StudyRequest {
         StudyRequest {

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The plan as JSON.
 #[derive(Serialize)]
-pub(crate) struct Document {
+pub(crate) struct PlanDocument {
     schema: &'static str,
     study: String,
     plan: Planned,
@@ -75,7 +75,7 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
     })
 }
 
-impl Document {
+impl PlanDocument {
     /// The plan of the study in `directory`.
     pub(super) fn new(directory: &Path, plan: Planned) -> Self {
         Self { schema: "foretell.search/1", study: directory.display().to_string(), plan }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The arguments of `foretell search`. Without any: the quickstart, small MetaQNN networks on images drawn at run time.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct SearchArguments {
     /// Study file (TOML). It contains flags as keys (`trials = 40`), a table `[param]` with one line per parameter, and `command =
     /// ["python", …]`. Flags on the command line override it.
     #[arg(value_name = "STUDY.toml")]
@@ -138,7 +138,7 @@ fn study_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-impl Arguments {
+impl SearchArguments {
     /// The limits of a run, if earlier ones took the time `before`: those of the control flags, and the budget of time.
     pub(super) fn limits(&self, before: Duration) -> Limits {
         let limits = self.control.limits(before);

@@ -1,7 +1,7 @@
 //! Trials of a search on other machines: the server that their workers reach, and the engine that starts those workers.
 
 use super::control::{On, OwnerPlace};
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use super::study_run::StudyRun;
 use crate::asked::Asked;
 use crate::commands::serve::{self, Served};
@@ -33,7 +33,7 @@ impl Fleet {
     /// Opens `search` to trials elsewhere, if its flags say so, and serves it.
     pub(super) fn open(
         search: StudyRun,
-        arguments: &Arguments,
+        arguments: &SearchArguments,
         interrupt: &Interrupt,
     ) -> Result<(StudyRun, Option<Self>), Failure> {
         let on = arguments.control.on;
@@ -68,7 +68,10 @@ impl Fleet {
     }
 
     /// The input of an engine, for --explain.
-    pub(super) fn explained(arguments: &Arguments, directory: &Path) -> Result<Option<String>, Failure> {
+    pub(super) fn explained(
+        arguments: &SearchArguments,
+        directory: &Path,
+    ) -> Result<Option<String>, Failure> {
         match arguments.control.on {
             Some(On::Slurm) => {
                 Slurm::new(directory, &arguments.control.slurm, arguments.workers())?.explained().map(Some)
@@ -78,7 +81,11 @@ impl Fleet {
     }
 
     /// Hands the search that was `asked` for to a job that owns it, if its flags say so; answers whether they do.
-    pub(super) fn hand_over(arguments: &Arguments, asked: &Asked, directory: &Path) -> Result<bool, Failure> {
+    pub(super) fn hand_over(
+        arguments: &SearchArguments,
+        asked: &Asked,
+        directory: &Path,
+    ) -> Result<bool, Failure> {
         if arguments.control.owner != OwnerPlace::Job {
             return Ok(false);
         }
@@ -105,7 +112,7 @@ impl Fleet {
 }
 
 /// The engine that starts the workers, if there is one.
-fn engine(arguments: &Arguments, directory: &Path) -> Result<Option<Box<dyn Engine>>, Failure> {
+fn engine(arguments: &SearchArguments, directory: &Path) -> Result<Option<Box<dyn Engine>>, Failure> {
     let control = &arguments.control;
     Ok(match control.on {
         Some(On::Slurm) => Some(Box::new(Slurm::new(directory, &control.slurm, arguments.workers())?)),
@@ -155,7 +162,7 @@ fn say(directory: &Path, on: Option<On>) {
 }
 
 /// Where the search listens, if anywhere.
-fn address(arguments: &Arguments) -> Option<SocketAddr> {
+fn address(arguments: &SearchArguments) -> Option<SocketAddr> {
     let control = &arguments.control;
     control.serve.or_else(|| {
         control.on.map(|on| match on {

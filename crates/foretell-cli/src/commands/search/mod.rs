@@ -35,7 +35,7 @@ use crate::{interrupt, plot};
 pub(crate) use control::{duration, no_gpu_twice};
 pub(crate) use described_study::STUDIES;
 use display::Display;
-pub(crate) use flags::Arguments;
+pub(crate) use flags::SearchArguments;
 use fleet::Fleet;
 use foretell::Run;
 use foretell_search::{LastMetrics, Refusal, Study, StudyRequest, StudySpec};
@@ -49,7 +49,7 @@ use workload::Workload;
 pub(crate) use workload::name_in;
 
 /// Runs the command that the command line `words` gave.
-pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
+pub(crate) fn run(given: &SearchArguments, words: &[OsString]) -> Outcome {
     match &given.study {
         None => search(given, &Asked::by(words)),
         Some(path) => {
@@ -59,7 +59,7 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
     }
 }
 
-fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
+fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     let workload = Workload::asked(arguments)?;
     arguments.control.check(arguments.workers())?;
     let request = arguments.request(&workload);
@@ -134,10 +134,15 @@ fn has_best(study: &Study) -> Outcome {
 }
 
 /// Prints the plan of the search, and the jobs that it would submit.
-fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, directory: &Path) -> Outcome {
+fn explained(
+    arguments: &SearchArguments,
+    spec: &StudySpec,
+    workload: &Workload,
+    directory: &Path,
+) -> Outcome {
     let plan = explain::planned(spec, arguments.workers()).map_err(Failure::input)?;
     match arguments.format {
-        Format::Json => print_json(&explain::Document::new(directory, plan)),
+        Format::Json => print_json(&explain::PlanDocument::new(directory, plan)),
         Format::Table => {
             let text = explain::text(spec, workload, &plan, directory, arguments.budget_line());
             print(&fitted(&text, &console::Term::stdout()))?;
@@ -147,9 +152,9 @@ fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, direc
 }
 
 /// The result on standard output, and in a picture if one is asked for.
-fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
+fn tell(search: &StudyRun, arguments: &SearchArguments) -> Outcome {
     let document =
-        report::Document::new("foretell.search/1", search.study(), search.times(), search.directory());
+        report::StudyDocument::new("foretell.search/1", search.study(), search.times(), search.directory());
     match arguments.format {
         Format::Json => print_json(&document),
         Format::Table => print(&report::text(search.study(), &document, &LastMetrics::new(), false)),

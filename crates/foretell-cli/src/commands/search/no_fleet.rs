@@ -1,6 +1,6 @@
 //! A build without the server: trials run on this machine alone.
 
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use super::study_run::StudyRun;
 use crate::asked::Asked;
 use crate::failure::{Failure, Outcome};
@@ -18,7 +18,7 @@ impl Fleet {
     /// Refuses flags that need the server.
     pub(super) fn open(
         search: StudyRun,
-        arguments: &Arguments,
+        arguments: &SearchArguments,
         _interrupt: &Interrupt,
     ) -> Result<(StudyRun, Option<Self>), Failure> {
         let control = &arguments.control;
@@ -31,13 +31,16 @@ impl Fleet {
     }
 
     /// Nothing would be started.
-    pub(super) fn explained(_arguments: &Arguments, _directory: &Path) -> Result<Option<String>, Failure> {
+    pub(super) fn explained(
+        _arguments: &SearchArguments,
+        _directory: &Path,
+    ) -> Result<Option<String>, Failure> {
         Ok(None)
     }
 
     /// Nobody else owns a study.
     pub(super) fn hand_over(
-        _arguments: &Arguments,
+        _arguments: &SearchArguments,
         _asked: &Asked,
         _directory: &Path,
     ) -> Result<bool, Failure> {

@@ -1,6 +1,6 @@
 //! The lines that a search prints before its first trial.
 
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use super::lengths::searched_line;
 use super::study_run::StudyRun;
 use crate::output::short_number;
@@ -9,7 +9,7 @@ use foretell::RunScore;
 use foretell_search::{Rank, Schedule, Study, StudySpec, Summary};
 
 /// The search that is about to run, with the sizes that differ from the paper's.
-pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
+pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String {
     let spec = search.study().spec();
     let mut lines = vec![format!("searching: {}", search.workload().described(spec))];
     lines.push(format!(

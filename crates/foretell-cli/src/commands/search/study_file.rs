@@ -3,7 +3,7 @@
 //! Keys are the fields of a [`StudyRequest`], as in the body of `PUT` over HTTP, and the long names of the other flags of
 //! `foretell search`; `command` stands for the words after `--`. Flags of the command line replace the file's.
 
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use crate::asked::Asked;
 use crate::failure::{Failure, brief, nearest};
 use crate::request_flags::is_field;
@@ -41,7 +41,7 @@ struct Contents {
 
 /// The flags of the file `path` and of the command line `given` (the program's name and `search` first) together, and how that is
 /// asked for again without the file.
-pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(Arguments, Asked), Failure> {
+pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(SearchArguments, Asked), Failure> {
     let matches = matches(given).map_err(|error| Failure::input(brief(&error)))?;
     let contents = read(path)?;
     let on_command_line =
@@ -57,7 +57,7 @@ pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(Arguments, As
         Failure::input(format!("{} and the command line: {}", path.display(), brief(&error)))
     })?;
     let mut arguments =
-        Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
+        SearchArguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
     arguments.asked.request =
         StudyRequest::from_fields(&contents.request)?.overlaid(&arguments.asked.request);
     Ok((arguments, Asked::with_file(given, &words, contents.request)))
@@ -72,7 +72,7 @@ pub(crate) fn study_request(path: &Path) -> Result<StudyRequest, Failure> {
 const GONE: [&str; 3] = ["--retrain-best", "--retrain-epochs", "--device"];
 
 /// The flags of a search that was `asked` for before, those of its study file included.
-pub(super) fn again(asked: &Asked) -> Result<Arguments, Failure> {
+pub(super) fn again(asked: &Asked) -> Result<SearchArguments, Failure> {
     let own = asked.words.iter().position(|word| word == "--").unwrap_or(asked.words.len());
     let words = asked.words.iter().enumerate().filter(|(at, word)| {
         let is_value = *at > 0 && GONE.contains(&asked.words[at - 1].as_str());
@@ -82,7 +82,7 @@ pub(super) fn again(asked: &Asked) -> Result<Arguments, Failure> {
     let words: Vec<OsString> = words.map(|(_, word)| OsString::from(word)).collect();
     let matches = matches(&words).map_err(|error| Failure::input(brief(&error)))?;
     let mut arguments =
-        Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
+        SearchArguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
     arguments.asked.request = StudyRequest::from_fields(&asked.request)?.overlaid(&arguments.asked.request);
     Ok(arguments)
 }
@@ -90,7 +90,7 @@ pub(super) fn again(asked: &Asked) -> Result<Arguments, Failure> {
 fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
     let mut matches = Command::new("foretell")
         .subcommand_required(true)
-        .subcommand(Arguments::augment_args(Command::new(SEARCH)))
+        .subcommand(SearchArguments::augment_args(Command::new(SEARCH)))
         .try_get_matches_from(words)?;
     let (_, search) = matches.remove_subcommand().expect("a subcommand is required");
     Ok(search)
@@ -180,7 +180,7 @@ fn unquoted(line: &str) -> Option<String> {
 
 /// Refuses a key that is no flag's name, and names the nearest one.
 fn check_key(key: &str) -> Result<(), String> {
-    let search = Arguments::augment_args(Command::new(SEARCH));
+    let search = SearchArguments::augment_args(Command::new(SEARCH));
     let mut names: Vec<&str> = search.get_arguments().filter_map(clap::Arg::get_long).collect();
     names.extend([COMMAND, PARAMETERS, TRIAL, "help", "version"]); // the last two are refused in their own words
     if names.contains(&key) || is_field(key) {

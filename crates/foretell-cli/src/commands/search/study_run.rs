@@ -6,7 +6,7 @@ mod elsewhere;
 use super::changes;
 use super::conflict;
 use super::display::Display;
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use super::notices::Notices;
 use super::workload::Workload;
 use crate::catalogue::catalogue;
@@ -56,7 +56,7 @@ impl StudyRun {
     pub(super) fn open(
         directory: &Path,
         described: Described,
-        arguments: &Arguments,
+        arguments: &SearchArguments,
         workload: &Workload,
         warm_start: &[Run],
         interrupt: &Interrupt,

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "nn")]
 use super::built_in::BuiltIn;
-use super::flags::Arguments;
+use super::flags::SearchArguments;
 use crate::catalogue::named_space;
 use crate::failure::Failure;
 use foretell_logs::direction_of;
@@ -42,7 +42,7 @@ pub(crate) struct Workload {
 
 impl Workload {
     /// The user's own command, or the built-in networks where there is none.
-    pub(super) fn asked(arguments: &Arguments) -> Result<Self, Failure> {
+    pub(super) fn asked(arguments: &SearchArguments) -> Result<Self, Failure> {
         if !arguments.command.is_empty() {
             return Self::command(arguments);
         }
@@ -53,7 +53,7 @@ impl Workload {
     }
 
     /// The user's own command.
-    fn command(arguments: &Arguments) -> Result<Self, Failure> {
+    fn command(arguments: &SearchArguments) -> Result<Self, Failure> {
         let space = searched(arguments)?;
         if arguments.asked.request.epochs.is_none() {
             return Err(Failure::input(
@@ -149,7 +149,7 @@ impl Workload {
 
     /// The built-in networks.
     #[cfg(feature = "nn")]
-    fn built_in(arguments: &Arguments) -> Result<Self, Failure> {
+    fn built_in(arguments: &SearchArguments) -> Result<Self, Failure> {
         let built_in = BuiltIn::asked(arguments)?;
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let mut command = vec![program, "train".to_owned()];
@@ -172,7 +172,7 @@ impl Workload {
 
     /// Says that there are none.
     #[cfg(not(feature = "nn"))]
-    fn built_in(_arguments: &Arguments) -> Result<Self, Failure> {
+    fn built_in(_arguments: &SearchArguments) -> Result<Self, Failure> {
         Err(Failure::input(
             "this binary was built without the built-in networks. Pass your own command after `--`, or build with the feature `nn`",
         ))
@@ -187,7 +187,7 @@ fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> 
 }
 
 /// The command's configuration file: it must have a place for each parameter that the command has none for.
-fn config_file(arguments: &Arguments, space: &Space) -> Result<Option<ConfigFile>, Failure> {
+fn config_file(arguments: &SearchArguments, space: &Space) -> Result<Option<ConfigFile>, Failure> {
     let placeholder = format!("{{{CONFIG}}}");
     let is_placed = arguments.command.iter().any(|word| word.contains(&placeholder));
     let Some(path) = &arguments.control.config else {
@@ -226,7 +226,7 @@ fn unplaced(command: &[String], space: &Space) -> Vec<String> {
 }
 
 /// The search space of the user's own command: its parameters, or networks of a named space.
-fn searched(arguments: &Arguments) -> Result<Space, Failure> {
+fn searched(arguments: &SearchArguments) -> Result<Space, Failure> {
     let written = arguments.asked.request.space.as_ref().filter(|_| arguments.parameters.is_empty());
     match (&arguments.space, arguments.parameters.is_empty() && written.is_none()) {
         (None, false) => match written {

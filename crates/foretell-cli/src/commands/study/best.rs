@@ -29,7 +29,7 @@ pub(crate) enum BestFormat {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct BestDocument<'a> {
     schema: &'static str,
     trial: u64,
     /// Its place, from 1.
@@ -65,7 +65,7 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
     let checkpoints = checkpoint_directory(&trial_directory(&stored.directory, leader.trial));
     let is_there = std::fs::read_dir(&checkpoints).is_ok_and(|mut files| files.next().is_some());
     let spec = stored.study.spec();
-    let document = Document {
+    let document = BestDocument {
         schema: "foretell.best/1",
         trial: leader.trial,
         rank,
@@ -91,8 +91,8 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
     }
 }
 
-fn text(document: &Document<'_>, stored: &Stored) -> String {
-    let Document { trial, rank, metric, score, .. } = document;
+fn text(document: &BestDocument<'_>, stored: &Stored) -> String {
+    let BestDocument { trial, rank, metric, score, .. } = document;
     let place = if *rank == 1 { "the best".to_owned() } else { format!("number {rank}") };
     let mut lines = vec![format!(
         "trial {trial}, {place}: {metric} {}{}",
@@ -118,18 +118,18 @@ fn text(document: &Document<'_>, stored: &Stored) -> String {
 }
 
 /// The parameters that apply, in order.
-fn parameters<'a>(document: &'a Document<'_>) -> impl Iterator<Item = (&'a String, serde_json::Value)> {
+fn parameters<'a>(document: &'a BestDocument<'_>) -> impl Iterator<Item = (&'a String, serde_json::Value)> {
     let json = |value: &Value| serde_json::to_value(value).unwrap_or_default();
     report::applying(document.configuration).map(move |(name, value)| (name, json(value)))
 }
 
-fn toml(document: &Document<'_>) -> Result<String, Failure> {
+fn toml(document: &BestDocument<'_>) -> Result<String, Failure> {
     let values: serde_json::Map<_, _> = parameters(document).map(|(name, it)| (name.clone(), it)).collect();
     toml::to_string(&values).map_err(Failure::midway)
 }
 
 /// Keys and values as JSON writes them, which is YAML, too.
-fn yaml(document: &Document<'_>) -> String {
+fn yaml(document: &BestDocument<'_>) -> String {
     let is_plain = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))

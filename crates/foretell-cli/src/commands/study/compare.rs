@@ -42,7 +42,7 @@ enum By {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct CompareDocument {
     schema: &'static str,
     metric: String,
     a: Side,
@@ -112,7 +112,7 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
     let better_by = sign * better_by;
     let interval = half.map(|half| (better_by - half, better_by + half));
     let unsure = half.is_some_and(|half| better_by.abs() <= half) && better_by != 0.0;
-    let document = Document {
+    let document = CompareDocument {
         seeds_needed: unsure.then(|| seeds_needed(&a, &b, noise, better_by)).flatten(),
         schema: "foretell.compare/1",
         metric: one.metric.clone(),
@@ -268,8 +268,8 @@ fn best_after(stored: &Stored, epochs: u64) -> Result<Option<f64>, Failure> {
     wrong.map_or(Ok(best), |error| Err(Failure::midway(error)))
 }
 
-fn text(document: &Document, noise: Noise, epochs: u64) -> String {
-    let Document { metric, a, b, by, .. } = document;
+fn text(document: &CompareDocument, noise: Noise, epochs: u64) -> String {
+    let CompareDocument { metric, a, b, by, .. } = document;
     let line = |letter: &str, side: &Side| {
         format!(
             "{letter}: {}: {metric} {} (trial {}), {} trials, {} epochs",
@@ -317,7 +317,7 @@ fn text(document: &Document, noise: Noise, epochs: u64) -> String {
     lines.join("\n")
 }
 
-fn verdict(document: &Document) -> String {
+fn verdict(document: &CompareDocument) -> String {
     let amount = |value: f64| metric_difference(value, document.a.best.score, 4);
     let by = document.b_is_better_by;
     let (leader, by, interval) = if by < 0.0 {

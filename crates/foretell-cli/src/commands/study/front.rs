@@ -26,7 +26,7 @@ pub(crate) enum FrontFormat {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct FrontDocument<'a> {
     schema: &'static str,
     #[serde(flatten)]
     front: &'a Front,
@@ -44,7 +44,7 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
         ))
     })?;
     match format {
-        FrontFormat::Json => print_json(&Document { schema: "foretell.front/1", front: &front })?,
+        FrontFormat::Json => print_json(&FrontDocument { schema: "foretell.front/1", front: &front })?,
         FrontFormat::Csv => print(csv(&front).map_err(Failure::midway)?.trim_end())?,
         FrontFormat::Table => print(&front::text(&front, usize::MAX))?,
     }

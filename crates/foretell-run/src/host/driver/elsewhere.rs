@@ -14,9 +14,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// A worker that was not heard for so long is not waited for.
 const GONE: Duration = Duration::from_secs(10);
 
-/// The time for trainings elsewhere to be handed back when the search ends.
-pub type Patience = Box<dyn Fn() -> Duration>;
-
 /// The settings of a study for trainings elsewhere.
 pub struct Elsewhere<S: Store> {
     /// Their requests and reports.
@@ -26,7 +23,7 @@ pub struct Elsewhere<S: Store> {
     /// The number of trainings the driver runs itself, in addition to them.
     pub own_workers: usize,
     /// The time for them to be handed back when the study is left.
-    pub patience: Patience,
+    pub patience: Box<dyn Fn() -> Duration>,
 }
 
 impl<E: Executor, S: Store> Driver<E, S> {

@@ -125,14 +125,14 @@ fn folder(directory: &Path) -> PathBuf {
 /// One record of the hook.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Record {
+pub enum HookRecord {
     /// A Python process started with the hook.
     Start {
         /// Its version.
         python: String,
     },
     /// The options of a parser that was used.
-    Options(Options),
+    Options(HookOptions),
     /// The length of a training, as its library was asked for it.
     Length {
         /// The library.
@@ -152,14 +152,14 @@ pub enum Record {
         better: Option<String>,
     },
     /// A value that the script passed to a library.
-    Value(Value),
+    Value(HookValue),
     /// A table or log that the script opened for writing.
     File {
         /// Its full path.
         path: PathBuf,
     },
     /// A printed line.
-    Line(Line),
+    Line(HookLine),
     /// A part of the hook that does not fit the version of a library.
     Trouble {
         /// The part.
@@ -171,7 +171,7 @@ pub enum Record {
 
 /// The options of a parser.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Options {
+pub struct HookOptions {
     /// The library that parses.
     pub source: String,
     /// The full path of the script.
@@ -218,7 +218,7 @@ pub struct ScriptOption {
 /// A value that a script passed to a library.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Value {
+pub struct HookValue {
     /// The process.
     pub pid: u64,
     /// The library.
@@ -247,19 +247,19 @@ pub struct Value {
 
 /// A printed line, and the loops around the statement that printed it, outermost first.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct Line {
+pub struct HookLine {
     /// The text.
     pub text: String,
     /// The file and line of the statement.
     pub site: Option<String>,
     /// The loops.
-    pub loops: Vec<Loop>,
+    pub loops: Vec<HookLoop>,
 }
 
 /// A loop around a statement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Loop {
+pub struct HookLoop {
     /// The name of its counter.
     pub text: String,
     /// The counter.
@@ -268,7 +268,7 @@ pub struct Loop {
     pub of: Option<u64>,
 }
 
-impl Record {
+impl HookRecord {
     /// The records that the hook wrote for the trial in `directory`. Lines that are cut short are skipped.
     pub fn read_all(directory: &Path) -> Vec<Self> {
         let bytes = fs::read(directory.join(RECORDS)).unwrap_or_default();
@@ -278,7 +278,7 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hook, Record, folder};
+    use super::{Hook, HookRecord, folder};
 
     #[test]
     fn its_files_are_written_for_all_trials_and_restored_if_they_were_changed() {
@@ -308,9 +308,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let text = "{\"kind\": \"start\", \"pid\": 1, \"python\": \"3.11.7\"}\n{\"kind\": \"value\", \"pid\": 1, \"source\": \"keras\", \"series\": \"loss\", \"value\": null, \"training\": 1, \"epoch\": 1.0}\n{\"kind\": \"val";
         std::fs::write(folder.path().join(super::RECORDS), text).expect("it is written");
-        let records = Record::read_all(folder.path());
+        let records = HookRecord::read_all(folder.path());
         assert!(
-            matches!(&records[..], [Record::Start { .. }, Record::Value(value)] if value.value.is_none() && value.epoch == Some(1.0)),
+            matches!(&records[..], [HookRecord::Start { .. }, HookRecord::Value(value)] if value.value.is_none() && value.epoch == Some(1.0)),
             "{records:?}"
         );
     }

@@ -1,7 +1,7 @@
 //! A search whose trials run elsewhere: on other machines, by workers.
 
 use super::StudyRun;
-use crate::commands::search::flags::Arguments;
+use crate::commands::search::flags::SearchArguments;
 use crate::failure::Failure;
 use foretell_run::{Elsewhere, EventStore, Leases, Work};
 use std::path::Path;
@@ -23,7 +23,7 @@ impl StudyRun {
     }
 
     /// The instructions that workers elsewhere need to run its trials.
-    pub(in crate::commands::search) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
+    pub(in crate::commands::search) fn work(&self, arguments: &SearchArguments) -> Result<Work, Failure> {
         let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
         let (flushes, hook) = (self.workload.is_built_in(), self.workload.hook());
         let watch = arguments.control.watch(flushes, hook, self.study().spec());
