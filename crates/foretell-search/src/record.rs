@@ -57,7 +57,6 @@ pub enum Record {
         settings: Box<crate::Settings>,
     },
     /// A run of an earlier search to learn from (a warm start); before the first trial.
-    #[serde(alias = "handed_in")]
     WarmStart {
         /// Where it is from.
         id: String,

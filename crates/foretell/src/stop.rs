@@ -31,7 +31,6 @@ pub enum StopCriterionError {
 pub enum ErrorBudget {
     /// Each check errs with at most 1 − Δ, as in the paper. Over all checks, a wrong stop is more likely.
     #[default]
-    #[serde(alias = "per-look")]
     PerCheck,
     /// All checks together err with at most 1 − Δ. Early checks, which save most, get more of it: α_k = (1 − Δ)/(k·H_K), H_K = 1 + ½ + … +
     /// 1/K.
@@ -78,10 +77,8 @@ pub struct StopCriterion {
     /// The place, from the best, of the completed score that is the incumbent; ≥ 1.
     pub nth_best: usize,
     /// The number of consecutive checks that must agree before stopping; ≥ 1.
-    #[serde(alias = "agreeing_looks")]
     pub agreeing_checks: usize,
     /// Whether Δ holds for each check or for the whole run.
-    #[serde(alias = "budget")]
     pub error_budget: ErrorBudget,
 }
 

@@ -1,43 +1,20 @@
-//! The version of each record type, and how it is written and checked.
+//! The version of records, and how it is written and checked.
 
 use super::Record;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::num::NonZero;
 
 /// The key of a record's version; it comes first.
 const VERSION: &str = "v";
 /// The key of a record's type; only the version comes before it.
 const TYPE: &str = "event";
 
-/// The newest version of each record type that this program reads, which is also the one that it writes.
+/// The version of all records that this program writes, and the only one that it reads.
 ///
-/// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
-/// ignore needs no new version.
-const NEWEST: [(&str, u32); 16] = [
-    ("created", 1),
-    ("changed", 2), // 2: space, sampler, length and command may change, too
-    ("enqueued", 1),
-    ("chosen", 1),
-    ("warm_start", 1),
-    ("handed_in", 1), // what `warm_start` was called until November 2026; read, but not written
-    ("unknown", 1),
-    ("started", 1),
-    ("reported", 1),
-    ("repeated", 1),
-    ("late", 1),
-    ("returned", 1),
-    ("decided", 1),
-    ("paused", 1),
-    ("completed", 1),
-    ("failed", 1),
-];
-
-fn newest(name: &str) -> Option<u32> {
-    NEWEST.iter().find(|(known, _)| *known == name).map(|(_, version)| *version)
-}
+/// Raise it when an older program would misunderstand a record. A new optional field that older programs may ignore needs no new version.
+const NUMBER: u32 = 1;
 
 impl Record {
     /// The name of the record's type, as in the log's `event` field.
@@ -76,8 +53,7 @@ fn serialize_fields<S: Serializer>(record: &&Record, serializer: S) -> Result<S:
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let version = newest(self.type_name()).unwrap_or(1);
-        Versioned { version, record: self }.serialize(serializer)
+        Versioned { version: NUMBER, record: self }.serialize(serializer)
     }
 }
 
@@ -97,33 +73,23 @@ impl<'de> Visitor<'de> for RecordVisitor {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut fields: M) -> Result<Record, M::Error> {
-        let mut version = 1;
-        let mut key: Option<String> = fields.next_key()?;
-        if key.as_deref() == Some(VERSION) {
-            version = fields.next_value::<NonZero<u32>>()?.get();
-            key = fields.next_key()?;
+        if fields.next_key::<String>()?.as_deref() != Some(VERSION) {
+            return Err(M::Error::custom("it does not start with the version of a record, `v`"));
         }
-        if key.as_deref() != Some(TYPE) {
-            return Err(M::Error::custom("it does not start with the type of a record, `event`"));
+        let version: u32 = fields.next_value()?;
+        if fields.next_key::<String>()?.as_deref() != Some(TYPE) {
+            return Err(M::Error::custom("its version is not followed by the type of a record, `event`"));
         }
         let name: String = fields.next_value()?;
-        check(&name, version).map_err(M::Error::custom)?;
+        if version != NUMBER {
+            let text = format!("it is `{name}` version {version}, but this program reads version {NUMBER}");
+            return Err(M::Error::custom(text));
+        }
         Record::deserialize(MapAccessDeserializer::new(FromType {
             name: Some(name),
             is_value: false,
             fields,
         }))
-    }
-}
-
-/// Whether this program reads records of this type and version; if not, why.
-fn check(name: &str, version: u32) -> Result<(), String> {
-    match newest(name) {
-        None => Err(format!("it is `{name}` version {version}, a type that this program does not know")),
-        Some(newest) if version > newest => Err(format!(
-            "it is `{name}` version {version}, but this program reads `{name}` up to version {newest}"
-        )),
-        Some(_) => Ok(()),
     }
 }
 
@@ -156,7 +122,7 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for FromType<M> {
 #[cfg(test)]
 mod tests {
     use super::super::{Decision, Reason, RecordedForecast};
-    use super::{NEWEST, Record};
+    use super::Record;
     use foretell::{Action, Configuration};
     use std::collections::BTreeMap;
 
@@ -197,10 +163,7 @@ mod tests {
             let text = serde_json::to_string(&record).expect("a record is JSON");
             let start = format!("{{\"v\":1,\"event\":\"{}\",", record.type_name());
             assert!(text.starts_with(&start), "{text}");
-            assert!(NEWEST.contains(&(record.type_name(), 1)), "{text}");
             assert_eq!(serde_json::from_str::<Record>(&text).expect("it is readable"), record);
-            let old = text.replacen("\"v\":1,", "", 1);
-            assert_eq!(serde_json::from_str::<Record>(&old).expect("no version is version 1"), record);
         }
     }
 
@@ -216,17 +179,11 @@ mod tests {
     #[test]
     fn what_cannot_be_understood_is_refused_by_name_and_version() {
         let cases = [
-            (
-                r#"{"v":3,"event":"paused","trial":1}"#,
-                "`paused` version 3, but this program reads `paused` up to version 1",
-            ),
-            (
-                r#"{"v":2,"event":"moved","trial":1}"#,
-                "`moved` version 2, a type that this program does not know",
-            ),
-            (r#"{"event":"moved","trial":1}"#, "`moved` version 1"),
-            (r#"{"v":0,"event":"paused","trial":1}"#, "nonzero"),
-            (r#"{"trial":1,"event":"paused"}"#, "does not start with the type of a record"),
+            (r#"{"v":3,"event":"paused","trial":1}"#, "`paused` version 3, but this program reads version 1"),
+            (r#"{"v":0,"event":"paused","trial":1}"#, "`paused` version 0"),
+            (r#"{"v":1,"event":"moved","trial":1}"#, "unknown variant `moved`"),
+            (r#"{"event":"paused","trial":1}"#, "does not start with the version"),
+            (r#"{"v":1,"trial":1,"event":"paused"}"#, "not followed by the type"),
             (r#"{"v":1,"event":"paused"}"#, "missing field `trial`"),
             ("{}", "does not start"),
             ("7", "expected a record of a study"),

@@ -7,5 +7,4 @@ pub(super) mod progress;
 mod repeats;
 pub(super) mod settings;
 pub(super) mod spec;
-mod stored;
 pub(super) mod trial;

@@ -26,9 +26,8 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Everything that determines a study, up to the timing of its workers.
-// the traits of serde are in `stored`, which reads what earlier versions wrote
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct StudySpec {
     /// The space searched.
     pub space: Space,
@@ -46,7 +45,6 @@ pub struct StudySpec {
     /// The better direction.
     pub direction: Direction,
     /// The worth of a trial after some steps: its last value, or the best that it has reached.
-    // left out as long as it is the default, so that a study begun before there was this choice is found again
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_score: RunScore,
     /// Whether somebody chose that value. Otherwise the values that trials return choose it.
@@ -374,6 +372,12 @@ impl StudySpec {
         let (burn_in, trials) = (self.burn_in, self.trials);
         let endless = self.policy.stops() && burn_in > trials + warm_start as u64;
         if endless { Err(StudyError::BurnIn { burn_in, trials, warm_start }) } else { Ok(()) }
+    }
+
+    /// Everything that determines the study, as a text that folders are named after: all but the limits that may be raised later.
+    pub fn identity(&self) -> String {
+        let study = Self { budget_epochs: None, until_no_improvement: None, ..self.clone() };
+        serde_json::to_string(&study).unwrap_or_default()
     }
 
     /// With how many seeds each configuration is trained.
