@@ -38,11 +38,10 @@ pub enum Input {
 ///
 /// As JSON a record begins with its version and its type: `{"v":1,"event":"paused","trial":3}`.
 ///
-/// - A record without `v` is of version 1: logs written before November 2026 have no versions.
 /// - A field that this program does not know is ignored. Nothing rewrites a log, so the field stays in its line. The
 ///   study's description in `created` is the exception: an unknown setting there is an error, because the study would
 ///   decide otherwise without it.
-/// - An unknown type, or a version newer than this program's, is an error that names both.
+/// - An unknown type, or another version than this program's, is an error that names both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", remote = "Self")]
 pub enum Record {

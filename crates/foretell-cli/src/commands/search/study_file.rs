@@ -68,18 +68,9 @@ pub(crate) fn study_request(path: &Path) -> Result<StudyRequest, Failure> {
     Ok(StudyRequest::from_fields(&read(path)?.request)?)
 }
 
-/// Flags of earlier versions, each with a value, that say nothing of how a trial is trained.
-const GONE: [&str; 3] = ["--retrain-best", "--retrain-epochs", "--device"];
-
 /// The flags of a search that was `asked` for before, those of its study file included.
 pub(super) fn again(asked: &Asked) -> Result<SearchArguments, Failure> {
-    let own = asked.words.iter().position(|word| word == "--").unwrap_or(asked.words.len());
-    let words = asked.words.iter().enumerate().filter(|(at, word)| {
-        let is_value = *at > 0 && GONE.contains(&asked.words[at - 1].as_str());
-        let is_gone = is_value || GONE.contains(&word.split('=').next().unwrap_or_default());
-        *at >= own || !is_gone
-    });
-    let words: Vec<OsString> = words.map(|(_, word)| OsString::from(word)).collect();
+    let words: Vec<OsString> = asked.words.iter().map(OsString::from).collect();
     let matches = matches(&words).map_err(|error| Failure::input(brief(&error)))?;
     let mut arguments =
         SearchArguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
