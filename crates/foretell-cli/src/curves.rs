@@ -57,7 +57,7 @@ pub(crate) struct CurveFlags {
     /// Tool that wrote the logs (default: detected from their content).
     #[arg(long, help_heading = HEADING, value_name = "TOOL", value_parser = tool)]
     pub(crate) log_format: Option<Format>,
-    /// Metric to read. It is a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
+    /// Read this metric: a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
     #[arg(long, help_heading = HEADING)]
     pub(crate) metric: Option<String>,
     /// Minimize the metric (default: inferred from its name).
@@ -66,28 +66,28 @@ pub(crate) struct CurveFlags {
     /// Maximize the metric (default: inferred from its name).
     #[arg(long, help_heading = HEADING)]
     pub(crate) maximize: bool,
-    /// Forecast the logarithm of the metric. This is the default for positive metrics that are minimized.
+    /// Forecast the logarithm of the metric, as positive metrics that are minimized are by default.
     #[arg(long, help_heading = HEADING, conflicts_with = "linear_scale")]
     pub(crate) log_scale: bool,
-    /// Forecast the metric itself, not its logarithm.
+    /// Forecast the metric itself instead of its logarithm.
     #[arg(long, help_heading = HEADING)]
     pub(crate) linear_scale: bool,
-    /// Score of a run: its last or its best value.
+    /// Score each run by its last or its best value.
     #[arg(long, help_heading = HEADING, value_enum, default_value_t)]
     pub(crate) score: ScoreName,
-    /// Step to forecast (default: the last step that at least half of the runs reach).
+    /// Forecast the value at this step (default: the last step that at least half of the runs reach).
     #[arg(long, help_heading = HEADING, value_name = "STEP", value_parser = step)]
     pub(crate) target: Option<f64>,
     /// Column with the name of the run (default: detected by its heading).
     #[arg(long, help_heading = HEADING, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// Column with the step, in a long file. In a tool's logs: `epoch`, `step` or `time`.
+    /// Column with the step in a long file, or `epoch`, `step` or `time` in a tool's logs.
     #[arg(long, help_heading = HEADING, value_name = "COLUMN")]
     pub(crate) resource: Option<String>,
-    /// Columns to exclude from the features.
+    /// Columns that are not features.
     #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) exclude: Vec<String>,
-    /// Columns to use as features, whatever their names.
+    /// Columns that are features, whatever their names.
     #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) include: Vec<String>,
     /// Columns that describe the architecture (default: detected by their names).
@@ -96,26 +96,26 @@ pub(crate) struct CurveFlags {
     /// Columns with hyperparameters (default: detected by their names).
     #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) hyperparameters: Vec<String>,
-    /// Columns to transform to log10 (default: positive numbers that span more than a factor of 20).
+    /// Columns to convert to log10 (default: positive numbers that span more than a factor of 20).
     #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) log_columns: Vec<String>,
-    /// Columns to use without transformation.
+    /// Columns to use as they are, without log10.
     #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) linear_columns: Vec<String>,
     /// File with the configurations of the runs, for a long file.
     #[arg(long, help_heading = HEADING, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
-    /// Meaning of empty cells at the end of a run (default: diverged for two or more empty cells in a long file, since pandas writes `nan`
-    /// as an empty cell, and for one in a file of running runs; otherwise unmeasured).
+    /// Meaning of empty cells at the end of a run (default: diverged for two or more in a long file, or for one in a file of running runs;
+    /// otherwise unmeasured).
     #[arg(long, help_heading = HEADING, value_enum, value_name = "MEANING")]
     pub(crate) empty_ends: Option<EmptyEndsName>,
-    /// Maximum length of a line, in MB (default: 8).
+    /// Refuse lines longer than this, in MB (default: 8).
     #[arg(long, help_heading = HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_line: Option<u64>,
-    /// Maximum expanded size of a compressed file, in MB (default: 64, or 200 times its size).
+    /// Refuse compressed files that expand to more than this, in MB (default: 64, or 200 times its size).
     #[arg(long, help_heading = HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_file: Option<u64>,
-    /// Keep runs with the same curve or configuration (default: only the first one).
+    /// Keep all runs with equal curves or configurations (default: only the first one of each).
     #[arg(long, help_heading = HEADING)]
     pub(crate) keep_repeats: bool,
 }

@@ -17,7 +17,7 @@ pub(crate) struct DrawArguments {
     /// Output file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: PathBuf,
-    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, value_name = "SIZE")]
     plot_size: Option<plot::Size>,
     /// Number of curves to plot per set. They are evenly spaced by rank and include the best one.

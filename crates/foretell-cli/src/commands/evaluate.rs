@@ -28,13 +28,13 @@ pub(crate) struct EvaluateArguments {
     /// Predictors to compare.
     #[arg(long, value_delimiter = ',', default_value = "last-value,svr-rbf,auto")]
     predictor: Vec<String>,
-    /// Feature groups to use: ts (curve), ap (architecture), hp (hyperparameters).
+    /// Features that forecasts may use: ts (curve), ap (architecture), hp (hyperparameters).
     #[arg(long, default_value = "ts,ap,hp")]
     features: FeatureSet,
-    /// Fractions of the curve to observe.
+    /// Fractions of each curve that are observed before the forecast.
     #[arg(long, value_delimiter = ',', default_value = "0.25", value_parser = fraction)]
     observed: Vec<f64>,
-    /// Number of completed runs to fit on.
+    /// Fit on this many completed runs, and forecast the others.
     #[arg(long, default_value_t = 100, value_parser = runs)]
     train: usize,
     /// Fit only on runs with this setting, for example schedule=step.
@@ -43,7 +43,7 @@ pub(crate) struct EvaluateArguments {
     /// Forecast only runs with this setting, for example schedule=exponential.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     test_where: Option<(String, Value)>,
-    /// Number of random splits.
+    /// Repeat with this many random splits.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::REPEATS as i64))]
     repeats: u32,
     /// Seed for the splits and the predictors.
@@ -55,12 +55,12 @@ pub(crate) struct EvaluateArguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Write a plot of R² by observed fraction (.svg or .png). Two more plots are written next to it: `-scatter`, the forecasts of the
-    /// best predictor against the true values at the first fraction (one file per set of curves), and `-calibration`, how often the
-    /// intervals contain the true value. With one fraction and one set of curves, this file contains the scatter plot.
+    /// Plot R² by observed fraction to this file (.svg or .png). Two more plots are written next to it. `-scatter` shows the forecasts of
+    /// the best predictor against the true values at the first fraction (one file per set of curves), and `-calibration` how often the
+    /// intervals contain the true value. With one fraction and one set of curves, this file is the scatter plot.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, value_name = "SIZE")]
     plot_size: Option<plot::Size>,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(crate) struct ForecastArguments {
     /// Write a fan chart per unfinished run (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, value_name = "SIZE")]
     plot_size: Option<plot::Size>,
     #[command(flatten)]

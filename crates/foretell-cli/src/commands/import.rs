@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 /// The arguments of `foretell import`.
 #[derive(clap::Args)]
 pub(crate) struct ImportArguments {
-    /// Folders and files to read. Supported are: logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and
-    /// Foretell; tables of one run or many runs (wide or long CSV, Parquet, JSON lines, also as `.gz`); and printed output, one file per
-    /// run. Folders are searched recursively.
+    /// Folders and files to read: logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell; tables
+    /// of one run or many runs (wide or long CSV, Parquet, JSON lines, also as `.gz`); and printed output, one file per run. Folders are
+    /// searched with their subfolders.
     #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
-    /// Only list the tools, runs, metrics, settings and ignored files.
+    /// List the tools, runs, metrics, settings and ignored files, without importing them.
     #[arg(long)]
     list: bool,
     /// Tool that wrote the logs, as `--log-format` (default: detected from their content).
@@ -30,13 +30,13 @@ pub(crate) struct ImportArguments {
     /// Print the list as JSON (with `--list`).
     #[arg(long, requires = "list")]
     json: bool,
-    /// Output file of curves (JSON lines).
+    /// Write the curves to this file (JSON lines).
     #[arg(long, value_name = "FILE", default_value = "curves.jsonl")]
     out: PathBuf,
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// Read only the logs that changed since the last import. The list of imported logs is stored in FILE.sources.
+    /// Read only the logs that changed since the last import, which FILE.sources lists.
     #[arg(long)]
     update: bool,
     #[command(flatten)]

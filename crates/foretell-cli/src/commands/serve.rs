@@ -18,15 +18,15 @@ pub(crate) struct ServeArguments {
     /// Folder of the studies, or of one study.
     #[arg(default_value = crate::commands::search::STUDIES)]
     folder: PathBuf,
-    /// Address to listen on. Port 0 selects a free one.
+    /// Listen on this address. Port 0 selects a free one.
     #[arg(long, default_value = "127.0.0.1:8675")]
     address: SocketAddr,
     /// Token that clients must send (default: none for an address of this machine; otherwise a generated one in the file access.json of the
     /// folder, which only you can read).
     #[arg(long, env = "FORETELL_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// Silence after which a worker loses its trial. For example: 30s, 5m. A trial that only reports over HTTP loses it after ten times the
-    /// study's mean interval between reports, at least this time and at most an hour.
+    /// Give a trial to another worker once its own has been silent for this long, for example 30s or 5m. A trial that only reports over
+    /// HTTP may be silent for ten times the study's mean interval between reports, at least this time and at most an hour.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
     lease: Duration,
 }

@@ -72,7 +72,7 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
-    /// Queue configurations to try next, also while the study runs.
+    /// Try these configurations next, also while the study runs.
     #[command(after_help = examples::ENQUEUE)]
     Enqueue {
         /// Folder of the study.
@@ -97,7 +97,7 @@ enum Action {
     Best {
         /// Folder of the study.
         study: PathBuf,
-        /// Rank of the trial: 2 for the second best.
+        /// Which trial to show by rank, for example 2 for the second best.
         #[arg(default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
         nth: u64,
         /// Output format.
@@ -112,10 +112,10 @@ enum Action {
         /// Output format.
         #[arg(long, value_enum, default_value_t)]
         format: front::FrontFormat,
-        /// Write a plot of the front to this file (.svg or .png). Stopped trials appear at their forecasts.
+        /// Plot the front to this file (.svg or .png), with stopped trials at their forecasts.
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
-        /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+        /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
         #[arg(long, value_name = "SIZE")]
         plot_size: Option<Size>,
     },
@@ -124,13 +124,13 @@ enum Action {
     Run {
         /// Folder of the study.
         study: PathBuf,
-        /// Number of the trial (default: the best one).
+        /// Number of the trial to train (default: the best one).
         #[arg(long)]
         trial: Option<u64>,
-        /// Epochs (or steps) to train (default: as in the search).
+        /// Train for this many epochs or steps (default: as in the search).
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
         epochs: Option<u64>,
-        /// Number of seeds to train with.
+        /// Train with this many seeds, and show their mean.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: u64,
         #[command(flatten)]
@@ -143,7 +143,7 @@ enum Action {
         study: PathBuf,
         /// Number of the trial.
         trial: Option<u64>,
-        /// Number of best trials to show with their parameters.
+        /// Show this many of the best trials with their parameters.
         #[arg(long, value_name = "N", conflicts_with = "trial")]
         top: Option<usize>,
         /// List all stopped and failed trials, not only the newest.
@@ -157,8 +157,8 @@ enum Action {
     Export {
         /// Folder of the study.
         study: PathBuf,
-        /// Write one row per trial instead of the curves. A row contains state, score, epochs, times, forecast, reason, parameters and the
-        /// last value of every metric. Curves are one line per trial in JSON, and one row per report in a table.
+        /// Write one row per trial instead of its curve, with state, score, epochs, times, forecast, reason, parameters and the last value
+        /// of every metric. Curves are one line per trial in JSON, and one row per report in a table.
         #[arg(long)]
         trials: bool,
         /// Output format (default: by the extension of the file, .csv or .parquet; otherwise jsonl).
@@ -176,14 +176,14 @@ enum Action {
         /// Output file (.svg or .png; default: curves.svg in the study's folder).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
-        /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+        /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
         #[arg(long, value_name = "SIZE")]
         plot_size: Option<Size>,
-        /// Another reported metric to plot below, for example loss. Can be repeated.
+        /// Also plot this metric below, for example loss. Can be repeated.
         #[arg(long, value_name = "METRIC")]
         watch: Vec<String>,
     },
-    /// Remove the log, output and checkpoints of a study.
+    /// Delete a study with its log, output and checkpoints.
     #[command(after_help = examples::RM)]
     Rm {
         /// Folder of the study.
@@ -201,7 +201,7 @@ enum Action {
         #[arg(value_name = "TRIAL")]
         trials: Vec<u64>,
     },
-    /// Read the kept output of all trials again with another metric, as a new study. Nothing is trained.
+    /// Read the output of all trials again with another metric, as a new study, without training anything.
     #[command(after_help = examples::REREAD)]
     Reread {
         /// Folder of the study.
@@ -212,10 +212,10 @@ enum Action {
         /// Line that contains the epoch, as in a search.
         #[arg(long)]
         step: Option<String>,
-        /// A smaller value is better.
+        /// Minimize the metric (default: inferred from its name).
         #[arg(long)]
         minimize: bool,
-        /// A larger value is better.
+        /// Maximize the metric (default: inferred from its name).
         #[arg(long, conflicts_with = "minimize")]
         maximize: bool,
         /// Folder of the new study (default: the study's folder with `-reread` at the end).
@@ -227,7 +227,7 @@ enum Action {
     Doctor {
         /// Folder of the study.
         study: PathBuf,
-        /// Keep the intact part of a damaged log. The damaged log is kept next to it.
+        /// Repair a damaged log by keeping its intact part. The damaged one is kept next to it.
         #[arg(long)]
         repair: bool,
         #[command(flatten)]

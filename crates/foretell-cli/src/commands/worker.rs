@@ -15,33 +15,33 @@ const ENDING: Duration = Duration::from_secs(20);
 /// The arguments of `foretell worker`.
 #[derive(Clone, clap::Args)]
 pub(crate) struct WorkerArguments {
-    /// Server of the study: `http://HOST:8675`, or the folder of a study whose search runs with --on or --serve. The token for an address
+    /// Where the study is: `http://HOST:8675`, or the folder of a study whose search runs with --on or --serve. For an address, the token
     /// is read from FORETELL_TOKEN.
     address: String,
     /// Name of the study (default: the only study on the server).
     study: Option<String>,
-    /// Number of trials to run in parallel (default: 1; with --gpus one per GPU).
+    /// How many trials to run in parallel (default: 1; with --gpus one per GPU).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     slots: Option<u16>,
-    /// GPUs to use, for example 0,1. Each slot gets one through CUDA_VISIBLE_DEVICES.
+    /// Train on these GPUs, for example 0,1. Each slot gets one of them, through CUDA_VISIBLE_DEVICES.
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     gpus: Vec<String>,
     /// Exit after this time without a trial or a server.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
     idle_exit: Duration,
-    /// Working directory of the command on this machine (default: that of the search).
+    /// Run the command in this directory (default: that of the search).
     #[arg(long, value_name = "DIR")]
     workdir: Option<PathBuf>,
-    /// Environment variable for the trials.
+    /// Set this environment variable for the trials. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Folder for the trials, unless this machine shares the study's folder.
+    /// Keep the trials in this folder, unless this machine shares the study's folder.
     #[arg(long, value_name = "DIR", default_value = "foretell-work")]
     folder: PathBuf,
-    /// Print a manifest for such workers, and exit.
+    /// Print a manifest that starts such workers, and exit.
     #[arg(long, value_name = "KIND")]
     manifest: Option<super::manifest::Kind>,
-    /// Image for the manifest, with Foretell and the command installed.
+    /// Image that the manifest uses, with Foretell and the command installed.
     #[arg(long, value_name = "IMAGE", requires = "manifest")]
     image: Option<String>,
     /// Number of workers in the manifest.

@@ -81,22 +81,22 @@ pub struct StudyRequest {
     pub metric: Option<String>,
     /// Direction of the metric: maximize or minimize (default: inferred from its name).
     pub direction: Option<Direction>,
-    /// Objective: a metric, a parameter, or a formula of parameters. For example: `val_acc`, `weights:min`, `width^2*depth:min`. The first
-    /// objective is the metric to forecast. With several objectives, the search looks for the Pareto front. Can be repeated (in a file: a
-    /// table `[objectives]` with lines such as weights = "min").
+    /// Add an objective: a metric, a parameter, or a formula of parameters, for example `val_acc`, `weights:min` or `width^2*depth:min`.
+    /// The first objective is the metric to forecast, and with several, the search looks for the Pareto front. Can be repeated (in a file:
+    /// a table `[objectives]` with lines such as weights = "min").
     #[serde(alias = "objectives", deserialize_with = "objectives::read")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-value" = "NAME[:min|:max]")))]
     pub objective: Option<Vec<String>>,
-    /// Limit that every trial must keep, such as `latency<=20`. A trial that certainly exceeds it is stopped, and is never the best one.
-    /// Can be repeated.
+    /// Set a limit that every trial must keep, such as `latency<=20`. A trial that certainly exceeds it is stopped and never becomes the
+    /// best one. Can be repeated.
     #[serde(alias = "limits", deserialize_with = "objectives::read_limits")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-rare" = true, "x-value" = "NAME<=NUMBER")))]
     pub limit: Option<Vec<String>>,
 
-    /// Number of trials in the study. With Hyperband, set `runs` instead.
+    /// How many trials to train in total, earlier runs of the search included. With Hyperband, set `runs` instead.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_TRIALS, "x-heading" = "Search")))]
     pub trials: Option<u64>,
-    /// Maximum number of epochs of all trials together.
+    /// Spend at most this many epochs on all trials together, instead of training a fixed number of trials.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "EPOCHS", "minimum" = 1)))]
     pub budget_epochs: Option<u64>,
     /// In Python: whether the objective continues a paused trial after the epochs that it has trained.
@@ -105,60 +105,60 @@ pub struct StudyRequest {
         schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "In Python: the objective trains a paused trial again from its first epoch"))
     )]
     pub checkpoints: Option<bool>,
-    /// Configuration to try first. For example: `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`. The sampler chooses the
+    /// Try this configuration first, for example `lr=0.1,opt=sgd` or a network such as `[C(64,3,1), SM(10)]`. The sampler chooses the
     /// values that you leave out. Can be repeated (in a file: `[[trial]]`).
     #[serde(alias = "trial", alias = "queue")]
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "NAME=VALUE,…")))]
     pub enqueue: Option<Vec<Queued>>,
-    /// End the search after this many trials without improvement.
+    /// End the search once this many trials in a row bring no improvement.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub until_no_improvement: Option<u64>,
-    /// Number of seeds to train each configuration with. Each seed is a trial, and configurations are compared by their means. The
-    /// remaining seeds are not trained once the mean so far cannot win.
+    /// Train each configuration with this many seeds and compare configurations by their means. Each seed is a trial, and the remaining
+    /// ones are skipped once the mean so far cannot win.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Search", "x-rare" = true, "x-value" = "SEEDS", "minimum" = 1)))]
     pub repeats: Option<u64>,
-    /// R: epochs (or steps) of a full trial.
+    /// How many epochs (or steps) a full trial takes: R in formulas.
     #[cfg_attr(feature = "schema", schemars(extend(
             "default" = DEFAULT_EPOCHS,
             "x-heading" = "Search",
-            "x-flag-help" = "R: epochs (or steps) of a full trial. Required with your own command (default: that of the built-in space; quickstart: 10)"
+            "x-flag-help" = "How many epochs (or steps) a full trial takes. Required with your own command (default: that of the built-in space; quickstart: 10)"
         )))]
     pub epochs: Option<u64>,
-    /// Score of a trial: its `last` or `best` report. With `last:5`, the score is the mean of the last five reports. Foretell forecasts the
-    /// score and compares trials by it.
+    /// Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell forecasts this score
+    /// and compares trials by it.
     #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-rare" = true)))]
     pub score: Option<RunScore>,
-    /// Seed for all random choices.
+    /// Seed for all random choices. The same seed repeats a search with one worker.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search")))]
     pub seed: Option<u64>,
-    /// Method that chooses the next configuration.
+    /// How to choose the next configuration.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Search")))]
     pub sampler: Option<Named>,
-    /// Method that decides which trial to train, and how long.
+    /// How to decide which trial to train next, and for how long.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
     pub scheduler: Option<SchedulerName>,
 
-    /// η, the reduction factor. One in ETA trials is promoted at each rung.
+    /// Promote one in ETA trials at each rung (η, the reduction factor).
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_ETA, "x-heading" = "Rungs", "x-rare" = true)))]
     pub eta: Option<u64>,
-    /// Maximum number of rungs of asha below the last epoch. The lowest ones are left out.
+    /// Use at most this many rungs of asha below the last epoch, leaving out the lowest ones.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Rungs", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub rungs: Option<u32>,
-    /// How to rank trials at a rung. This needs the policy none or asha. Ranking by forecasts uses `predictor` and starts after `burn_in`
-    /// completed trials. asha then ignores rungs that do not predict the final value.
+    /// How to rank trials at a rung, with the policy none or asha. Ranking by forecasts uses `predictor` and starts after `burn_in`
+    /// completed trials; asha then ignores rungs that do not predict the final value.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Rank::default(), "x-heading" = "Rungs", "x-rare" = true)))]
     pub rank: Option<Rank>,
-    /// Number of times to run all brackets of Hyperband.
+    /// Run all brackets of Hyperband this many times.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Rungs", "x-rare" = true)))]
     pub runs: Option<u64>,
-    /// κ of f-Hyperband, in (0, 1]. A smaller κ stops more trials.
+    /// κ of f-Hyperband, in (0, 1]. Smaller values stop more trials.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_KAPPA, "x-heading" = "Rungs", "x-rare" = true)))]
     pub kappa: Option<f64>,
-    /// Base of the fraction κ: the promoted trials (next) or all trials in the rung (rung).
+    /// Whether κ is a fraction of the promoted trials (next) or of all trials in the rung (rung).
     #[cfg_attr(feature = "schema", schemars(extend("default" = KappaOf::default(), "x-heading" = "Rungs", "x-rare" = true, "x-value" = "WHICH")))]
     pub kappa_of: Option<KappaOf>,
-    /// Results that f-Hyperband compares a trial with. With rung, these are the earlier results of its rung (as in the paper); with level,
-    /// all results at its level.
+    /// Which results f-Hyperband compares a trial with: the earlier ones of its rung, as in the paper (rung), or all results at its level
+    /// (level).
     #[cfg_attr(feature = "schema", schemars(extend("default" = Reference::Level, "x-heading" = "Rungs", "x-rare" = true)))]
     pub reference: Option<Reference>,
 
@@ -174,64 +174,64 @@ pub struct StudyRequest {
     /// Q₀: value of actions that were never updated.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0.5, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub initial_value: Option<f64>,
-    /// Number of networks to replay after each result (paper: 100; its code: 128).
+    /// How many earlier networks to replay after each result (paper: 100; its code: 128).
     #[cfg_attr(feature = "schema", schemars(extend("default" = 128, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub replay: Option<usize>,
-    /// Reward of Q-learning, such as `val_acc - 1e-8*weights`. It is a formula of the metric and of a network's weights, layers and flops
+    /// Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula of the metric and of a network's weights, layers and flops
     /// (default: the metric)
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Q-learning", "x-rare" = true, "x-value" = "FORMULA")))]
     pub reward: Option<String>,
 
-    /// Stop rule.
+    /// How to decide which trials to stop early.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping")))]
     pub policy: Option<Named>,
-    /// How much risk to accept to save training. With safe, the best trial is rarely lost; with fast, a search often ends with the second
-    /// or third best.
+    /// How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or third best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
     pub caution: Option<Caution>,
-    /// Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    /// Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping", "x-rare" = true)))]
     pub paper: Option<bool>,
-    /// Number of completed trials before the first stop. With rungs, this applies to each level.
+    /// How many trials must complete before the first one is stopped. With rungs, this applies to each level.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub burn_in: Option<u64>,
-    /// Earlier runs to learn from: recorded curves, or a study's folder.
+    /// Learn from earlier runs, so that forecasts start sooner: recorded curves, or the folder of a study.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-value" = "CURVES")))]
     pub learn_from: Option<Vec<String>>,
-    /// Δ, in [0.5, 1): probability of not winning that stops a trial.
+    /// Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)).
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub stop_probability: Option<f64>,
-    /// δ, in units of the metric. Trials that are forecast to come this close to the best one are not stopped.
+    /// Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ).
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true)))]
     pub offset: Option<f64>,
-    /// Compare each trial with the n-th best completed one.
+    /// Compare each trial with the n-th best completed one instead of the best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Stopping", "x-rare" = true)))]
     pub nth_best: Option<usize>,
-    /// Number of consecutive checks that must agree before stopping.
+    /// How many checks in a row must agree before a trial is stopped.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub agreeing_checks: Option<usize>,
-    /// Whether Δ applies to each check, or to all checks together.
+    /// Whether Δ applies to each check, or to all checks of a trial together.
     #[cfg_attr(feature = "schema", schemars(extend("default" = ErrorBudget::default(), "x-heading" = "Stopping", "x-rare" = true)))]
     pub error_budget: Option<ErrorBudget>,
-    /// Growth factor of completed trials before refitting, or `once`. For example: 1.25.
+    /// Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once`.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true, "x-value" = "FACTOR")))]
     pub refit: Option<Refit>,
-    /// Fraction of trials that are never stopped, as an audit.
+    /// Never stop this fraction of the trials, as an audit of the stop rule.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true, "x-value" = "SHARE")))]
     pub exempt: Option<f64>,
-    /// Policy patience: number of reports without improvement before stopping.
+    /// Stop a trial after this many reports without an improvement (policy patience).
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_PATIENCE, "x-heading" = "Stopping", "x-rare" = true)))]
     pub patience: Option<usize>,
-    /// Predictor for the forecasts.
+    /// How to forecast the final value of a trial.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub predictor: Option<String>,
     /// Whether trials are stopped. If not, every trial is completed and no forecasts are made.
     #[cfg_attr(
         feature = "schema",
-        schemars(extend("default" = true, "x-heading" = "Stopping", "x-flag-help" = "Complete every trial, without forecasts"))
+        schemars(extend("default" = true, "x-heading" = "Stopping", "x-flag-help" = "Train every trial to the end, without making forecasts"))
     )]
     pub stopping: Option<bool>,
-    /// Record decisions without stopping any trials. The report shows how much training early stopping would have saved, and its losses.
+    /// Train every trial to the end, but record which ones would have been stopped. The report shows how much training that would have
+    /// saved, and which good trials it would have lost.
     #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping")))]
     pub shadow: Option<bool>,
 

@@ -36,17 +36,17 @@ pub(crate) struct InitArguments {
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// The longest time in seconds to run the command while reading its output, without the time that it imports libraries. The run ends
-    /// earlier if it shows two values of the validation or test data.
+    /// Run the command for at most this many seconds while reading its output, not counting the time that it imports libraries. The run
+    /// ends earlier once it shows two values of the validation or test data.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     seconds: f64,
-    /// Do not load the hook, which asks a Python script for its options and its logged values. Its `--help` and its output are read instead.
+    /// Read the command's `--help` and its output only, without the hook that asks a Python script for its options and its logged values.
     #[arg(long)]
     no_hook: bool,
-    /// Do not ask for confirmation.
+    /// Write the file without asking.
     #[arg(long)]
     yes: bool,
-    /// Command as you run it. For example: `python train.py --lr 0.1`.
+    /// Command as you usually run it, for example `python train.py --lr 0.1`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }

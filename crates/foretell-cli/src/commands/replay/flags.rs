@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum FigureKind {
     /// Speed-up by Δ, one line per variant.
     Speedup,
-    /// Best so far by epochs spent, per stop rule. With --format json, its values are added to the rows, and --plot is optional.
+    /// Best so far by epochs spent, per stop rule; with --format json, its values are added to the rows, and --plot is optional.
     BestSoFar,
     /// Your runs: completed, stopped, stopped wrongly.
     Fates,
@@ -35,8 +35,9 @@ pub(crate) enum FigureKind {
 /// best run?
 #[derive(clap::Args)]
 pub(crate) struct ReplayArguments {
-    /// Recorded curves or logs: a file or a folder. A study file before them is replayed with its stopping. Supported are wide or long CSV, Parquet and JSON lines, plain or gzip, and the logs of
-    /// TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras and transformers.
+    /// Recorded curves or logs: a file or a folder. CSV, Parquet and JSON lines can be wide or long, plain or gzip; the logs can be those
+    /// of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras and transformers. A study file before them is replayed with its
+    /// stopping.
     #[arg(required = true, value_name = "CURVES")]
     curves: Vec<PathBuf>,
 
@@ -48,36 +49,36 @@ pub(crate) struct ReplayArguments {
     policy: Vec<String>,
     #[command(flatten)]
     pub(super) asked: ComparedFlags,
-    /// Number of points before the first check.
+    /// Check no run before this many points.
     #[arg(long, default_value_t = 1, help_heading = "Stopping")]
     pub(super) first_check: u64,
-    /// Number of points between checks.
+    /// Check each run every this many points.
     #[arg(long, default_value_t = 1, help_heading = "Stopping")]
     pub(super) check_every: u64,
-    /// Policy i-epoch: number of points before stopping (default: 5 % of them).
+    /// Points of each run before all but the best are stopped (policy i-epoch; default: 5 % of them).
     #[arg(long, value_name = "POINTS", help_heading = "Stopping")]
     i_epochs: Option<u64>,
-    /// Policy i-epoch: number of runs to keep (default: 10, or all).
+    /// Number of runs that then continue (policy i-epoch; default: 10, or all).
     #[arg(long, value_name = "RUNS", help_heading = "Stopping")]
     keep: Option<u64>,
 
-    /// Order of the runs. Samplers that learn select the recorded configuration nearest to each proposal.
+    /// How to order the runs. Samplers that learn take the recorded configuration nearest to each proposal.
     #[arg(long, value_delimiter = ',', value_parser = samplers(), default_value = RandomSampling::NAME, help_heading = "Scheduling")]
     pub(super) sampler: Vec<String>,
-    /// R: maximum length of a run, in points of its curve (default: whole runs).
+    /// Cut runs at this many points of their curves: R in formulas (default: whole runs).
     #[arg(long, help_heading = "Scheduling")]
     pub(super) max_resource: Option<u64>,
-    /// Number of consecutive runs of Hyperband.
+    /// Repeat all brackets of Hyperband this many times.
     #[arg(long, default_value_t = 40, help_heading = "Scheduling")]
     pub(super) runs: u64,
     /// Count promoted runs as if each rung started from scratch.
     #[arg(long, help_heading = "Scheduling")]
     pub(super) retrain: bool,
-    /// Number of runs to hold out as an earlier search.
+    /// Learn from this many runs first, as from an earlier search.
     #[arg(long, default_value_t = 0, value_name = "RUNS", help_heading = "Scheduling")]
     pub(super) warm_start: usize,
-    /// Number of earlier searches of that size to learn from. They are replayed first, one after another, with the same stop rule, and their curves
-    /// count as far as they were trained.
+    /// Learn from this many earlier searches of that size. They are replayed first, one after another, with the same stop rule, and their
+    /// curves count as far as they were trained.
     #[arg(
         long,
         default_value_t = 0,
@@ -86,25 +87,25 @@ pub(crate) struct ReplayArguments {
         help_heading = "Scheduling"
     )]
     pub(super) earlier_searches: usize,
-    /// Curves that the earlier searches take their runs from (default: the same).
+    /// Curves from which the earlier searches take their runs (default: the same).
     #[arg(long, value_name = "CURVES", requires = "earlier_searches", help_heading = "Scheduling")]
     pub(super) earlier_from: Option<PathBuf>,
-    /// Number of runs per order, as in a study of that size (default: all).
+    /// Use this many runs per order, as in a study of that size (default: all).
     #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
     pub(super) study_size: Option<usize>,
-    /// Number of virtual workers.
+    /// Simulate this many trials running in parallel.
     #[arg(long, default_value_t = 1, help_heading = "Scheduling")]
     pub(super) workers: usize,
 
-    /// Further objective, such as `weights:min` or `width^2*depth:min`. It is a value of the runs' configurations, or a formula of these.
-    /// The report then shows the fraction of the front that is kept. Can be repeated.
+    /// Add an objective, such as `weights:min` or `width^2*depth:min`: a value of the runs' configurations, or a formula of these. The
+    /// report then shows how much of the front is kept. Can be repeated.
     #[arg(long, value_name = "NAME[:min|:max]")]
     pub(super) objective: Vec<String>,
 
-    /// Number of random orders to average over.
+    /// Average over this many random orders of the runs.
     #[arg(long, default_value_t = 10)]
     pub(super) orderings: usize,
-    /// Number of checks per recorded point. For example, 5 interpolates four points between two recorded ones.
+    /// Check this often per recorded point; 5, for example, interpolates four points between two recorded ones.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) finer: u32,
     /// Seed for orders, samples and predictors.
@@ -116,21 +117,21 @@ pub(crate) struct ReplayArguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
-    /// Write the orders to this file, for other tools. Each line is a JSON object {"curves","ordering","points","scores"}; larger scores
-    /// are better.
+    /// Write the orders to this file, for other tools. Each line is a JSON object {"curves","ordering","points","scores"}, where larger
+    /// scores are better.
     #[arg(long, value_name = "FILE")]
     pub(super) write_orders: Option<PathBuf>,
-    /// Write a plot of the result to this file (.svg or .png).
+    /// Plot the result to this file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
-    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, value_name = "SIZE")]
     pub(super) plot_size: Option<Size>,
-    /// Write a report to this file (.html). The page contains the answer, the plots and the table. By default, a folder of logs gets
-    /// savings.html and savings.svg.
+    /// Write a page with the answer, the plots and the table to this file (.html). A folder of logs gets savings.html and savings.svg by
+    /// default.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
-    /// Figure to plot (default: speedup; with Hyperband iterations).
+    /// Which figure to plot (default: speedup; with Hyperband iterations).
     #[arg(long, value_enum)]
     figure: Option<FigureKind>,
     #[command(flatten)]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// The arguments of `foretell reproduce`.
 #[derive(clap::Args)]
 pub(crate) struct ReproduceArguments {
-    /// Folder with the paper's released files (github.com/MITAutoML/accelerating_nas). Some of them may be missing.
+    /// Folder with the files that the paper's authors released (github.com/MITAutoML/accelerating_nas). Some of them may be missing.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Parts to reproduce.
@@ -26,16 +26,16 @@ pub(crate) struct ReproduceArguments {
         default_value = "table-1,table-2,depth,observed,stopping,hyperband,times"
     )]
     only: Vec<PartName>,
-    /// Number of finished runs to fit on.
+    /// Fit on this many completed runs.
     #[arg(long, default_value_t = 100, value_parser = crate::commands::evaluate::runs)]
     train: usize,
-    /// Number of random splits per seed, or of orders of the runs.
+    /// Repeat with this many random splits per seed, or orders of the runs.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::REPEATS as i64))]
     repeats: u32,
-    /// Number of seeds for the published values, starting at `--seed`. The part `observed` uses two at most.
+    /// Use this many seeds for the published values, starting at `--seed`. The part `observed` uses two at most.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=limits::REPEATS))]
     seeds: u64,
-    /// File of finished rows, to continue after an interruption. It is compressed if its name ends in `.gz`.
+    /// Keep finished rows in this file, to continue after an interruption. It is compressed if its name ends in `.gz`.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR, as in the paper).

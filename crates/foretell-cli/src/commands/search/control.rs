@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Where trials run, if not on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum On {
-    /// On each `foretell worker` that you start.
+    /// On every `foretell worker` that you start
     Workers,
     /// On workers in Slurm jobs.
     Slurm,
@@ -32,67 +32,67 @@ pub(crate) enum OwnerPlace {
 /// The flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Control {
-    /// Configuration file of the command (.json, .yaml, .toml). `{config}` in the command is replaced with the path of a copy that contains
-    /// the trial's values. Use the file's names for the parameters, with dots between levels.
+    /// Configuration file that your command reads (.json, .yaml, .toml). Each trial gets a copy with its own values, whose path replaces
+    /// `{config}` in the command. Parameters are named as in the file, with dots between levels.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) config: Option<PathBuf>,
-    /// Read the metric from this file, written by each trial. Trials append lines or comma-separated values. The path may contain
+    /// Read the metric from this file instead of the output. Trials append lines or comma-separated values to it, and its path may contain
     /// `{trial_dir}`.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) follow: Option<String>,
     /// Source of the metric: `printed` (default), or a library whose logged values the hook reads from the running Python script, such as
-    /// lightning, keras, transformers, tensorboard, wandb or xgboost. The metric is then the library's name of the series, and no printed
-    /// line is read. `foretell init` lists the sources of a script. If one run trains several times, for example in folds, the first
+    /// lightning, keras, transformers, tensorboard, wandb or xgboost. The metric is then the library's name of the series, and printed
+    /// lines are not read. `foretell init` lists the sources of a script. If one run trains several times, for example in folds, the first
     /// training is read; with `keras=mean`, each training is an epoch, and its value is the mean over the trainings so far.
     #[arg(long, hide_short_help = true, value_name = "SOURCE", value_parser = source, conflicts_with = "follow", help_heading = "Your own command")]
     pub(super) source: Option<String>,
     /// Doubt about the settings, as `foretell init` writes it into a study file. The search asks before it starts, or refuses without a
-    /// terminal. Remove the key to confirm the settings.
+    /// terminal. Removing the key confirms the settings.
     #[arg(long, hide = true, value_name = "TEXT", help_heading = "Your own command")]
     in_doubt: Option<String>,
-    /// Serve a page of the running study at this address.
+    /// Show the running study in the browser, at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8675", require_equals = true, help_heading = "Output")]
     pub(super) serve: Option<std::net::SocketAddr>,
-    /// Run trials on other machines instead of this one. Set their number with --workers.
+    /// Run the trials on other machines, as many at a time as --workers sets.
     #[arg(long, value_name = "ENGINE", help_heading = "More machines")]
     pub(super) on: Option<On>,
-    /// Option of `sbatch` for each worker. Write NAME=VALUE, or the full option. For example: partition=gpu, time=4:00:00, gres=gpu:1,
+    /// Pass this option to `sbatch` for each worker, as NAME=VALUE or in full. For example: partition=gpu, time=4:00:00, gres=gpu:1,
     /// account=lab.
     #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
     pub(super) slurm: Vec<String>,
-    /// Option of Ray for each worker. For example: address=ray://HOST:10001, cpus=2, gpus=1.
+    /// Pass this option to Ray for each worker, for example address=ray://HOST:10001, cpus=2 or gpus=1.
     #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
     pub(super) ray: Vec<String>,
-    /// Process that owns a study on Slurm: this one (here), or a separate job (job). The job requeues itself before its time limit.
+    /// Where the owner of a study on Slurm runs: in this process (here), or in a job of its own (job), which requeues itself before its
+    /// time limit.
     #[arg(long, hide = true, value_name = "WHERE", default_value = "here", help_heading = "More machines")]
     pub(super) owner: OwnerPlace,
-    /// Silence after which a remote worker loses its trial.
+    /// Give a trial to another worker once its own has been silent for this long.
     #[arg(long, hide = true, value_name = "DURATION", value_parser = duration, default_value = "1m", help_heading = "More machines")]
     pub(super) lease: Duration,
-    /// GPUs to use, for example 0,1. Each worker gets one through CUDA_VISIBLE_DEVICES.
+    /// Train on these GPUs, for example 0,1. Each worker gets one of them, through CUDA_VISIBLE_DEVICES.
     #[arg(long, value_delimiter = ',', value_name = "IDS", help_heading = "Control")]
     pub(super) gpus: Vec<String>,
-    /// Interval between progress lines when output is not a terminal.
+    /// Print progress this often when the output is not a terminal.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s", hide = true, help_heading = "Output")]
     pub(super) heartbeat: Duration,
-    /// Time limit per trial. A trial that exceeds it fails.
+    /// Fail a trial that runs longer than this.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     trial_timeout: Option<Duration>,
-    /// Fail trials that are silent for this many mean intervals. The interval is the trial's mean time between reports. Before its second
-    /// report, it is the longest wait of another trial, or 10 min.
+    /// Fail a trial that is silent for this many times its mean time between reports. Before its second report, the longest wait of another
+    /// trial counts, or 10 min.
     #[arg(long, hide = true, value_name = "TIMES", help_heading = "Control")]
     stall: Option<f64>,
-    /// Number of times to restart a failed trial from its checkpoint.
+    /// Restart a failed trial from its checkpoint up to this many times.
     #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", help_heading = "Control")]
     retries: u32,
-    /// End the search after this time. For example: 90s, 30m or 8h. Earlier runs of the search are included. To continue, set a larger
-    /// limit.
+    /// End the search after this time, for example 90s, 30m or 8h, earlier runs of the search included. A larger limit continues it.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     max_time: Option<Duration>,
     /// End the search after this many epochs in total.
     #[arg(long, hide_short_help = true, value_name = "EPOCHS", help_heading = "Control")]
     max_epochs: Option<u64>,
-    /// End the search after this many GPU hours. Earlier runs of the search are included.
+    /// End the search after this many GPU hours, earlier runs of the search included.
     #[arg(long, hide = true, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
     max_gpu_hours: Option<f64>,
 }

@@ -12,21 +12,21 @@ use std::time::Duration;
 /// The arguments of `foretell search`. Without any: the quickstart, small MetaQNN networks on images drawn at run time.
 #[derive(clap::Args)]
 pub(crate) struct SearchArguments {
-    /// Study file (TOML). It contains flags as keys (`trials = 40`), a table `[param]` with one line per parameter, and `command =
-    /// ["python", …]`. Flags on the command line override it.
+    /// Study file (TOML) with the command, a table `[param]` with one line per parameter, and any flag of this command as a key, such as
+    /// `trials = 40`. Flags on the command line override it.
     #[arg(value_name = "STUDY.toml")]
     pub(super) study: Option<PathBuf>,
 
-    /// Parameter to search. For example: `lr=log:1e-4:1`, `layers=int:1:8`, `p=float:0:0.9`, `opt=choice:sgd,adam`, `momentum=float:0:1 if
-    /// opt=sgd`.
+    /// Search this parameter, for example `lr=log:1e-4:1`, `layers=int:1:8`, `p=float:0:0.9`, `opt=choice:sgd,adam` or
+    /// `momentum=float:0:1 if opt=sgd`. Can be repeated.
     #[arg(long = "param", value_name = "NAME=KIND:…", help_heading = "Your own command")]
     pub(super) parameters: Vec<String>,
-    /// Metric in the command's output. Set its name, its line with `{value}` instead of the number (`Test: * Acc@1 {value}`), or a regular
-    /// expression (`val_acc=([\d.]+)`).
+    /// Metric to read from the command's output: a name, a line with `{value}` in place of the number (`Test: * Acc@1 {value}`), or a
+    /// regular expression (`val_acc=([\d.]+)`).
     #[arg(long, value_name = "NAME|LINE|PATTERN", help_heading = "Your own command")]
     pub(super) metric: Option<String>,
-    /// Line with the epoch, if the metric's line lacks it. Write `{step}` instead of the number (`Epoch: [{step}]`), and set the metric as
-    /// a line or a regular expression.
+    /// Line that contains the epoch, if the metric's line doesn't, with `{step}` in place of the number (`Epoch: [{step}]`). The metric
+    /// must then be a line or a regular expression.
     #[arg(
         long,
         hide_short_help = true,
@@ -41,25 +41,25 @@ pub(crate) struct SearchArguments {
     /// Maximize the metric (default: inferred from its name).
     #[arg(long, help_heading = "Your own command")]
     pub(super) maximize: bool,
-    /// Command that trains one configuration. `{lr}` is replaced with the value of the parameter lr.
+    /// Command that trains one configuration. Each trial replaces `{lr}` with its value of the parameter lr.
     #[arg(last = true, value_name = "COMMAND", help_heading = "Your own command")]
     pub(super) command: Vec<String>,
 
-    /// Maximum duration of the search, for example 90m or 8h. Earlier runs of the search are included. Trials that still run at the end are
-    /// interrupted. To continue them, set a larger budget.
+    /// Search for at most this long, for example 90m or 8h, earlier runs of the search included. Trials that still run at the end are
+    /// interrupted, and a larger budget continues them.
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
     pub(super) budget_time: Option<Duration>,
-    /// Number of trials to run in parallel (default: one per core; with --gpus one per GPU).
+    /// How many trials to run in parallel (default: one per core; with --gpus one per GPU).
     #[arg(long, help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) workers: Option<u16>,
-    /// Name of the study, stored in foretell-out/NAME. A search with the same name continues the study, even with other ranges, another
-    /// sampler or more epochs.
+    /// Name the study, which is then stored in foretell-out/NAME. Searching again with this name continues the study, even with other
+    /// ranges, another sampler or more epochs.
     #[arg(long, value_name = "NAME", help_heading = "Search", conflicts_with = "out", value_parser = study_name)]
     pub(super) name: Option<String>,
-    /// Note about the study, shown by `foretell study ls`.
+    /// Add a note about the study, which `foretell study ls` shows.
     #[arg(long, hide_short_help = true, value_name = "TEXT", help_heading = "Search")]
     pub(super) note: Option<String>,
-    /// Folder of the study. The same command with the same folder continues it (default: a folder in foretell-out, named after the
+    /// Folder of the study. Repeating the command with the same folder continues it (default: a folder in foretell-out, named after the
     /// settings).
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
@@ -68,31 +68,32 @@ pub(crate) struct SearchArguments {
     #[arg(long, hide_short_help = true, help_heading = "Stopping")]
     pub(super) no_lessons: bool,
 
-    /// Print the plan without running it.
+    /// Print the plan of the search without starting it.
     #[arg(long, help_heading = "Search")]
     pub(super) explain: bool,
 
     #[command(flatten)]
     pub(super) asked: RequestFlags,
 
-    /// Built-in networks to search: metaqnn (default), cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3, resnet-39, alexnet. Your
-    /// own command supports metaqnn, and `{net}` in it is replaced with the network.
+    /// Search built-in networks instead of parameters: metaqnn (default), cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3,
+    /// resnet-39 or alexnet. Your own command can train those of metaqnn, with `{net}` in place of the network.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) space: Option<String>,
-    /// Training data: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, folder:DIR
-    /// (one folder of images per class), folder:SIDE:DIR; for lstm words (default), text:PATH, characters:PATH.
+    /// Train on this data: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR,
+    /// folder:DIR (one folder of images per class) or folder:SIDE:DIR; lstm on words (default), text:PATH or characters:PATH.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) data: Option<String>,
-    /// Factor for the number of filters, cells and units. 1 is the width in the paper, for example 64 to 512 filters (quickstart: 0.125).
+    /// Scale the number of filters, cells and units by this factor. 1 is the width in the paper, for example 64 to 512 filters (quickstart:
+    /// 0.125).
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) width: Option<f64>,
-    /// Number of training examples, class-balanced (quickstart: 1000).
+    /// Train on this many examples, class-balanced (quickstart: 1000).
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) train_size: Option<usize>,
-    /// Number of validation examples, class-balanced (quickstart: 500).
+    /// Validate on this many examples, class-balanced (quickstart: 500).
     #[arg(long, hide = true, help_heading = "Built-in networks")]
     pub(super) validation_size: Option<usize>,
-    /// Maximum number of layers before the softmax (paper: 18, on MNIST and SVHN 12; quickstart: 8).
+    /// Use at most this many layers before the softmax (paper: 18, on MNIST and SVHN 12; quickstart: 8).
     #[arg(long, hide = true, help_heading = "Built-in networks")]
     pub(super) max_layers: Option<usize>,
     /// Batch size (paper: 128; quickstart: 16).
@@ -109,16 +110,16 @@ pub(crate) struct SearchArguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(super) format: Format,
-    /// Write a plot of the study to this file (.svg or .png).
+    /// Plot the study to this file (.svg or .png).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) plot: Option<PathBuf>,
-    /// Size of the plot for a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
+    /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, hide_short_help = true, value_name = "SIZE", help_heading = "Output")]
     pub(super) plot_size: Option<Size>,
-    /// Another reported metric to show, for example loss. It appears in each trial's row and below the plotted curves. Can be repeated.
+    /// Also show this metric, for example loss, in each trial's row and below the plotted curves. Can be repeated.
     #[arg(long, hide_short_help = true, value_name = "METRIC", help_heading = "Output")]
     pub(super) watch: Vec<String>,
-    /// Figure to plot (default: curves; with Q-learning q-learning).
+    /// Which figure to plot (default: curves; with Q-learning q-learning).
     #[arg(long, hide_short_help = true, value_enum, help_heading = "Output")]
     figure: Option<FigureKind>,
 }
