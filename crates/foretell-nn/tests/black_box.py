@@ -283,8 +283,10 @@ def compare(foretell, space, source, seed):
     peer, exact = steps[0], steps[1].float().double()
     ours, start = after[1].double(), before[1].double()
     length = (exact - start).norm().clamp_min(1e-12)
-    # the rounding of the gradients; that of the weights is in `exact` already
-    return shown, Distance(((ours - exact).norm() / length).item(), ((peer - exact).norm() / length).item(), 10 * ROUNDING), found
+    # gradients differ by about ten roundings, d. Rounding a weight w to 32 bits then makes a whole last bit of d, 2·ROUNDING·w, with the
+    # probability d / (2·ROUNDING·w), so the mean square of all weights is the sum of 2·ROUNDING·w·d
+    floor = 10 * ROUNDING + ROUNDING * math.sqrt(20 * start.norm() / length)
+    return shown, Distance(((ours - exact).norm() / length).item(), ((peer - exact).norm() / length).item(), floor), found
 
 
 def main():

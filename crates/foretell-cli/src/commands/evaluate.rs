@@ -256,7 +256,8 @@ fn draw(path: &Path, arguments: &EvaluateArguments, measured: &[Measured]) -> Ou
         arguments.observed.iter().any(|observed| observed.total_cmp(&arguments.observed[0]).is_ne());
     if several || best.len() > 1 {
         let bands = format!("{protocol}; bands are ± one standard error");
-        save(path, &figures::accuracy(measured, bands).draw())?;
+        let cells: Vec<_> = measured.iter().map(Measured::accuracy).collect();
+        save(path, &figures::accuracy(&cells, bands).draw())?;
     }
     for one in &best {
         let file = match (several, best.len()) {

@@ -30,17 +30,25 @@ pub(crate) struct Measured {
     pub(crate) result: Evaluation,
 }
 
+/// The set, the predictor and its accuracy after a fraction of the curves.
+pub(crate) type AccuracyCell<'a> = (&'a str, &'a str, AccuracyPoint);
+
 /// R² against the fraction observed: one panel per set, one line per predictor, bands of one standard error.
-pub(crate) fn accuracy(measured: &[Measured], subtitle: String) -> Accuracy {
+pub(crate) fn accuracy(cells: &[AccuracyCell<'_>], subtitle: String) -> Accuracy {
+    let series = |curves: &str, predictor: &str| {
+        let here = cells.iter().filter(|cell| cell.0 == curves && cell.1 == predictor);
+        let mut points: Vec<AccuracyPoint> = here.map(|cell| cell.2).collect();
+        points.sort_by(|a, b| a.observed.total_cmp(&b.observed));
+        AccuracySeries { predictor: predictor.to_owned(), points }
+    };
     let panel = |curves: &str| {
-        let here: Vec<&Measured> = measured.iter().filter(|m| m.curves == curves).collect();
-        let predictors = distinct(here.iter().map(|m| m.predictor.as_str()));
+        let predictors = distinct(cells.iter().filter(|cell| cell.0 == curves).map(|cell| cell.1));
         AccuracyPanel {
             curves: curves.to_owned(),
-            series: predictors.into_iter().map(|predictor| accuracy_series(predictor, &here)).collect(),
+            series: predictors.into_iter().map(|predictor| series(curves, predictor)).collect(),
         }
     };
-    let sets = distinct(measured.iter().map(|m| m.curves.as_str()));
+    let sets = distinct(cells.iter().map(|cell| cell.0));
     Accuracy {
         title: "forecast accuracy against the fraction observed".to_owned(),
         subtitle,
@@ -48,16 +56,13 @@ pub(crate) fn accuracy(measured: &[Measured], subtitle: String) -> Accuracy {
     }
 }
 
-fn accuracy_series(predictor: &str, here: &[&Measured]) -> AccuracySeries {
-    let point = |m: &&Measured| {
-        let (r2_mean, r2_stderr) = m.result.r2_summary();
-        let r2_stderr = if m.result.r2.len() > 1 { r2_stderr } else { f64::NAN };
-        AccuracyPoint { observed: m.observed, r2_mean, r2_stderr }
-    };
-    let mut points: Vec<AccuracyPoint> =
-        here.iter().filter(|m| m.predictor == predictor).map(point).collect();
-    points.sort_by(|a, b| a.observed.total_cmp(&b.observed));
-    AccuracySeries { predictor: predictor.to_owned(), points }
+impl Measured {
+    /// Its point in the figure of accuracy.
+    pub(crate) fn accuracy(&self) -> AccuracyCell<'_> {
+        let (r2_mean, r2_stderr) = self.result.r2_summary();
+        let r2_stderr = if self.result.r2.len() > 1 { r2_stderr } else { f64::NAN };
+        (&self.curves, &self.predictor, AccuracyPoint { observed: self.observed, r2_mean, r2_stderr })
+    }
 }
 
 /// The median forecasts of the first split against the truth, with their 90 % intervals, in the metric's unit.
@@ -150,7 +155,7 @@ mod tests {
     #[test]
     fn accuracy_has_a_panel_a_set_and_points_by_rising_fraction() {
         let all = [measured("b", 0.75, 3), measured("a", 0.5, 2), measured("b", 0.25, 1)];
-        let figure = accuracy(&all, String::new());
+        let figure = accuracy(&all.each_ref().map(Measured::accuracy), String::new());
         assert_eq!(figure.panels.iter().map(|p| p.curves.as_str()).collect::<Vec<_>>(), ["b", "a"]);
         let points = &figure.panels[0].series[0].points;
         assert_eq!(points.iter().map(|p| p.observed).collect::<Vec<_>>(), [0.25, 0.75]);

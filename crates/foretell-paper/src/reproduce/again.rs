@@ -5,7 +5,9 @@ use super::failed::Failed;
 use super::kept::Kept;
 use super::measure::{Bench, Cell, Part, Row};
 use super::released::Prepared;
+use super::replayed::{Numbers, Replayed, times};
 use super::show::Show;
+use super::stopping::{self, Simulated};
 use foretell::FeatureSet;
 use foretell::evaluate::EvaluationOptions;
 
@@ -20,7 +22,12 @@ const SAME: f64 = 1e-4;
 /// [`Failed`] where a cell differs.
 pub(super) fn checked(sets: &[Prepared], show: Show) -> Result<Evidence, Failed> {
     let evidence = Evidence::recorded()?;
-    let (count, differing) = differing(&evidence, sets, SECONDS)?;
+    let (mut count, mut differing) = differing(&evidence, sets, SECONDS)?;
+    for part in [Part::Stopping, Part::Hyperband] {
+        let (replays, different) = differing_replays(&evidence, part, sets, show)?;
+        count += replays;
+        differing.extend(different);
+    }
     (show.note)(&format!("{count} recorded cells computed again"));
     match differing.as_slice() {
         [] => Ok(evidence),
@@ -71,6 +78,46 @@ pub(super) fn differing(
                     value(row),
                     value(&ours)
                 ));
+            }
+        }
+    }
+    Ok((count, differing))
+}
+
+/// The number of searches that were replayed again, and those that differ.
+pub(super) fn differing_replays(
+    evidence: &Evidence,
+    part: Part,
+    sets: &[Prepared],
+    show: Show,
+) -> Result<(usize, Vec<String>), Failed> {
+    let of_part = evidence.replays(|row| row.part == part);
+    let Some(orderings) = of_part.iter().map(|row| row.numbers.orderings).max() else {
+        return Ok((0, Vec::new()));
+    };
+    let how = Simulated { orderings, draws: None, seed: 0, show };
+    let setting = |row: &Replayed| {
+        let numbers = Numbers::default();
+        serde_json::to_string(&Replayed { numbers, ..row.clone() }).map_err(Failed::midway)
+    };
+    let (mut count, mut differing) = (0, Vec::new());
+    for row in stopping::cheapest(part, sets, how)? {
+        let wanted = setting(&row)?;
+        for known in &of_part {
+            if setting(known)? != wanted {
+                continue;
+            }
+            count += 1;
+            let same = |number: fn(&Numbers) -> f64| {
+                (number(&known.numbers) - number(&row.numbers)).abs()
+                    <= SAME * number(&known.numbers).abs().max(1.0)
+            };
+            let kept = |numbers: &Numbers| numbers.best_kept.unwrap_or(0.0);
+            let best = |numbers: &Numbers| numbers.best_of_run_mean.unwrap_or(0.0);
+            if !(same(|numbers| numbers.speedup_mean) && same(kept) && same(best)) {
+                let numbers = [&known.numbers, &row.numbers].map(|n| times(n.speedup_mean, n.speedup_stderr));
+                let [recorded, now] = numbers;
+                differing.push(format!("{wanted}: {recorded} recorded, {now} now"));
             }
         }
     }

@@ -3,9 +3,10 @@
 use super::evidence::{Evidence, SRM, SRMS, best_kept, best_of_run, short, speedup};
 use super::judgment::{Comparison, Relation, Sample, Value};
 use super::measure::Part;
-use super::published::TABLE_1;
+use super::published::{COLUMNS, TABLE_1};
 use super::released::{direction, is_own};
 use super::replayed::Replayed;
+use super::searches::EXTRAPOLATIONS;
 use super::stopping::{ETA, HYPERBAND_RUNS};
 use foretell_search::plan;
 
@@ -24,7 +25,21 @@ pub(super) fn regressors_predict(evidence: &Evidence) -> Vec<Comparison> {
 
 /// R² of the better ν-SVR above BNN and LCE at each fraction, and a fit in less time than BNN's.
 pub(super) fn better_and_faster_than_bayesian(evidence: &Evidence) -> Vec<Comparison> {
-    let mut all = against(evidence, &["bnn", "lce-domhan2015"], |_, _| true);
+    let mut all = against(evidence, &BAYESIAN, |_, _| true);
+    all.extend(seconds(evidence, "fit", "bnn"));
+    all
+}
+
+/// R² of the better ν-SVR above BNN and LCE at each fraction, and a forecast in less time than theirs.
+pub(super) fn more_accurate_and_efficient(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = against(evidence, &BAYESIAN, |_, _| true);
+    all.extend(forecasts_are_fast(evidence));
+    all
+}
+
+/// R² of the better ν-SVR above BNN at each fraction, and a fit in less time than BNN's.
+pub(super) fn more_precise_than_bnn(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = against(evidence, &["bnn"], |_, _| true);
     all.extend(seconds(evidence, "fit", "bnn"));
     all
 }
@@ -44,13 +59,7 @@ pub(super) fn predicts_everywhere(evidence: &Evidence) -> Vec<Comparison> {
 
 /// A speed-up of 6 in the MetaQNN space, by a setting that keeps the best, and in Hyperband.
 pub(super) fn saves_six_times(evidence: &Evidence) -> Vec<Comparison> {
-    let keeps = |row: &Replayed| row.numbers.best_kept.is_some_and(|kept| kept > 0.5);
-    let is_meta = |row: &Replayed| row.part == Part::Stopping && row.curves == METAQNN;
-    let meta = evidence.replays(|row| is_meta(row) && row.predictor == Some(SRM) && keeps(row));
-    let mut all: Vec<Comparison> = fastest(&meta)
-        .into_iter()
-        .map(|row| reaches(row, "most of ν-SVR that keeps the best", 6.0))
-        .collect();
+    let mut all: Vec<Comparison> = most_that_keeps_the_best(evidence, 6.0).into_iter().collect();
     for curves in evidence.hyperband_curves() {
         let rows = evidence
             .replays(|row| row.part == Part::Hyperband && row.curves == curves && row.predictor == Some(SRM));
@@ -65,6 +74,17 @@ pub(super) fn is_ahead_in_all(evidence: &Evidence) -> Vec<Comparison> {
     all.extend(faster_than_extrapolation(evidence, &[0.99]));
     all.extend(keeps_the_best(evidence, |row| is_delta(row, 0.99)));
     all
+}
+
+/// The better ν-SVR above the better of random forest and least squares, on average over the files of table 1.
+pub(super) fn svr_is_best_on_average(evidence: &Evidence) -> Vec<Comparison> {
+    let average = |name: &str| {
+        let cells: Option<Vec<Value>> =
+            COLUMNS[..3].iter().map(|curves| evidence.table_1(curves, name)).collect();
+        average(&cells?)
+    };
+    let best = better_srm(average).zip(better(["random-forest", "ols"].map(average)));
+    best.map(|(ours, other)| larger("three files".to_owned(), false, ours, other)).into_iter().collect()
 }
 
 /// The better ν-SVR above the better of random forest and least squares, on each file.
@@ -146,6 +166,11 @@ pub(super) fn bnn_is_good_early(evidence: &Evidence) -> Vec<Comparison> {
     all
 }
 
+/// The better ν-SVR above BNN and LCE at each fraction, on the deep ResNets and the language models.
+pub(super) fn outperforms_bayesian_on_deep_models(evidence: &Evidence) -> Vec<Comparison> {
+    against(evidence, &BAYESIAN, |curves, _| [RESNETS, LSTMS].contains(&curves))
+}
+
 /// ν-SVR above LCE and BNN, and LCE above BNN, on a schedule that was never seen.
 pub(super) fn order_on_another_schedule(evidence: &Evidence) -> Vec<Comparison> {
     let value = |name: &str| evidence.figure(&format!("schedules 25 % {name} exponential"), name);
@@ -158,7 +183,26 @@ pub(super) fn order_on_another_schedule(evidence: &Evidence) -> Vec<Comparison> 
 
 /// A forecast of the other methods takes longer than one of ν-SVR.
 pub(super) fn forecasts_are_fast(evidence: &Evidence) -> Vec<Comparison> {
-    ["lce-domhan2015", "bnn"].into_iter().filter_map(|name| seconds(evidence, "forecast", name)).collect()
+    BAYESIAN.into_iter().filter_map(|name| seconds(evidence, "forecast", name)).collect()
+}
+
+/// A fit and a forecast of the other methods take longer than those of ν-SVR.
+pub(super) fn much_faster_than_bayesian(evidence: &Evidence) -> Vec<Comparison> {
+    seconds(evidence, "fit", "bnn").into_iter().chain(forecasts_are_fast(evidence)).collect()
+}
+
+/// A forecast of LCE takes at least 100 times as long as one of ν-SVR.
+pub(super) fn faster_by_orders_of_magnitude(evidence: &Evidence) -> Vec<Comparison> {
+    let times = |value: Value| Value {
+        name: format!("100 · {}", value.name),
+        mean: 100.0 * value.mean,
+        stderr: value.stderr.map(|stderr| 100.0 * stderr),
+        ..value
+    };
+    let compared = seconds(evidence, "forecast", "lce-domhan2015");
+    let compared =
+        compared.map(|known| Comparison { relation: Relation::Reaches, other: times(known.other), ..known });
+    compared.into_iter().collect()
 }
 
 pub(super) fn saves_more_than_extrapolation(evidence: &Evidence) -> Vec<Comparison> {
@@ -179,15 +223,26 @@ pub(super) fn only_the_most_careful_is_reliable(evidence: &Evidence) -> Vec<Comp
 }
 
 pub(super) fn search_is_faster(evidence: &Evidence) -> Vec<Comparison> {
-    let ours = evidence.figure("q-learning speed-up", "speed-up");
-    let compared = ours.map(|ours| Comparison {
-        case: "own networks".to_owned(),
-        own: true,
-        ours,
-        relation: Relation::Reaches,
-        other: Value::published(3.8, 0.0),
-    });
-    compared.into_iter().collect()
+    q_learning_reaches(evidence, 3.8).into_iter().collect()
+}
+
+/// A speed-up of 3 in the MetaQNN space and by Q-learning, and of 2 by f-Hyperband as printed.
+pub(super) fn saves_three_times_and_two(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all: Vec<Comparison> = most_that_keeps_the_best(evidence, 3.0).into_iter().collect();
+    all.extend(q_learning_reaches(evidence, 3.0));
+    for curves in evidence.hyperband_curves() {
+        let cold = evidence.hyperband(curves, "cold", Some(SRM));
+        all.extend(cold.map(|row| reaches(row, "speed-up of f-Hyperband", 2.0)));
+    }
+    all
+}
+
+/// The better ν-SVR above all other methods at each fraction, faster than the Bayesian ones, and saving more than extrapolation.
+pub(super) fn outperforms_all(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = against(evidence, &RIVALS, |_, _| true);
+    all.extend(much_faster_than_bayesian(evidence));
+    all.extend(saves_more_than_extrapolation(evidence));
+    all
 }
 
 /// A speed-up of 2, and the best final values of the runs of the brackets as those of Hyperband.
@@ -195,13 +250,22 @@ pub(super) fn halves_hyperband(evidence: &Evidence) -> Vec<Comparison> {
     let mut all = Vec::new();
     for curves in evidence.hyperband_curves() {
         let cold = evidence.hyperband(curves, "cold", Some(SRM));
-        let plain = evidence.hyperband(curves, "none", None);
         all.extend(cold.map(|row| reaches(row, "speed-up", 2.0)));
-        let ours = cold.and_then(|row| best_of_run(row, "best of a run of f-Hyperband"));
-        let other = plain.and_then(|row| best_of_run(row, "of Hyperband"));
-        all.extend(ours.zip(other).map(|(ours, other)| Comparison {
-            relation: Relation::Equal,
-            ..larger(short(curves), is_own(curves), ours, other)
+        all.extend(best_against_hyperband(evidence, curves, Relation::Equal));
+    }
+    all
+}
+
+/// A speed-up of at least 1 after each run of the brackets.
+pub(super) fn is_never_slower(evidence: &Evidence) -> Vec<Comparison> {
+    let mut all = Vec::new();
+    for curves in evidence.hyperband_curves() {
+        let Some(row) = evidence.hyperband(curves, "cold", Some(SRM)) else { continue };
+        all.extend(row.course.iterations.iter().map(|&(iteration, mean, stderr)| Comparison {
+            case: format!("{} after run {iteration:.0}", short(curves)),
+            ours: Value { mean, stderr: Some(stderr), ..speedup(row, "speed-up") },
+            other: Value { name: "Hyperband".to_owned(), ..Value::published(1.0, 0.0) },
+            ..reaches(row, "speed-up", 1.0)
         }));
     }
     all
@@ -223,12 +287,14 @@ pub(super) fn earlier_runs_help(evidence: &Evidence) -> Vec<Comparison> {
     all
 }
 
+/// The best so far above that of Hyperband at each moment, and with κ = 1 the best of a run not below it.
 pub(super) fn is_above_hyperband(evidence: &Evidence) -> Vec<Comparison> {
-    evidence
-        .hyperband_curves()
-        .into_iter()
-        .flat_map(|curves| above_at_all_moments(evidence, curves))
-        .collect()
+    let mut all = Vec::new();
+    for curves in evidence.hyperband_curves() {
+        all.extend(above_at_all_moments(evidence, curves));
+        all.extend(best_against_hyperband(evidence, curves, Relation::Reaches));
+    }
+    all
 }
 
 pub(super) fn hundred_models_after_ten(evidence: &Evidence) -> Vec<Comparison> {
@@ -237,9 +303,13 @@ pub(super) fn hundred_models_after_ten(evidence: &Evidence) -> Vec<Comparison> {
 
 const METAQNN: &str = "metaqnn_cifar10";
 const RESNETS: &str = "deep_resnets_tinyimagenet";
+const LSTMS: &str = "lstm_ptb";
 
 /// The methods that the paper compares its SRMs with; `lce` is our variant of the published one.
 const RIVALS: [&str; 4] = ["last-value", "lce-domhan2015", "lce", "bnn"];
+
+/// Those of them that are Bayesian.
+const BAYESIAN: [&str; 2] = ["lce-domhan2015", "bnn"];
 
 fn larger(case: String, own: bool, ours: Value, other: Value) -> Comparison {
     Comparison { case, own, ours, relation: Relation::Larger, other }
@@ -256,6 +326,17 @@ fn better(values: impl IntoIterator<Item = Option<Value>>) -> Option<Value> {
 /// The better of both ν-SVR: "either one or both SRMs".
 fn better_srm(value: impl Fn(&str) -> Option<Value>) -> Option<Value> {
     better(SRMS.map(value))
+}
+
+/// The mean of independent values.
+fn average(values: &[Value]) -> Option<Value> {
+    let count = values.len() as f64;
+    let square: Option<f64> = values.iter().map(|value| value.stderr.map(|stderr| stderr * stderr)).sum();
+    Some(Value {
+        mean: values.iter().map(|value| value.mean).sum::<f64>() / count,
+        stderr: square.map(|square| square.sqrt() / count),
+        ..values.first()?.clone()
+    })
 }
 
 fn above_nothing(curves: &str, ours: Value) -> Comparison {
@@ -339,29 +420,52 @@ fn reaches(row: &Replayed, name: &str, published: f64) -> Comparison {
     }
 }
 
-/// That the SRM saves more than extrapolation from the second run on, by the fastest rule that keeps the best in more than half of
-/// the orders, in the MetaQNN space.
+/// The most that ν-SVR saves in the MetaQNN space while it keeps the best in more than half of the orders.
+fn most_that_keeps_the_best(evidence: &Evidence, published: f64) -> Option<Comparison> {
+    let is_meta = |row: &Replayed| row.part == Part::Stopping && row.curves == METAQNN;
+    let rows = evidence.replays(|row| is_meta(row) && row.predictor == Some(SRM) && keeps(row));
+    Some(reaches(fastest(&rows)?, "most of ν-SVR that keeps the best", published))
+}
+
+/// Whether the best run is kept in more than half of the orders.
+fn keeps(row: &Replayed) -> bool {
+    row.numbers.best_kept.is_some_and(|kept| kept > 0.5)
+}
+
+fn q_learning_reaches(evidence: &Evidence, published: f64) -> Option<Comparison> {
+    Some(Comparison {
+        case: "own networks".to_owned(),
+        own: true,
+        ours: evidence.figure("q-learning speed-up", "speed-up")?,
+        relation: Relation::Reaches,
+        other: Value::published(published, 0.0),
+    })
+}
+
+/// The best of a run of f-Hyperband as printed, against that of Hyperband.
+fn best_against_hyperband(evidence: &Evidence, curves: &str, relation: Relation) -> Option<Comparison> {
+    let score = |row: &Replayed, name: &str| {
+        let value = best_of_run(row, name)?;
+        Some(Value { mean: direction(curves).score(value.mean), ..value })
+    };
+    let ours = score(evidence.hyperband(curves, "cold", Some(SRM))?, "best of a run of f-Hyperband")?;
+    let other = score(evidence.hyperband(curves, "none", None)?, "of Hyperband")?;
+    Some(Comparison { relation, ..larger(short(curves), is_own(curves), ours, other) })
+}
+
+/// That the SRM saves more than extrapolation from the second run on, as published and ours, each by the fastest rule that keeps the
+/// best in more than half of the orders, in the MetaQNN space.
 fn faster_than_extrapolation(evidence: &Evidence, deltas: &[f64]) -> Vec<Comparison> {
-    let compared = |&delta: &f64| {
+    let compared = |(delta, extrapolation): (f64, &'static str)| {
         let here = |row: &Replayed| row.curves == METAQNN && is_delta(row, delta);
         let srm = evidence.replays(|row| here(row) && is_plain_srm(row));
-        let others = evidence.replays(|row| {
-            let extrapolates = row.predictor.is_some_and(|name| name.starts_with("lce"));
-            here(row)
-                && extrapolates
-                && row.burn_in == 1
-                && row.numbers.best_kept.is_some_and(|kept| kept > 0.5)
-        });
-        let other = fastest(&others)?;
-        let name = other.predictor.unwrap_or("extrapolation");
-        Some(larger(
-            format!("MetaQNN, Δ = {delta}"),
-            false,
-            speedup(srm.first()?, "ν-SVR"),
-            speedup(other, name),
-        ))
+        let is_other = |row: &Replayed| row.predictor == Some(extrapolation) && row.burn_in == 1;
+        let others = evidence.replays(|row| here(row) && is_other(row) && keeps(row));
+        let other = speedup(fastest(&others)?, extrapolation);
+        Some(larger(format!("MetaQNN, Δ = {delta}"), false, speedup(srm.first()?, "ν-SVR"), other))
     };
-    deltas.iter().filter_map(compared).collect()
+    let pairs = deltas.iter().flat_map(|&delta| EXTRAPOLATIONS.map(|name| (delta, name)));
+    pairs.filter_map(compared).collect()
 }
 
 /// That the SRM keeps the best run in more than half of the orders.

@@ -67,7 +67,8 @@ impl Evidence {
         names
     }
 
-    fn firsts(&self, part: Part) -> impl Iterator<Item = &Row> {
+    /// The rows of `part` with each file in its first preparation, and scores as they are.
+    pub(super) fn firsts(&self, part: Part) -> impl Iterator<Item = &Row> {
         let is_first = |row: &&Row| !row.compressed && row.preparation == first_preparation(row.curves);
         self.rows.iter().filter(move |row| row.part == part).filter(is_first)
     }
@@ -209,7 +210,7 @@ pub(super) fn speedup(row: &Replayed, name: &str) -> Value {
     Value {
         name: name.to_owned(),
         mean: numbers.speedup_mean,
-        stderr: Some(numbers.speedup_stderr),
+        stderr: (numbers.orderings > 1).then_some(numbers.speedup_stderr),
         sample: Some(orders_of(row)),
     }
 }
@@ -220,7 +221,8 @@ pub(super) fn best_kept(row: &Replayed) -> Option<Value> {
     Some(Value {
         name: "best kept in a fraction of".to_owned(),
         mean: kept,
-        stderr: Some((kept * (1.0 - kept) / row.numbers.orderings.max(1) as f64).sqrt()),
+        stderr: (row.numbers.orderings > 1)
+            .then_some((kept * (1.0 - kept) / row.numbers.orderings as f64).sqrt()),
         sample: Some(orders_of(row)),
     })
 }

@@ -7,7 +7,7 @@ use std::fmt;
 pub(super) const APART: f64 = 2.0;
 
 /// The rule, in words.
-pub(super) const RULE: &str = "A claim that one value is larger holds if it is larger by more than two standard errors of the difference, is contradicted if it is smaller by more, and is undecided between. A claim that a value is the published one holds within two standard errors, and one that it reaches a value holds unless it is more than two below. A sentence holds if all of its comparisons hold, and is contradicted if any is.";
+pub(super) const RULE: &str = "A claim that one value is larger holds if it is larger by more than two standard errors of the difference, is contradicted if it is smaller by more, and is undecided between. A claim that a value is the published one holds within two standard errors, and one that it reaches a value holds unless it is more than two below. A single measurement leaves a comparison undecided. A sentence holds if all of its comparisons hold, and is contradicted if any is.";
 
 /// A measured or published value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -139,7 +139,8 @@ impl fmt::Display for Value {
             let text = if x != 0.0 && x.abs() < 0.01 { format!("{x:.1e}") } else { format!("{x:.2}") };
             text.replace('-', "−")
         };
-        write!(f, "{} {}", self.name, number(self.mean))?;
+        let space = if self.name.is_empty() { "" } else { " " };
+        write!(f, "{}{space}{}", self.name, number(self.mean))?;
         match self.stderr {
             Some(0.0) if self.sample.is_none() => Ok(()),
             Some(stderr) => write!(f, " ± {}", number(stderr)),

@@ -28,7 +28,7 @@ pub use failed::Failed;
 pub use measure::Part;
 pub use replayed::{Course, Numbers, Replayed};
 pub use report::Document;
-pub use searches::{EXTRAPOLATION, rule};
+pub use searches::{EXTRAPOLATIONS, rule};
 pub use show::{Layout, Show};
 
 use evidence::Evidence;
@@ -83,10 +83,29 @@ pub struct Measured {
     pub result: Evaluation,
 }
 
+/// R² of a predictor on one file after one fraction of its curves.
+#[derive(Clone, Copy, Debug)]
+pub struct Accuracy<'a> {
+    /// The name of the file.
+    pub curves: &'a str,
+    /// The name of the predictor.
+    pub predictor: &'a str,
+    /// The fraction observed.
+    pub observed: f64,
+    /// The mean over splits.
+    pub r2_mean: f64,
+    /// Its standard error.
+    pub r2_stderr: f64,
+    /// The number of splits.
+    pub splits: usize,
+}
+
 /// The result, and what its figures are drawn from.
 pub struct Reproduced {
     /// The result.
     pub document: Document,
+    /// The measurements of this run, or with the part [`Part::Claims`] the recorded ones.
+    drawn: Evidence,
     asked: Asked,
     bench: Bench,
     sets: Vec<Prepared>,
@@ -118,23 +137,27 @@ impl Asked {
         let measured = Evidence { rows, replays: replayed, figures };
         let recorded =
             self.only.contains(&Part::Claims).then(|| again::checked(&sets, self.show)).transpose()?;
+        let drawn = recorded.as_ref().unwrap_or(&measured).clone();
         let document = Document::new(seed, absent, &parts(&self), &sets, measured, recorded);
-        Ok(Reproduced { document, asked: self, bench, sets })
+        Ok(Reproduced { document, drawn, asked: self, bench, sets })
     }
 }
 
 impl Reproduced {
     /// The rows of the simulated speed-ups.
     pub fn replays(&self) -> &[Replayed] {
-        &self.document.replays
+        &self.drawn.replays
     }
 
     /// The cells of [`Part::Observed`], each file in its first preparation.
-    pub fn observed(&mut self) -> Vec<Measured> {
-        if !self.asked.only.contains(&Part::Observed) {
-            return Vec::new();
-        }
-        self.measured(Part::Observed, |_| true)
+    pub fn observed(&self) -> Vec<Accuracy<'_>> {
+        let rows = self.drawn.firsts(Part::Observed);
+        rows.filter_map(|row| {
+            let (r2_mean, r2_stderr) = row.r2_mean.zip(row.r2_stderr)?;
+            let Row { curves, observed, repeats: splits, .. } = *row;
+            Some(Accuracy { curves, predictor: &row.predictor, observed, r2_mean, r2_stderr, splits })
+        })
+        .collect()
     }
 
     /// The ν-SVR of table 1 on each file, for forecasts against the truth; none where only speed-ups were asked for.
@@ -142,13 +165,10 @@ impl Reproduced {
         if !self.asked.only.iter().any(|part| *part < Part::Stopping) {
             return Vec::new();
         }
-        self.measured(Part::Table1, |cell| cell.predictor == "svr-rbf")
-    }
-
-    fn measured(&mut self, part: Part, is_wanted: fn(&Cell<'_>) -> bool) -> Vec<Measured> {
         let mut all = Vec::new();
         for prepared in self.sets.iter().filter(|prepared| prepared.is_first()) {
-            for cell in cells(part, prepared, &self.asked).iter().filter(|cell| is_wanted(cell)) {
+            let cells = cells(Part::Table1, prepared, &self.asked);
+            for cell in cells.iter().filter(|cell| cell.predictor == "svr-rbf") {
                 let Ok(result) = self.bench.measure(prepared, cell, self.asked.options.seed) else {
                     continue;
                 };

@@ -9,8 +9,9 @@ use super::measure::{Part, Row};
 use super::named::distinct;
 use super::published::{DEPTHS, TABLE_1, TABLE_2};
 use super::read;
-use super::released::first_preparation;
+use super::released::{first_preparation, is_own};
 use super::replayed::Replayed;
+use super::report::{Counts, Summary, summary};
 use super::searches::rule;
 use super::show::Show;
 use std::collections::BTreeSet;
@@ -39,7 +40,7 @@ fn long(all: &[Judged]) -> String {
         let reason = if known.reason.is_empty() { String::new() } else { format!(" {}", known.reason) };
         vec![
             (index + 1).to_string(),
-            format!("“{}” ({})", known.sentence, known.section),
+            format!("{} ({})", known.worded(), known.section),
             known.published.to_string(),
             known.ours() + &reason,
             known.size(|sample| sample.runs),
@@ -70,7 +71,7 @@ fn brief(all: &[Judged]) -> String {
     let row = |(index, known): (usize, &Judged)| {
         vec![
             (index + 1).to_string(),
-            format!("“{}”", known.sentence),
+            known.worded(),
             known.ours(),
             known.released.to_string(),
             verdict(known.own),
@@ -149,6 +150,49 @@ fn cells(
         }
     }
     lines
+}
+
+/// The rows of `parts` on released files, those of the first preparation first.
+fn released_rows(evidence: &Evidence, parts: &[Part]) -> Vec<Row> {
+    let is_here = |row: &&Row| parts.contains(&row.part) && !is_own(row.curves);
+    let mut rows: Vec<Row> = evidence.rows.iter().filter(is_here).cloned().collect();
+    rows.sort_by_key(|row| row.preparation != first_preparation(row.curves));
+    rows
+}
+
+/// The numbers of published cells that are reached: with the splits of all seeds together, and with those of each seed.
+fn reached(evidence: &Evidence) -> String {
+    let groups = [
+        ("tables 1 and 2", &[Part::Table1, Part::Table2][..]),
+        ("table 1", &[Part::Table1]),
+        ("tables 1 and 2, and depths", &[Part::Table1, Part::Table2, Part::Depth]),
+    ];
+    let counted: [fn(&Counts) -> usize; 3] =
+        [|counts| counts.reached_faithfully, |counts| counts.reached, |counts| counts.reached_by_any];
+    let mut lines = Vec::new();
+    for (name, parts) in groups {
+        let Summary { pooled, by_seed } = summary(&released_rows(evidence, parts));
+        let together = counted.map(|count| count(&pooled).to_string());
+        let each = counted.map(|count| {
+            let all: Vec<usize> = by_seed.iter().map(count).collect();
+            let (least, most) = (all.iter().min().unwrap_or(&0), all.iter().max().unwrap_or(&0));
+            let mean = all.iter().sum::<usize>() as f64 / all.len().max(1) as f64;
+            format!("{mean:.1}, {least} to {most}")
+        });
+        let cells = format!("{} of {name}", pooled.published_cells);
+        let seeds = format!("{} seeds together", by_seed.len());
+        lines.push([vec![cells, seeds], together.to_vec()].concat());
+        lines.push([vec!["the same".to_owned(), "one seed: mean, range".to_owned()], each.to_vec()].concat());
+    }
+    let headings =
+        ["cells", "splits of", "first preparation", "best preparation of each file", "any preparation"];
+    table(&headings, &lines)
+}
+
+/// The cells of tables 1 and 2 that no preparation reaches, a line for each.
+fn unreached(evidence: &Evidence) -> String {
+    let cells = summary(&released_rows(evidence, &[Part::Table1, Part::Table2])).pooled.unreached;
+    cells.iter().map(|cell| format!("- {}\n", cell.replace(" -", " −"))).collect()
 }
 
 fn headed(columns: &[Column<'_>]) -> Vec<String> {
@@ -233,7 +277,10 @@ fn observed(evidence: &Evidence) -> String {
 }
 
 fn times(row: &Replayed) -> String {
-    format!("{:.2} ± {:.2}", row.numbers.speedup_mean, row.numbers.speedup_stderr)
+    match row.numbers.orderings {
+        1 => format!("{:.2}", row.numbers.speedup_mean),
+        _ => format!("{:.2} ± {:.2}", row.numbers.speedup_mean, row.numbers.speedup_stderr),
+    }
 }
 
 fn kept(row: &Replayed) -> String {
@@ -320,10 +367,8 @@ fn seconds(evidence: &Evidence) -> String {
     let svr = value("forecast", "svr-rbf").map_or(f64::NAN, |value| value.mean);
     let line = |name: &str| {
         let (fit, forecast) = value("fit", name).zip(value("forecast", name))?;
-        let text = |value: &super::judgment::Value| {
-            format!("{:.2e} ± {:.1e}", value.mean, value.stderr.unwrap_or(0.0)).replace('-', "−")
-        };
-        Some(vec![format!("`{name}`"), text(&fit), text(&forecast), format!("{:.0}", forecast.mean / svr)])
+        let times = format!("{:.0}", forecast.mean / svr);
+        Some(vec![format!("`{name}`"), fit.to_string(), forecast.to_string(), times])
     };
     let lines: Vec<Vec<String>> =
         ["svr-rbf", "bnn", "lce-domhan2015", "lce"].into_iter().filter_map(line).collect();
@@ -367,6 +412,8 @@ fn pages_of(evidence: &Evidence) {
             ("table 1", table_1(evidence)),
             ("table 2", table_2(evidence)),
             ("depth", depths(evidence)),
+            ("reached", reached(evidence)),
+            ("unreached", unreached(evidence)),
             ("observed", observed(evidence)),
             ("stopping", stopping(evidence)),
             ("hyperband", hyperband(evidence)),
@@ -409,4 +456,23 @@ fn the_cheapest_recorded_cells_are_computed_again() {
         count += cells;
     }
     assert!(count >= 6, "{count}");
+}
+
+/// Without the paper's data, only Hyperband on our own recording is replayed again.
+#[test]
+fn the_cheapest_recorded_searches_are_replayed_again() {
+    let evidence = Evidence::recorded().expect("it is whole");
+    let paper = crate::needed::recorded("curves/paper");
+    let mut counts = [0, 0];
+    for folder in [Some(path("data/convnet")), paper.clone()].into_iter().flatten() {
+        let (sets, _) = read(&folder, Show::SILENT).expect("it is read");
+        for (count, part) in counts.iter_mut().zip([Part::Stopping, Part::Hyperband]) {
+            let replayed = again::differing_replays(&evidence, part, &sets, Show::SILENT);
+            let (replays, differing) = replayed.expect("they are replayed");
+            assert!(differing.is_empty(), "{differing:?}");
+            *count += replays;
+        }
+    }
+    let [stopping, hyperband] = counts;
+    assert!(hyperband >= 5 && (paper.is_none() || stopping >= 12), "{counts:?}");
 }

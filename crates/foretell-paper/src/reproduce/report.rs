@@ -32,7 +32,7 @@ pub struct Document {
     figures: Vec<Figure>,
     rows: Vec<Row>,
     /// Simulated speed-ups.
-    pub(super) replays: Vec<Replayed>,
+    replays: Vec<Replayed>,
 }
 
 /// A file as it was prepared.
@@ -50,23 +50,23 @@ struct Set {
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
     #[serde(flatten)]
-    pooled: Counts,
-    by_seed: Vec<Counts>,
+    pub(super) pooled: Counts,
+    pub(super) by_seed: Vec<Counts>,
 }
 
 /// The number of published cells that were reached.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Counts {
     /// Published cells of the files that were there.
-    published_cells: usize,
+    pub(super) published_cells: usize,
     /// Those within two standard errors with the file's first preparation.
-    reached_faithfully: usize,
+    pub(super) reached_faithfully: usize,
     /// Those within two standard errors with one preparation for each file: the one that reaches most of its cells.
-    reached: usize,
+    pub(super) reached: usize,
     /// Those within two standard errors with any preparation, another one for each cell if need be.
-    reached_by_any: usize,
+    pub(super) reached_by_any: usize,
     /// Those that no preparation reaches, with the nearest of ours.
-    unreached: Vec<String>,
+    pub(super) unreached: Vec<String>,
 }
 
 /// The released files that took no part.
@@ -130,7 +130,7 @@ impl Document {
     }
 }
 
-fn summary(rows: &[Row]) -> Summary {
+pub(super) fn summary(rows: &[Row]) -> Summary {
     let seeds = rows.iter().map(|row| row.by_seed.len()).max().unwrap_or(0);
     let by_seed = |index: usize| {
         move |row: &Row| row.by_seed.get(index).and_then(|seed| seed.difference_in_standard_errors)
@@ -246,7 +246,7 @@ fn claim_text(known: &Judged) -> String {
         Judgment::NotShown => String::new(),
         own => format!(" (own recordings: {own})"),
     };
-    let mut lines = vec![format!("{}{own}: {} ({})", known.released, known.sentence, known.section)];
+    let mut lines = vec![format!("{}{own}: {} ({})", known.released, known.worded(), known.section)];
     lines.push(format!("published {}; here {}", known.published, known.ours()));
     lines.extend((!known.reason.is_empty()).then(|| known.reason.to_owned()));
     let [runs, repeats, seeds] = [

@@ -10,8 +10,8 @@ use super::show::{Layout, Show};
 use crate::catalogue;
 use foretell::{Predictor, PredictorOptions, Purpose, StopCriterion};
 use foretell_search::{
-    ForecastRule, Kappa, Oracle, Outcome, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting,
-    Table, moments, replay,
+    ForecastRule, Kappa, Oracle, Outcome, Policy, Reference, ReplaySpec, Schedule, Setting, Table, moments,
+    replay,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,9 +59,7 @@ pub(super) fn rows(
     let mut rows = Vec::new();
     for prepared in sets.iter().filter(|prepared| is_used(part, prepared)) {
         (how.show.note)(&format!("{}: {}", part.heading(), prepared.name()));
-        let in_file = |error: &dyn std::fmt::Display| Failed::input(format!("{}: {error}", prepared.stem));
-        let table = Table::new(&prepared.runs, &prepared.options, 1).map_err(|error| in_file(&error))?;
-        let table = Arc::new(table);
+        let table = table(prepared)?;
         if table.len() <= BURN_IN {
             (how.show.note)(&format!(
                 "{}: {} finished runs are too few for a burn-in of {BURN_IN}",
@@ -70,10 +68,7 @@ pub(super) fn rows(
             ));
             continue;
         }
-        let wanted = match part {
-            Part::Hyperband => hyperband(prepared, how.orderings.min(HYPERBAND_DRAWS), how.seed),
-            _ => searches::wanted(prepared, table.len(), how.orderings, how.seed),
-        };
+        let wanted = wanted(part, prepared, table.len(), how);
         let made = predictors(how.draws, how.seed)?;
         // one predictor at a time: its settings share their fits
         let mut open = wanted;
@@ -81,11 +76,7 @@ pub(super) fn rows(
             let predictor = first.row.predictor;
             let (mine, others) = open.into_iter().partition(|wanted| wanted.row.predictor == predictor);
             open = others;
-            let filled = replayed(&table, prepared.fingerprint, mine, &made, how.draws, kept);
-            let filled = filled.map_err(|error| match error {
-                Stopped::Replay(error) => in_file(&error),
-                Stopped::Kept(failure) => failure,
-            })?;
+            let filled = replayed(&table, prepared, mine, &made, how.draws, kept)?;
             filled.iter().for_each(|row| (how.show.note)(&as_text(part, &[row], false, how.show.table)));
             rows.extend(filled);
         }
@@ -96,23 +87,59 @@ pub(super) fn rows(
     Ok(rows)
 }
 
-/// Why rows could not be filled.
-enum Stopped {
-    Replay(ReplayError),
-    Kept(Failed),
+/// The rows of `part` that cost least, replayed now: of Hyperband those without forecasts, and of the searches those of the SRM over
+/// all runs of the file with the shortest curves.
+pub(super) fn cheapest(part: Part, sets: &[Prepared], how: Simulated) -> Result<Vec<Replayed>, Failed> {
+    let mut used: Vec<&Prepared> =
+        sets.iter().filter(|prepared| !prepared.compressed && is_used(part, prepared)).collect();
+    if part != Part::Hyperband {
+        used.sort_by_key(|prepared| prepared.history.grid().len());
+        used.truncate(1);
+    }
+    let is_cheap = |row: &Replayed| match part {
+        Part::Hyperband => row.predictor.is_none(),
+        _ => row.predictor == Some(PREDICTORS[0]) && row.study_size.is_none(),
+    };
+    let mut rows = Vec::new();
+    for prepared in used {
+        let table = table(prepared)?;
+        let mut wanted = wanted(part, prepared, table.len(), how);
+        wanted.retain(|wanted| is_cheap(&wanted.row));
+        let made = predictors(how.draws, how.seed)?;
+        rows.extend(replayed(&table, prepared, wanted, &made, how.draws, &mut Kept::default())?);
+    }
+    Ok(rows)
+}
+
+fn table(prepared: &Prepared) -> Result<Arc<Table>, Failed> {
+    let table = Table::new(&prepared.runs, &prepared.options, 1);
+    table.map(Arc::new).map_err(|error| in_file(prepared, &error))
+}
+
+fn in_file(prepared: &Prepared, error: &dyn std::fmt::Display) -> Failed {
+    Failed::input(format!("{}: {error}", prepared.stem))
+}
+
+/// All rows of `part` on the `runs` runs of a file, without their numbers.
+fn wanted(part: Part, prepared: &Prepared, runs: usize, how: Simulated) -> Vec<Wanted> {
+    match part {
+        Part::Hyperband => hyperband(prepared, how.orderings.min(HYPERBAND_DRAWS), how.seed),
+        _ => searches::wanted(prepared, runs, how.orderings, how.seed),
+    }
 }
 
 /// `wanted` with their numbers: those that an earlier run of the command has measured, and the others by a replay.
 fn replayed(
     table: &Arc<Table>,
-    fingerprint: u32,
+    prepared: &Prepared,
     wanted: Vec<Wanted>,
     made: &ByName,
     draws: Option<usize>,
     kept: &mut Kept,
-) -> Result<Vec<Replayed>, Stopped> {
+) -> Result<Vec<Replayed>, Failed> {
     // a blank row names all of its setting
     let key = |wanted: &Wanted| {
+        let fingerprint = prepared.fingerprint;
         let row = serde_json::to_string(&wanted.row).expect("a row is JSON");
         let ReplaySpec { orderings, seed, .. } = wanted.spec;
         format!("{fingerprint:08x} orderings {orderings} seed {seed} draws {draws:?} {row}")
@@ -130,11 +157,11 @@ fn replayed(
     };
     let setting = |wanted: &Wanted| Setting::new(wanted.spec.clone(), predictor(wanted));
     let settings: Vec<Setting> = open.iter().map(setting).collect();
-    let outcomes = replay(table, &settings).map_err(Stopped::Replay)?;
+    let outcomes = replay(table, &settings).map_err(|error| in_file(prepared, &error))?;
     let moments = moments(&outcomes);
     for (wanted, outcome) in open.into_iter().zip(&outcomes) {
         let row = filled(wanted.row.clone(), table, outcome, &moments);
-        kept.add(&key(&wanted), &(&row, &row.course)).map_err(Stopped::Kept)?;
+        kept.add(&key(&wanted), &(&row, &row.course))?;
         rows.push(row);
     }
     Ok(rows)
@@ -157,10 +184,12 @@ fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failed> {
         Ok(((false, name), Arc::from(predictor)))
     };
     let mut made: ByName =
-        PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(named).collect::<Result<_, Failed>>()?;
+        PREDICTORS.into_iter().chain(searches::EXTRAPOLATIONS).map(named).collect::<Result<_, Failed>>()?;
     let options = PredictorOptions { purpose: Purpose::Termination, ..options };
-    let alone = catalogue().predictors().predictor(searches::EXTRAPOLATION, &options);
-    made.insert((true, searches::EXTRAPOLATION), Arc::from(alone.map_err(Failed::input)?));
+    for name in searches::EXTRAPOLATIONS {
+        let alone = catalogue().predictors().predictor(name, &options).map_err(Failed::input)?;
+        made.insert((true, name), Arc::from(alone));
+    }
     Ok(made)
 }
 

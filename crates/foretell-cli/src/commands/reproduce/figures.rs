@@ -1,8 +1,8 @@
 //! Figures of the simulated speed-ups.
 
-use crate::commands::figures::distinct;
+use crate::commands::figures::{accuracy, distinct};
 use crate::plot;
-use foretell_paper::reproduce::{EXTRAPOLATION, Part, Replayed, rule};
+use foretell_paper::reproduce::{Accuracy, EXTRAPOLATIONS, Part, Replayed, rule};
 use foretell_search::Reference;
 
 /// Speed-up against Δ over whole files, a figure for each.
@@ -40,10 +40,27 @@ fn speedups(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
     files.into_iter().map(|curves| (format!("speedup-{curves}"), figure(curves))).collect()
 }
 
+/// R² against the fraction observed, a panel for each file; none without cells.
+pub(super) fn observed(cells: &[Accuracy<'_>]) -> Option<plot::Figure> {
+    let splits = || cells.iter().map(|cell| cell.splits);
+    let splits = match (splits().min()?, splits().max()?) {
+        (least, most) if least < most => format!("{least} to {most}"),
+        (_, most) => most.to_string(),
+    };
+    let point = |cell: &Accuracy<'_>| plot::AccuracyPoint {
+        observed: cell.observed,
+        r2_mean: cell.r2_mean,
+        r2_stderr: if cell.splits > 1 { cell.r2_stderr } else { f64::NAN },
+    };
+    let points: Vec<_> = cells.iter().map(|cell| (cell.curves, cell.predictor, point(cell))).collect();
+    let subtitle = format!("{splits} random splits; bands are ± one standard error");
+    Some(accuracy(&points, subtitle).draw())
+}
+
 fn series_name(row: &Replayed) -> String {
     let predictor = row.predictor.unwrap_or("–");
     match row.policy.as_deref() {
-        _ if predictor != EXTRAPOLATION => format!("{predictor}, {}", row.variant),
+        _ if !EXTRAPOLATIONS.contains(&predictor) => format!("{predictor}, {}", row.variant),
         Some("srm") => format!("{predictor}, from run {}", row.burn_in + 1),
         _ => format!("{predictor}, {}, from run {}", rule(row), row.burn_in + 1),
     }

@@ -3,7 +3,7 @@
 mod figures;
 
 use crate::catalogue::catalogue;
-use crate::commands::figures::{Measured, accuracy, scatter};
+use crate::commands::figures::{Measured, scatter};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json, table};
 use crate::plot;
@@ -174,13 +174,8 @@ fn draw(folder: &Path, arguments: &ReproduceArguments, reproduced: &mut Reproduc
         let name = format!("scatter-{}", measured.curves);
         save(folder, arguments.picture, &name, &scatter(&measured.into()).draw())?;
     }
-    let observed: Vec<Measured> = reproduced.observed().into_iter().map(Measured::from).collect();
-    if !observed.is_empty() {
-        let subtitle = format!(
-            "{} runs to learn from, {} random splits; bands are ± one standard error",
-            arguments.train, arguments.repeats
-        );
-        save(folder, arguments.picture, "observed", &accuracy(&observed, subtitle).draw())?;
+    if let Some(figure) = figures::observed(&reproduced.observed()) {
+        save(folder, arguments.picture, "observed", &figure)?;
     }
     for (name, figure) in figures::figures(reproduced.replays()) {
         save(folder, arguments.picture, &name, &figure)?;
