@@ -79,12 +79,9 @@ struct Open {
     last: (f64, f64),
 }
 
-/// More steps than any training takes.
-const STEPS: u64 = u32::MAX as u64;
-
-/// Whether `policy` compares trials at rungs or levels, whose places depend on the length of a complete trial.
+/// Whether `policy` compares trials at levels, whose places depend on the length of a complete trial.
 fn awaits_length(policy: &Policy) -> bool {
-    policy.learns_from_curves() || !policy.rungs_before_forecasts(STEPS).is_empty()
+    policy.learns_from_curves()
 }
 
 impl Judge {
@@ -446,6 +443,7 @@ mod tests {
         let spec = StudySpec {
             trials: 40,
             max_resource: 12,
+            policy: ForecastRule.into(),
             seed: 3,
             ..StudySpec::new(Space::Parameters(space), "acc", Direction::Maximize)
         };
@@ -599,7 +597,7 @@ mod tests {
             (r#"{"eta": 4}"#, "eta"),
             (r#"{"patience": 4}"#, "patience"),
             (r#"{"policy": "median", "predictor": "gp"}"#, "predictor"),
-            (r#"{"policy": "rungs-first"}"#, "policy"),
+            (r#"{"policy": "chain"}"#, "policy"),
         ] {
             assert_eq!(check(fields).expect_err(fields).field, field);
         }

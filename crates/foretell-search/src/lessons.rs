@@ -80,7 +80,8 @@ impl Lessons {
     /// The lessons of the completed `runs` for a study of `spec`: the predictor with the least held-out error, each run forecast as if
     /// it had not been seen, after a tenth, a quarter and half of its training; with a `caution`, also the boldest Δ of those that keep
     /// the best run as often as it promises, in replays of half of the runs that learn from the other half. `options` are those of the
-    /// study. `None` for fewer than 20 runs. O(n³), n ≤ 200 runs.
+    /// study. `None` for fewer than 20 runs, and where the rule of `spec` learns from curves, for fewer than 40: so few teach it more. O(n³), n ≤ 200
+    /// runs.
     pub fn new(
         runs: &[Run],
         spec: &StudySpec,
@@ -93,15 +94,16 @@ impl Lessons {
         let chosen = Self::by_error(&runs, &options)?;
         let sure =
             caution.and_then(|caution| sure(&runs, &options, spec, &chosen.predictor, caution.promise()));
-        Some(Self { sure, ..chosen })
+        let is_enough = sure.is_some() || !spec.policy.learns_from_curves();
+        is_enough.then_some(Self { sure, ..chosen })
     }
 
-    /// `spec` with what was chosen.
+    /// `spec` with what was chosen, stopped by forecasts.
     pub fn taught(self, spec: StudySpec) -> StudySpec {
         let stop_probability =
             self.sure.map_or(spec.criterion.stop_probability, |sure| sure.stop_probability);
         let criterion = StopCriterion { stop_probability, ..spec.criterion };
-        StudySpec { predictor: self.predictor, criterion, ..spec }
+        StudySpec { policy: spec.policy.by_forecasts(), predictor: self.predictor, criterion, ..spec }
     }
 
     fn by_error(runs: &[Run], options: &HistoryOptions) -> Option<Self> {
@@ -190,13 +192,14 @@ fn ranked(forecast: &Forecast, end: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ParameterSpace, Space};
+    use crate::{ChainRule, ParameterSpace, Space};
     use foretell::{Configuration, Curve, Direction, Value};
 
     fn spec() -> StudySpec {
         let space = ParameterSpace::parse(&["x=float:0:1"]).expect("a space");
         StudySpec {
             max_resource: 20,
+            policy: ForecastRule.into(),
             ..StudySpec::new(Space::Parameters(space), "score", Direction::Maximize)
         }
     }
@@ -235,6 +238,17 @@ mod tests {
         assert_eq!(new(&runs(ENOUGH - 1), Some(Caution::Balanced)), None);
         let some = new(&runs(ENOUGH_TO_REPLAY - 1), Some(Caution::Balanced));
         assert_eq!(some.expect("a predictor").sure, None);
+    }
+
+    #[test]
+    fn a_study_that_learns_from_curves_is_taught_by_many_runs_alone() {
+        let by_curves = StudySpec { policy: ChainRule::default().into(), ..spec() };
+        let of = |count| {
+            Lessons::new(&runs(count), &by_curves, &spec().history_options(), Some(Caution::Balanced))
+        };
+        assert_eq!(of(ENOUGH_TO_REPLAY - 1), None);
+        let taught = of(80).expect("enough to replay").taught(by_curves.clone());
+        assert_eq!(taught.policy, ForecastRule.into());
     }
 
     /// The end is a function of `x`. Of probabilities that save as much, the most careful one is chosen.

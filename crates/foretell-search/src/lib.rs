@@ -114,7 +114,7 @@ pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
     AshaRule, ChainRule, Fate, ForecastRule, Foreseen, Learner, MedianRule, NamedRule, Needs, NoStopping,
-    Oracle, PatienceRule, Place, Ruling, RungsFirstRule, Standing, StopRule, StudyPlan, Watched,
+    Oracle, PatienceRule, Place, Ruling, StopRule, StudyPlan, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

@@ -131,7 +131,11 @@ impl Setting {
         let Some((predictor, stop_probability)) = taught else { return self.clone() };
         let criterion = StopCriterion { stop_probability, ..self.spec.criterion };
         Self {
-            spec: ReplaySpec { criterion, ..self.spec.clone() },
+            spec: ReplaySpec {
+                criterion,
+                policy: self.spec.policy.clone().by_forecasts(),
+                ..self.spec.clone()
+            },
             predictor: Some(predictor),
             ..self.clone()
         }

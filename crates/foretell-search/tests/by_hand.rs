@@ -5,8 +5,8 @@ mod common;
 use common::accuracy;
 use foretell::Direction;
 use foretell_search::{
-    Ending, Kappa, Memory, Order, ParameterSpace, Parts, Reason, Record, Reference, Schedule, Session, Space,
-    Start, Study, StudySpec, Summary, TrialState, plan,
+    Ending, ForecastRule, Kappa, Memory, Order, ParameterSpace, Parts, Reason, Record, Reference, Schedule,
+    Session, Space, Start, Study, StudySpec, Summary, TrialState, plan,
 };
 
 const EPOCHS: u64 = 9;
@@ -14,7 +14,7 @@ const EPOCHS: u64 = 9;
 fn spec() -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    StudySpec { max_resource: EPOCHS, trials: 30, burn_in: 6, seed: 3, ..usual }
+    StudySpec { max_resource: EPOCHS, trials: 30, burn_in: 6, policy: ForecastRule.into(), seed: 3, ..usual }
 }
 
 /// Trains `start` to its end, or until it is stopped; `order` is given after its first report.

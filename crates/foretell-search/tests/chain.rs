@@ -2,20 +2,23 @@
 
 use foretell::{Action, Curve, Direction, Run};
 use foretell_search::{
-    Caution, ChainRule, Decision, Input, ParameterSpace, Parts, Policy, Reason, Record, Space, Study,
-    StudySpec,
+    AshaRule, Caution, ChainRule, Decision, ForecastRule, Input, ParameterSpace, Parts, Policy, Reason,
+    Record, Space, Study, StudyRequest, StudySpec,
 };
 use std::collections::BTreeMap;
 
 const EPOCHS: u64 = 27;
 
+fn space() -> Space {
+    Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).unwrap())
+}
+
 fn spec(caution: Caution, trials: u64, direction: Direction) -> StudySpec {
-    let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).unwrap());
     StudySpec {
         max_resource: EPOCHS,
         trials,
         policy: Policy::from(ChainRule { caution }),
-        ..StudySpec::new(space, "score", direction)
+        ..StudySpec::new(space(), "score", direction)
     }
 }
 
@@ -179,4 +182,43 @@ fn earlier_curves_that_fit_save_training_and_others_do_no_harm() {
     assert!((spent as f64) < 0.95 * cold.progress().spent as f64, "{spent} of {}", cold.progress().spent);
     let (_, lessons, best) = after(&|trial, epoch| 5.0 - steady(trial, epoch), 9);
     assert_eq!((lessons, best), (Some((40, false)), cold.best().unwrap().trial));
+}
+
+#[test]
+fn chances_stop_trials_unless_somebody_says_what_does() {
+    let policy = |request: StudyRequest| {
+        let request = StudyRequest { space: Some(space()), metric: Some("acc".to_owned()), ..request };
+        request.resolve(None).unwrap().policy
+    };
+    let usual = StudyRequest::default;
+    let by_chance = |caution| Policy::from(ChainRule { caution });
+    let learn_from = Some(vec!["earlier".to_owned()]);
+    assert_eq!(policy(usual()), by_chance(Caution::Balanced));
+    assert_eq!(
+        policy(StudyRequest { learn_from: learn_from.clone(), ..usual() }),
+        by_chance(Caution::Balanced)
+    );
+    let caution = Some(Caution::Safe);
+    assert_eq!(policy(StudyRequest { caution, ..usual() }), by_chance(Caution::Safe));
+    // late rungs learn nothing from earlier runs
+    let caution = Some(Caution::Fast);
+    assert_eq!(policy(StudyRequest { caution, ..usual() }), Policy::from(AshaRule::default()));
+    assert_eq!(policy(StudyRequest { caution, learn_from, ..usual() }), by_chance(Caution::Fast));
+    let objective = Some(vec!["acc:max".to_owned(), "x:min".to_owned()]);
+    for by_forecasts in [
+        StudyRequest { burn_in: Some(5), ..usual() },
+        StudyRequest { stop_probability: Some(0.9), ..usual() },
+        StudyRequest { predictor: Some("gp".to_owned()), ..usual() },
+        StudyRequest { paper: Some(true), trials: Some(200), ..usual() },
+        StudyRequest { objective, ..usual() },
+        StudyRequest { policy: Some("srm".into()), ..usual() },
+    ] {
+        assert_eq!(policy(by_forecasts.clone()), Policy::from(ForecastRule), "{by_forecasts:?}");
+    }
+}
+
+#[test]
+fn a_study_of_rungs_first_goes_on_by_chances() {
+    let written: Policy = serde_json::from_str(r#"{"rungs-first": {"caution": "safe"}}"#).unwrap();
+    assert_eq!(written, Policy::from(ChainRule { caution: Caution::Safe }));
 }

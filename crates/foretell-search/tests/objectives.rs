@@ -95,7 +95,7 @@ fn completed(study: &Study, trial: usize) -> bool {
 #[test]
 fn objectives_in_which_all_trials_are_alike_change_no_bit() {
     for nth_best in [1, 2] {
-        let mut alone = spec(&[], &[]);
+        let mut alone = StudySpec { policy: ForecastRule.into(), ..spec(&[], &[]) };
         alone.criterion.nth_best = nth_best;
         let mut alike = spec(&["0*width:min", "lr^0:max"], &["lr<=1", "width>=0"]);
         alike.criterion.nth_best = nth_best;

@@ -21,7 +21,8 @@ fn spec() -> StudySpec {
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
     let criterion = foretell::StopCriterion { stop_probability: 0.9, ..usual.criterion };
     let predictor = "svr-rbf".to_owned();
-    StudySpec { max_resource: EPOCHS, trials: 24, burn_in: 8, predictor, criterion, seed: 3, ..usual }
+    let policy = ForecastRule.into();
+    StudySpec { max_resource: EPOCHS, trials: 24, burn_in: 8, policy, predictor, criterion, seed: 3, ..usual }
 }
 
 /// One check suffices.

@@ -79,8 +79,8 @@ class StudySettings(TypedDict, total=False):
     #: Reward of Q-learning, such as `val_acc - 1e-8*weights`. It is a formula of the metric and of a network's weights,
     #: layers and flops (default: the metric)
     reward: str | None
-    #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "chain", "rungs-first", "median", "patience", "asha"] | None
+    #: Stop rule (default: chain; with caution fast asha; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: How much risk to accept to save training. With safe, the best trial is rarely lost; with fast, a search often ends with
     #: the second or third best.
     caution: Literal["safe", "balanced", "fast"] | None
@@ -148,8 +148,8 @@ class StopSettings(TypedDict, total=False):
     score: str | None
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
-    #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "chain", "rungs-first", "median", "patience", "asha"] | None
+    #: Stop rule (default: chain; with caution fast asha; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.
@@ -187,8 +187,8 @@ class PrunerSettings(TypedDict, total=False):
     score: str | None
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
-    #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "chain", "rungs-first", "median", "patience", "asha"] | None
+    #: Stop rule (default: chain; with caution fast asha; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.

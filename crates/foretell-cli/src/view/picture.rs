@@ -126,7 +126,9 @@ fn curves(study: &Study, name: &str) -> plot::Search {
     let spec = study.spec();
     let summary = Summary::new(study);
     let spent = summary.shadow.as_ref().map_or(summary.epochs.spent, |shadow| shadow.spent_if_stopped);
-    let all_burn_in = study.learning_from().is_empty() && spec.schedule.is_full();
+    let needs = spec.policy.needs(spec.max_resource);
+    let has_burn_in = spec.schedule.is_full() && (needs.burn_in || needs.forecasts);
+    let is_burn_in = |i: usize| has_burn_in && (study.is_burn_in(i) || study.learning_from().is_empty());
     plot::Search {
         title: if spec.shadow {
             format!("{name}, as stopping would have left them")
@@ -142,9 +144,7 @@ fn curves(study: &Study, name: &str) -> plot::Search {
             .trials()
             .iter()
             .enumerate()
-            .map(|(i, t)| {
-                trial(i, t, spec.direction, spec.schedule.is_full() && (study.is_burn_in(i) || all_burn_in))
-            })
+            .map(|(i, t)| trial(i, t, spec.direction, is_burn_in(i)))
             .collect(),
         best: summary.best.map(|best| (best.trial as usize, best.score)),
         spent: spent as f64,

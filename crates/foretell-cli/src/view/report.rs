@@ -9,8 +9,8 @@ use crate::terminal::{fitted, visible};
 use foretell::statistics::spearman;
 use foretell::{Configuration, LayerSequence, RunScore, Value};
 use foretell_search::{
-    Best, Front, LastMetrics, Named, Parameter, Reason, RecordedForecast, SchedulerName, Space, StoppedTrial,
-    Study, Summary, Times, Timing, Trial, TrialState,
+    Best, Front, LastMetrics, Named, Parameter, RecordedForecast, SchedulerName, Space, StoppedTrial, Study,
+    Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -393,13 +393,6 @@ fn spent(study: &Study, document: &StudyDocument) -> String {
             epochs.ended_early,
             tally.completed,
             study.spec().max_resource
-        );
-    }
-    let at_rungs = summary.stopped.iter().filter(|stopped| stopped.reason == Reason::BelowRung).count();
-    let rungs_first = study.spec().policy.rungs_before_forecasts(study.spec().max_resource);
-    if !rungs_first.is_empty() && at_rungs > 0 {
-        text += &format!(
-            "\n{at_rungs} of them stopped at a rung, before enough trials were completed for forecasts. With earlier runs (--learn-from) or fewer workers, forecasts start sooner"
         );
     }
     if rungs {

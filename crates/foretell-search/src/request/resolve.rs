@@ -13,9 +13,9 @@ use crate::schedulers::f_hyperband::{Kappa, Reference};
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
+use crate::stopping::ForecastRule;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
-use crate::stopping::{ForecastRule, RungsFirstRule};
 use crate::study::{Queue, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 
@@ -148,13 +148,14 @@ impl StudyRequest {
         }
     }
 
-    /// The predictor that forecasts the earlier `runs` best, and how sure it has to be to keep what the caution promises, unless somebody chose that. `None` if somebody chose a predictor, or if forecasts do not stop the
-    /// trials of `spec`.
+    /// The predictor that forecasts the earlier `runs` best, and how sure it has to be to keep what the caution promises, unless somebody chose that. `None` if somebody chose a predictor, if the
+    /// trials of `spec` are not stopped by forecasts, or if the usual rule, which learns from curves, does so with too few completed runs to choose by.
     pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<Lessons> {
         let is_free = self.predictor.is_none()
             && self.paper != Some(true)
             && self.rank.unwrap_or_default() == Rank::Value;
-        let learns = spec.policy.is_by_forecasts() && !spec.policy.is_by_curve_alone();
+        let by_curves = self.policy.is_none() && spec.policy.learns_from_curves();
+        let learns = by_curves || spec.policy.is_by_forecasts() && !spec.policy.is_by_curve_alone();
         if !is_free || !spec.schedule.is_full() || !learns {
             return None;
         }
@@ -378,8 +379,19 @@ impl StudyRequest {
             (None, Some(there)) if self.stopping.is_none() => there.policy.clone(),
             (None, _) if !by_default && self.shadow != Some(true) => Policy::none(),
             (None, _) if is_rewarded || self.needs_forecasts() => ForecastRule.into(),
-            (None, _) => RungsFirstRule::default().into(),
+            (None, _) => Policy::cautious(Caution::default(), self.learn_from.is_some()),
         }
+    }
+
+    /// Whether it has a setting of forecasts that stop trials by themselves.
+    fn sets_forecasts(&self) -> bool {
+        self.stop_probability.is_some()
+            || self.offset.is_some()
+            || self.nth_best.is_some()
+            || self.agreeing_checks.is_some()
+            || self.error_budget.is_some()
+            || self.predictor.is_some()
+            || self.refit.is_some()
     }
 
     /// Whether only forecasts may stop trials. The trials of a burn-in that somebody asks for are trained to their end; several objectives or limits are not compared by the metric alone.
@@ -387,6 +399,7 @@ impl StudyRequest {
         self.scheduler.unwrap_or_default() != SchedulerName::Full
             || self.paper == Some(true)
             || self.burn_in.is_some()
+            || self.sets_forecasts()
             || self.limit.is_some()
             || self.has_front()
     }

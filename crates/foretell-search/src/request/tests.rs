@@ -4,8 +4,8 @@ use super::*;
 #[cfg(feature = "schema")]
 use crate::defaults::DEFAULT_TRIALS;
 use crate::samplers::{RandomSampling, SamplerSpec, TpeGpSampling};
+use crate::stopping::ChainRule;
 use crate::stopping::policy::Policy;
-use crate::stopping::{AshaRule, ForecastRule, RungsFirstRule};
 use crate::study::StudySpec;
 use foretell::Direction;
 
@@ -95,22 +95,12 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
 }
 
 #[test]
-fn the_boldest_caution_stops_at_rungs_unless_earlier_runs_teach() {
-    let new = |text: &str| {
-        let fields = format!(r#"{{"space": {{"lr": "log:1e-4:1"}}, "metric": "val_acc"{text}}}"#);
-        study(&fields).policy
-    };
-    assert_eq!(new(r#", "caution": "fast""#), Policy::from(AshaRule { eta: 3 }));
-    assert_eq!(
-        new(r#", "caution": "fast", "learn_from": ["old"]"#),
-        Policy::from(RungsFirstRule { caution: Caution::Fast })
-    );
-    assert_eq!(new(r#", "caution": "fast", "burn_in": 5"#), Policy::from(ForecastRule));
+fn another_caution_is_another_rule() {
     let there = study(r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "caution": "fast"}"#);
     let again = request(r#"{"caution": "safe"}"#).resolve(Some(&there)).expect("a valid change");
     assert_eq!(
         (again.policy, again.criterion.stop_probability),
-        (Policy::from(RungsFirstRule { caution: Caution::Safe }), 0.999)
+        (Policy::from(ChainRule { caution: Caution::Safe }), 0.999)
     );
 }
 

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Caution {
-    /// Rarely loses the best trial: Δ = 0.999.
+    /// Rarely loses the best trial.
     Safe,
-    /// Saves most of it at little risk: Δ = 0.99.
+    /// Saves most of it at little risk.
     #[default]
     Balanced,
-    /// Saves the most: stops at late rungs, or at Δ = 0.95.
+    /// Saves the most: stops at late rungs.
     Fast,
 }
 
@@ -53,7 +53,7 @@ impl Caution {
         }
     }
 
-    /// The stopping of a study with full training: from the third trial on, once two checks in a row forecast with probability Δ that a
+    /// The stopping of a study with full training by forecasts: from the third trial on, once two checks in a row forecast with probability Δ that a
     /// trial will not win. Forecasts are learned again with each trial that completes up to 20, then with each twentieth more.
     ///
     /// ```

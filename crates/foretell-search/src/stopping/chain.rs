@@ -14,6 +14,8 @@ const FAST: f64 = 0.009;
 const MOST: f64 = 0.36;
 /// Where earlier runs count, chances are of all planned trials, and the bar is higher.
 const TAUGHT: f64 = 2.0;
+/// Earlier runs stop no trial whose chance among its own, as a fraction of an average trial's, is larger: they may be those of another program.
+const OPEN: f64 = 0.5;
 /// N of a study whose number of trials is open, and the most that counts.
 const USUAL_TRIALS: u64 = 100;
 /// Values that are not finite, in a row, by which a trial has diverged.
@@ -21,7 +23,8 @@ const DIVERGED_AFTER: u32 = 2;
 
 /// Stops a trial whose chance P to end best of all n trials seen is small: P·n < c, with c = min(θN, 0.36) and N the planned number of trials, at most
 /// 100. θ is 0.0015 for safe, 0.0025 for balanced and 0.009 for fast. Since the chances of all trials sum to at most one, c < 1 always leaves one that
-/// is not stopped. Where earlier runs count, n is N and c is min(2θN, 0.36).
+/// is not stopped. Where earlier runs count, n is N and c is min(2θN, 0.36), and without
+/// them P·n has to be below 0.5.
 ///
 /// Two guards: while no trial has completed, the running one that is forecast to end highest continues; and diverged trials are not compared with.
 ///
@@ -64,7 +67,8 @@ impl StopRule for ChainRule {
         let known = learner
             .and_then(|learner| Some((learner.prospect(number, planned)?, learner.at_level == Some(number))));
         let Some((prospect, is_at_level)) = known else { return Ruling::go_on(Reason::BurnIn) };
-        let loses = prospect.chance * (prospect.rivals as f64) < self.bar(planned, prospect.is_taught);
+        let is_behind = prospect.chance * (prospect.rivals as f64) < self.bar(planned, prospect.is_taught);
+        let loses = is_behind && (!prospect.is_taught || prospect.alone < OPEN);
         let ruling = match (loses && is_at_level, prospect.must_finish) {
             (true, false) => Ruling { stop: true, ..Ruling::go_on(Reason::WillNotWin) },
             (true, true) => Ruling::go_on(Reason::NoIncumbent),

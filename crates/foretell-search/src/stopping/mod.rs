@@ -14,7 +14,6 @@ mod oracle;
 mod patience;
 pub(crate) mod policy;
 mod ruling;
-mod rungs_first;
 
 pub use asha::AshaRule;
 pub use chain::ChainRule;
@@ -23,8 +22,7 @@ pub use median::MedianRule;
 pub use none::NoStopping;
 pub use oracle::Oracle;
 pub use patience::PatienceRule;
-pub use ruling::{Foreseen, Place, Ruling, Standing};
-pub use rungs_first::RungsFirstRule;
+pub use ruling::{Foreseen, Place, Ruling};
 
 use crate::part::PartError;
 use crate::shelf::Shelf;
@@ -42,7 +40,6 @@ pub(crate) fn rules() -> Shelf<dyn StopRule> {
     add_rule::<NoStopping>(&mut shelf);
     add_rule::<ForecastRule>(&mut shelf);
     add_rule::<ChainRule>(&mut shelf);
-    add_rule::<RungsFirstRule>(&mut shelf);
     add_rule::<MedianRule>(&mut shelf);
     add_rule::<PatienceRule>(&mut shelf);
     add_rule::<AshaRule>(&mut shelf);
@@ -157,12 +154,6 @@ pub trait StopRule: Send + Sync {
     /// When it stops a trial, in words that follow "a trial is stopped"; `None` for a rule that goes by forecasts, whose words need the
     /// criterion.
     fn in_words(&self) -> Option<String> {
-        None
-    }
-
-    /// When it stops a trial before forecasts can, in words that follow "a trial is stopped"; `None` where nothing does.
-    fn before_forecasts(&self, max_resource: u64) -> Option<String> {
-        let _ = max_resource;
         None
     }
 }
@@ -303,12 +294,6 @@ pub trait Watched {
 
     /// Where it stands at the rung that it has just reached; `None` at no rung.
     fn place_at_rung(&self) -> Option<Place>;
-
-    /// Whether enough trials, as many as the burn-in, have reached its target, so that it can be forecast.
-    fn has_teachers(&self) -> bool;
-
-    /// The standing at the last rung that it has passed, among all that have reached it by now.
-    fn standing(&self) -> Option<Standing>;
 
     /// The score that it will have at the end, which only a replay of recorded runs knows.
     fn truth(&self) -> Option<f64>;

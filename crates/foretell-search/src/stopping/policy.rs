@@ -1,7 +1,7 @@
 //! The stop rule of a study, as requests and logs describe it.
 
 use super::caution::{Caution, Stopping};
-use super::{AshaRule, ForecastRule, NamedRule, Needs, NoStopping, RungsFirstRule, StopRule, rules};
+use super::{AshaRule, ChainRule, ForecastRule, NamedRule, Needs, NoStopping, StopRule, rules};
 use crate::part::{Named, Part};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -38,9 +38,11 @@ impl Default for Policy {
 impl<'de> Deserialize<'de> for Policy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut named = Named::deserialize(deserializer)?;
-        if named.name == "forecast" {
-            // as earlier versions wrote it
-            named.name = ForecastRule::NAME.to_owned();
+        // as earlier versions wrote them
+        match named.name.as_str() {
+            "forecast" => ForecastRule::NAME.clone_into(&mut named.name),
+            "rungs-first" => ChainRule::NAME.clone_into(&mut named.name),
+            _ => {}
         }
         let ours = rules().part(&named, &serde_json::Map::new());
         Ok(Self(ours.unwrap_or_else(|_| Part::unmade(named))))
@@ -58,12 +60,12 @@ impl Policy {
         &mut self.0
     }
 
-    /// The policy of a study that stops with `caution`. Beyond three times less training late rungs keep the best trial more often than forecasts do,
-    /// unless earlier runs teach how sure a forecast has to be.
+    /// The policy of a study that stops with `caution`. Beyond three times less training late rungs have the smaller regret, but they learn nothing from
+    /// earlier runs.
     pub fn cautious(caution: Caution, learns_from_earlier_runs: bool) -> Self {
         match caution {
             Caution::Fast if !learns_from_earlier_runs => AshaRule::default().into(),
-            Caution::Safe | Caution::Balanced | Caution::Fast => RungsFirstRule { caution }.into(),
+            Caution::Safe | Caution::Balanced | Caution::Fast => ChainRule { caution }.into(),
         }
     }
 
@@ -107,6 +109,11 @@ impl Policy {
         self.needs(1).forecasts
     }
 
+    /// The same if forecasts by a predictor stop trials, else the rule that goes by them alone.
+    pub(crate) fn by_forecasts(self) -> Self {
+        if self.is_by_forecasts() { self } else { ForecastRule.into() }
+    }
+
     /// Whether it learns from the curves of earlier runs as far as they go, completed or not.
     pub fn learns_from_curves(&self) -> bool {
         self.needs(1).curves
@@ -120,17 +127,6 @@ impl Policy {
     /// The default stopping of a study by it, where the rule has a choice of its own.
     pub fn usual(&self) -> Option<Stopping> {
         self.rule().and_then(|rule| rule.usual())
-    }
-
-    /// The epochs at which it compares trials before forecasts can; none for most policies.
-    pub fn rungs_before_forecasts(&self, max_resource: u64) -> Vec<u64> {
-        let Needs { forecasts, rungs, .. } = self.needs(max_resource);
-        if forecasts { rungs } else { Vec::new() }
-    }
-
-    /// When it stops a trial before forecasts can: see [`StopRule::before_forecasts`].
-    pub fn before_forecasts(&self, max_resource: u64) -> Option<String> {
-        self.rule().and_then(|rule| rule.before_forecasts(max_resource))
     }
 
     /// When it stops a trial, in words that follow "a trial is stopped"; `None` for policies that go by forecasts, whose words need

@@ -27,17 +27,6 @@ pub struct Place {
     pub better: usize,
 }
 
-/// The state of a trial at a rung that it has passed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
-    /// Its place by the scores there.
-    pub place: Place,
-    /// The distance to the best score at the rung.
-    pub behind: f64,
-    /// The standard deviation of the scores at the rung, estimated from their quartiles.
-    pub spread: f64,
-}
-
 /// The ruling on a trial; by default, it continues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ruling {

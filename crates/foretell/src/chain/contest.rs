@@ -44,6 +44,8 @@ pub struct Prospect {
     pub rivals: u64,
     /// Whether earlier runs count.
     pub is_taught: bool,
+    /// The chance times the number of trials seen, as it is without earlier runs: 1 on average. Those are not to stop a trial that leads among its own.
+    pub alone: f64,
     /// Whether no trial has completed yet and it is the running one that is forecast to end highest: stopping it could leave a search without a
     /// completed trial.
     pub must_finish: bool,
@@ -215,6 +217,7 @@ impl Contest {
         let seen_so_far = (seen.len() + gone) as u64;
         let (lessons, to_come) =
             if is_taught { (self.lessons, planned.saturating_sub(seen_so_far)) } else { (0, 0) };
+        let alone = self.alone.chance(trial, &seen, &[], 0)? * seen_so_far as f64;
         let chain = if is_taught { self.taught.as_mut()? } else { &mut self.alone };
         let rivals: Vec<usize> = seen.iter().map(|other| lessons + other).collect();
         let earlier: Vec<usize> = (0..lessons).collect();
@@ -233,6 +236,7 @@ impl Contest {
             chance,
             rivals: if is_taught { planned.max(seen_so_far) } else { seen_so_far },
             is_taught,
+            alone,
             must_finish,
         })
     }

@@ -48,7 +48,12 @@ fn kept(row: &Row) -> String {
     let orders = (row.best_kept * row.orderings as f64).round();
     let three = (row.totals.best_three_kept * row.orderings as f64).round();
     let other = if three > orders { format!(" and one of the best three in {three}") } else { String::new() };
-    format!("the best run kept in {orders} of {} orders{other}", row.orderings)
+    // near ties make the count alone misleading
+    let regret = match orders < row.orderings as f64 {
+        true => format!(" at a mean regret of {:.2} standard deviations", row.regret_sd_mean),
+        false => String::new(),
+    };
+    format!("the best run kept in {orders} of {} orders{other}{regret}", row.orderings)
 }
 
 /// The setting of `row` as flags of `foretell search`; in words if there are no such flags.

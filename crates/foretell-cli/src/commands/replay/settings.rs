@@ -30,7 +30,7 @@ pub(super) struct Variant {
 impl Variant {
     /// The caution by which predictor and Δ are chosen from the runs of a warm start, as `foretell search --learn-from` chooses them.
     pub(super) fn teaching_caution(&self) -> Option<Caution> {
-        self.caution.filter(|_| self.spec.warm_start > 0 && self.spec.policy.is_by_forecasts())
+        self.caution.filter(|_| self.spec.warm_start > 0)
     }
 
     /// Whether these are the default settings of `foretell search`.

@@ -192,8 +192,6 @@ fn stopping(spec: &StudySpec) -> String {
             if spec.policy.name() == "lce-optimistic" { ", or of their final value" } else { "" }
         ),
     };
-    let first = spec.policy.before_forecasts(spec.max_resource);
-    let first = first.map_or(String::new(), |words| format!("; before that, a trial is stopped {words}"));
     let from = if spec.schedule.is_full() {
         match spec.burn_in {
             1 if spec.policy.is_by_curve_alone() => "after one completed trial".to_owned(),
@@ -203,9 +201,9 @@ fn stopping(spec: &StudySpec) -> String {
         format!("at each level, after {} trials reached it", spec.burn_in)
     };
     if spec.shadow {
-        format!("watching without stopping: {from}, trials {rule} are marked{first}")
+        format!("watching without stopping: {from}, trials {rule} are marked")
     } else {
-        format!("stopping: {from}, trials {rule}{first}")
+        format!("stopping: {from}, trials {rule}")
     }
 }
 

@@ -129,20 +129,7 @@ fn stopping_line(study: &Study, watching: bool) -> String {
             (format!("{} trials at a level, including those of --learn-from", spec.burn_in), "continuing")
         }
     };
-    format!(
-        "{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}{}",
-        before_forecasts(spec, act)
-    )
-}
-
-/// The rule that stops trials until there are forecasts, in a few words; --explain prints it in full.
-fn before_forecasts(spec: &StudySpec, act: &str) -> String {
-    let rungs = spec.policy.rungs_before_forecasts(spec.max_resource);
-    if rungs.is_empty() || !spec.schedule.is_full() {
-        return String::new();
-    }
-    let rungs: Vec<String> = rungs.iter().map(u64::to_string).collect();
-    format!("; before that, {act} trials far behind at epoch {}", rungs.join(" or "))
+    format!("{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}")
 }
 
 /// The trials that forecasts of final values are learned from.

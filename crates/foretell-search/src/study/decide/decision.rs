@@ -2,7 +2,7 @@
 
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
-use crate::stopping::{Foreseen, Place, Ruling, Standing, Watched};
+use crate::stopping::{Foreseen, Place, Ruling, Watched};
 use crate::study::{Study, Trial};
 use foretell::{Action, RunScore, StopCriterion};
 use std::any::Any;
@@ -97,14 +97,6 @@ impl Watched for View<'_> {
 
     fn place_at_rung(&self) -> Option<Place> {
         self.study.place_at_rung(self.index)
-    }
-
-    fn has_teachers(&self) -> bool {
-        self.study.knowledge.learned(self.until()).is_some()
-    }
-
-    fn standing(&self) -> Option<Standing> {
-        self.study.standing_at_rung(self.index)
     }
 
     fn truth(&self) -> Option<f64> {

@@ -1,11 +1,8 @@
 //! Rungs of the stop rule: who has reached them, and with which score.
 
 use crate::objective::places;
-use crate::stopping::{Place, Standing};
+use crate::stopping::Place;
 use crate::study::{Study, Trial};
-
-/// The distance between the quartiles of a normal distribution, in standard deviations.
-const QUARTILES_APART: f64 = 1.349;
 
 impl Study {
     /// The rung that `trial` reached by its report number `point`, and its score there.
@@ -77,27 +74,5 @@ impl Study {
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
         let (all, better) = self.ahead_of(index as u64, level).unwrap_or((scores.len(), better));
         Some(Place { score, all, better })
-    }
-
-    /// The standing of trial `index` at the last rung that it has passed, among all that have reached it by now; `None` before the first,
-    /// and with several objectives or limits, where the metric alone tells too little.
-    /// O(log trials + points).
-    pub(super) fn standing_at_rung(&self, index: usize) -> Option<Standing> {
-        if !self.spec.compares_by_metric_alone() {
-            return None;
-        }
-        let trial = &self.trials[index];
-        let (&level, scores) = self.rungs.range(..=trial.trained()).next_back()?;
-        let steps = trial.curve.steps();
-        let point = steps.partition_point(|&step| trial.trained_at(step as u64) < level);
-        let score = self.spec.run_score.value_of(&trial.curve.until(*steps.get(point)?));
-        let (score, &best) = (score.filter(|score| score.is_finite())?, scores.last()?);
-        let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
-        let quartile = |quarters: usize| scores[quarters * (scores.len() - 1) / 4];
-        Some(Standing {
-            place: Place { score, all: scores.len(), better },
-            behind: best - score,
-            spread: (quartile(3) - quartile(1)) / QUARTILES_APART,
-        })
     }
 }

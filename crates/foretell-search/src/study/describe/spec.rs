@@ -15,7 +15,7 @@ use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
-use crate::stopping::{ForecastRule, RungsFirstRule};
+use crate::stopping::{ChainRule, ForecastRule};
 use crate::study::{Parts, Settings};
 use foretell::{
     Columns, Configuration, Direction, HistoryOptions, Metric, PredictorOptions, Run, RunScore,
@@ -271,7 +271,7 @@ impl StudySpec {
             repeats: None,
             queue: Vec::new(),
             burn_in,
-            policy: RungsFirstRule::default().into(),
+            policy: ChainRule::default().into(),
             shadow: false,
             predictor,
             criterion,
@@ -354,7 +354,7 @@ impl StudySpec {
         }
     }
 
-    /// The policy that stops trials: rungs compare the metric alone, so that with other objectives or limits forecasts decide from the beginning.
+    /// The policy that stops trials: the chance to be the best is one of the metric alone, so that with other objectives or limits forecasts decide.
     pub(crate) fn policy_in_force(&self) -> Policy {
         let needs = self.policy.needs(self.max_resource);
         let has_others = !self.objectives.is_empty() || !self.limits.is_empty();
