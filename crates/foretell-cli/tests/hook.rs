@@ -69,6 +69,16 @@ fn without_the_hook_printed_lines_are_read() {
     let folder = folder();
     let (study, said) = init(folder.path(), &["--no-hook"]);
     assert!(said.contains("the hook is turned off") && !study.contains("source ="), "{said}\n{study}");
+    let write =
+        |more: &str| std::fs::write(folder.path().join("off.toml"), format!("{more}{study}")).unwrap();
+    let search = ["search", "off.toml", "--trials", "2", "--burn-in", "2", "--out", "o"];
+    write("hook = false\nsource = \"printed\"\n");
+    let output = run(folder.path(), &search);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    write("hook = false\nsource = \"keras\"\n");
+    let refused = run(folder.path(), &search);
+    let said = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("--no-hook turns it off"), "{said}");
 }
 
 #[test]

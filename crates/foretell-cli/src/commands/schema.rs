@@ -18,6 +18,12 @@ fn schema() -> Value {
     let flags = command.get_arguments().filter(|flag| flag.get_long().is_some_and(|name| name != "param"));
     let mut properties: Map<String, Value> =
         flags.filter_map(|flag| Some((flag.get_long()?.to_owned(), property(flag)))).collect();
+    let off: Vec<String> =
+        properties.keys().filter_map(|name| name.strip_prefix("no-").map(str::to_owned)).collect();
+    for name in off {
+        let description = format!("`{name} = false` is the same as `no-{name} = true`.");
+        properties.insert(name, json!({"description": description, "type": "boolean"}));
+    }
     let command = json!({
         "description": "Program and arguments of a trial. `{lr}` stands for the parameter lr.",
         "type": "array", "items": {"type": "string"}, "minItems": 1

@@ -46,6 +46,9 @@ pub(crate) struct Control {
     /// training is read; with `keras=mean`, each training is an epoch, and its value is the mean over the trainings so far.
     #[arg(long, hide_short_help = true, value_name = "SOURCE", value_parser = source, conflicts_with = "follow", help_heading = "Your own command")]
     pub(super) source: Option<String>,
+    /// Do not load the hook. Only a source other than `printed` needs it.
+    #[arg(long, hide_short_help = true, help_heading = "Your own command")]
+    no_hook: bool,
     /// Doubt about the settings, as `foretell init` writes it into a study file. The search asks before it starts, or refuses without a
     /// terminal. Removing the key confirms the settings.
     #[arg(long, hide = true, value_name = "TEXT", help_heading = "Your own command")]
@@ -144,8 +147,22 @@ impl Control {
         if answer.starts_with('y') { Ok(()) } else { Err(refused()) }
     }
 
+    /// Refuses a source that needs the hook where that is turned off.
+    fn check_source(&self) -> Result<(), Failure> {
+        let Some(source) = self.source.as_deref().filter(|source| *source != PRINTED) else { return Ok(()) };
+        let off = match (self.no_hook, Hook::is_allowed()) {
+            (true, _) => "--no-hook",
+            (false, false) => "FORETELL_HOOK=0",
+            (false, true) => return Ok(()),
+        };
+        Err(Failure::input(format!(
+            "--source {source}: the hook reads this source, and {off} turns it off. Remove one of them"
+        )))
+    }
+
     /// Refuses settings that cannot work with so many `workers`.
     pub(super) fn check(&self, workers: usize) -> Result<(), Failure> {
+        self.check_source()?;
         if let Some(hours) = self.max_gpu_hours.filter(|hours| !(*hours > 0.0 && *hours < 1e9)) {
             return Err(Failure::input(format!("--max-gpu-hours {hours}: must be above 0")));
         }
@@ -180,11 +197,6 @@ fn source(text: &str) -> Result<String, String> {
     known.extend(Hook::sources());
     if !known.contains(&library) || way != "mean" {
         return Err(format!("unknown source. The sources are {}", known.join(", ")));
-    }
-    if library != PRINTED && !Hook::is_allowed() {
-        return Err(
-            "FORETELL_HOOK=0 turns off the hook, which reads this source. Unset the variable".to_owned()
-        );
     }
     Ok(text.to_owned())
 }

@@ -111,7 +111,7 @@ fn read(path: &Path) -> Result<Contents, Failure> {
     let mut contents = Contents::default();
     for (key, value) in by_place(table.get_ref()) {
         let (name, line) = (key.get_ref().to_string(), place(key.span()));
-        check_key(&name).map_err(|what| failure(line, &what))?;
+        let flag = flag_of(&name).map_err(|what| failure(line, &what))?;
         if is_of_the_study(&name, value.get_ref()) {
             let value = json(value.get_ref());
             let one = Map::from_iter([(name, value)]);
@@ -119,11 +119,15 @@ fn read(path: &Path) -> Result<Contents, Failure> {
             contents.request.extend(one.fields());
             continue;
         }
-        let words = words(&name, value.get_ref()).map_err(|what| failure(line, &what))?;
+        let words = match value.get_ref() {
+            DeValue::Boolean(wanted) if flag != name => words(&flag, &DeValue::Boolean(!wanted)),
+            value => words(&name, value),
+        };
+        let words = words.map_err(|what| failure(line, &what))?;
         let alone = ["foretell", SEARCH].into_iter().chain(words.iter().map(String::as_str));
         matches(&alone.map(OsString::from).collect::<Vec<_>>())
             .map_err(|error| failure(line, &brief(&error)))?;
-        contents.words.push((name, words));
+        contents.words.push((flag, words));
     }
     Ok(contents)
 }
@@ -169,13 +173,18 @@ fn unquoted(line: &str) -> Option<String> {
     is_text.then(|| format!("`{value}` is a string. Write it in quotes: {key} = {quote}{value}{quote}"))
 }
 
-/// Refuses a key that is no flag's name, and names the nearest one.
-fn check_key(key: &str) -> Result<(), String> {
+/// The name of the flag that a `key` stands for: `hook = false` is `no-hook = true`. A key that is no flag's name is refused with the
+/// nearest one.
+fn flag_of(key: &str) -> Result<String, String> {
     let search = SearchArguments::augment_args(Command::new(SEARCH));
     let mut names: Vec<&str> = search.get_arguments().filter_map(clap::Arg::get_long).collect();
     names.extend([COMMAND, PARAMETERS, TRIAL, "help", "version"]); // the last two are refused in their own words
+    let off = format!("no-{key}");
     if names.contains(&key) || is_field(key) {
-        return Ok(());
+        return Ok(key.to_owned());
+    }
+    if names.contains(&off.as_str()) {
+        return Ok(off);
     }
     let nearest = nearest(key, names.iter().copied());
     Err(format!("unknown key `{key}`{nearest} (`foretell schema` lists all)"))
