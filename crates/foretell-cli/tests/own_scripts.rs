@@ -16,7 +16,7 @@ fn from_init_to_a_result(command: &[&str], metric: &str, curve: usize) {
     let init = foretell(folder.path(), &[&["init", "--"], command].concat()).output().unwrap();
     assert_eq!(init.status.code(), Some(0), "{}", text(&init.stderr));
     let study = std::fs::read_to_string(folder.path().join("study.toml")).unwrap();
-    assert!(study.contains(metric), "{study}");
+    assert!(study.contains(metric) && study.contains("# a second run with "), "{study}");
     let sizes =
         ["search", "study.toml", "--trials", "4", "--burn-in", "4", "--out", "study", "--format", "json"];
     let output = foretell(folder.path(), &sizes).output().unwrap();
@@ -135,6 +135,7 @@ fn the_schema_names_every_key_with_its_type() {
         [kind("trials"), kind("offset"), kind("shadow"), kind("metric")],
         ["integer", "number", "boolean", "string"]
     );
+    assert_eq!((kind("no-hook"), kind("hook")), ("boolean".into(), "boolean".into()));
     assert_eq!(schema["properties"]["param"]["type"], "object");
     assert_eq!(schema["additionalProperties"], false);
 }

@@ -1,12 +1,15 @@
 //! A command's own configuration file (JSON, YAML or TOML). Each trial gets a copy with the values of its parameters.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use foretell_logs::{YamlNode, yaml_documents};
 use serde_json::{Map, Value};
 use thiserror::Error;
 use toml_edit::{DocumentMut, Item};
+
+use crate::fleet::executor::ExecutorError;
+use crate::log::atomic_write::write_atomically;
 
 mod names;
 mod yaml;
@@ -113,6 +116,24 @@ impl ConfigFile {
     /// The text of the file.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Writes the copy with the values of `parameters` into the folder of a trial, and returns the `command` with its path.
+    ///
+    /// # Errors
+    /// [`ConfigFileError`], and those of writing.
+    pub fn write_for(
+        &self,
+        command: &[String],
+        directory: &Path,
+        parameters: &Map<String, Value>,
+    ) -> Result<Vec<String>, ExecutorError> {
+        let path = std::path::absolute(directory.join(self.file_name()))?;
+        fs::create_dir_all(directory)?;
+        write_atomically(&path, self.with(parameters)?.as_bytes())?;
+        let path = path.to_string_lossy().replace('{', "{{").replace('}', "}}");
+        let placeholder = format!("{{{CONFIG}}}");
+        Ok(command.iter().map(|word| word.replace(&placeholder, &path)).collect())
     }
 
     /// The name of a trial's copy.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell::Configuration;
 use foretell_search::{Space, Start};
 use serde_json::{Map, Value};
 
-use crate::config_file::{CONFIG, ConfigFile};
+use crate::config_file::ConfigFile;
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
-use crate::log::atomic_write::write_atomically;
 use crate::log::room::Room;
 use crate::process::abandoned::runs_elsewhere;
 use crate::process::checkpoints::{self, checkpoint_directory, trial_directory};
@@ -113,25 +112,13 @@ impl LocalTrials {
         checkpoint_directory(&trial_directory(&self.setup.directory, trial))
     }
 
-    /// The command with the path of the trial's configuration file, which is written.
-    fn command(
-        &self,
-        directory: &Path,
-        parameters: &Map<String, Value>,
-    ) -> Result<Vec<String>, ExecutorError> {
-        let Some(config) = &self.setup.config else { return Ok(self.setup.command.clone()) };
-        let path = std::path::absolute(directory.join(config.file_name()))?;
-        fs::create_dir_all(directory)?;
-        write_atomically(&path, config.with(parameters)?.as_bytes())?;
-        let path = path.to_string_lossy().replace('{', "{{").replace('}', "}}");
-        let placeholder = format!("{{{CONFIG}}}");
-        Ok(self.setup.command.iter().map(|word| word.replace(&placeholder, &path)).collect())
-    }
-
     fn spec(&self, start: &Start, worker: usize, resumes: bool) -> Result<TrialSpec, ExecutorError> {
         let parameters = written(self.setup.space.as_ref(), &start.configuration);
         let directory = trial_directory(&self.setup.directory, start.trial);
-        let command = self.command(&directory, &parameters)?;
+        let command = match &self.setup.config {
+            Some(config) => config.write_for(&self.setup.command, &directory, &parameters)?,
+            None => self.setup.command.clone(),
+        };
         let checkpoint_dir = self.checkpoints(start.trial);
         let mut environment = self.setup.environment.clone();
         environment.insert("FORETELL_WORKER".to_owned(), worker.to_string());

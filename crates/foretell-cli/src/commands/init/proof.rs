@@ -1,15 +1,16 @@
 //! The proof of a study file: the final command is started once, with another seed and other values.
 
 use super::metric::shown;
-use super::options::Searched;
+use super::options::{Described, Searched};
 use super::probe::{bare_spec, temporary};
 use super::study_file::{Guess, Proof};
 use crate::failure::Failure;
 use foretell::{Configuration, Value};
 use foretell_logs::printed::{MetricSource, Report};
-use foretell_run::{Hook, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
+use foretell_run::{ConfigFile, Hook, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
 use foretell_search::{ParameterKind, ParameterSpace};
 use serde_json::Map;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// So many reports show that a trial is read as the sample was.
@@ -24,11 +25,9 @@ struct Outcome {
     end: Option<(Status, Vec<String>)>,
 }
 
-/// Starts the command of `guess`, and compares its first values with those of the test run; `None` where it cannot be started from here.
+/// Starts the command of `guess`, and compares its first values with those of the test run; `None` without a metric.
 pub(super) fn run(guess: &Guess, limit: Duration) -> Result<Option<Proof>, Failure> {
-    let Some(found) = guess.metric.as_ref().filter(|_| guess.described.config.is_none()) else {
-        return Ok(None);
-    };
+    let Some(found) = &guess.metric else { return Ok(None) };
     let parameters = others(&guess.described.parameters);
     let text =
         parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
@@ -40,16 +39,19 @@ pub(super) fn run(guess: &Guess, limit: Duration) -> Result<Option<Proof>, Failu
         MetricSource::default()
     };
     let epochs = guess.epochs.written().0;
-    let spec = TrialSpec {
-        parameters,
-        seed: OTHER_SEED,
-        max_resource: epochs,
-        until: epochs,
-        metric,
-        watch: Watch { hook, follow: guess.follow(), ..Watch::default() },
-        ..bare_spec(guess.described.command.clone(), &directory)
+    let watch_it = |command: Vec<String>| {
+        let spec = TrialSpec {
+            parameters: parameters.clone(),
+            seed: OTHER_SEED,
+            max_resource: epochs,
+            until: epochs,
+            metric,
+            watch: Watch { hook, follow: guess.follow(), ..Watch::default() },
+            ..bare_spec(command, &directory)
+        };
+        watch(&spec, limit)
     };
-    let outcome = watch(&spec, limit);
+    let outcome = command(&guess.described, &directory, &parameters).and_then(watch_it);
     // files that cannot be removed only take room
     let _ = std::fs::remove_dir_all(directory.parent().unwrap_or(&directory));
     Ok(Some(match outcome {
@@ -58,6 +60,17 @@ pub(super) fn run(guess: &Guess, limit: Duration) -> Result<Option<Proof>, Failu
             Proof { doubt: Some(format!("the command does not start: {error}")), ..Proof::default() }
         }
     }))
+}
+
+/// The command of the study file. The copy of its configuration file, if there is one, has the values of `parameters`.
+fn command(
+    described: &Described,
+    directory: &Path,
+    parameters: &Map<String, serde_json::Value>,
+) -> Result<Vec<String>, String> {
+    let Some(path) = &described.config else { return Ok(described.command.clone()) };
+    let config = ConfigFile::read(Path::new(path)).map_err(|error| error.to_string())?;
+    config.write_for(&described.command, directory, parameters).map_err(|error| error.to_string())
 }
 
 fn watch(spec: &TrialSpec, limit: Duration) -> Result<Outcome, String> {
