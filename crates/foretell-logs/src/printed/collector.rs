@@ -184,7 +184,7 @@ impl Collector {
         if self.is_beside_the_point(text) {
             return;
         }
-        self.group = groups(before);
+        self.group = groups(&before.replace("rank ", "rank"));
         let is_blank = text.trim().is_empty();
         if is_blank || is_rule(text.trim()) {
             self.close_box();

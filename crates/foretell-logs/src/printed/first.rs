@@ -5,7 +5,7 @@ use super::last::final_value;
 use super::protocol::MetricSource;
 use super::reader::{ReportReader, StepUnit, Whole};
 use super::series::Series;
-use super::words::Stage;
+use super::words::{Stage, stage};
 use foretell::direction_of;
 
 /// The most series that are listed.
@@ -13,17 +13,40 @@ const LISTED: usize = 30;
 /// The lines at the end of an output that may have its summary.
 const LAST: usize = 200;
 
-/// The data that a series was measured on, if its lines name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The data that a series was measured on, if its lines name it, in the order of preference: the last is preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Training data.
     Training,
-    /// Validation data.
-    Validation,
-    /// Test data.
-    Test,
     /// The lines do not say.
     Unknown,
+    /// Test data.
+    Test,
+    /// Validation data.
+    Validation,
+}
+
+impl Role {
+    /// The data that a series with this `name` is measured on: `val_acc`, `eval/loss`, `validation_1-merror`.
+    pub fn of_name(name: &str) -> Self {
+        stage(name).map_or(Self::Unknown, Self::from)
+    }
+
+    /// Whether the data is held out.
+    pub fn is_held_out(self) -> bool {
+        self >= Self::Test
+    }
+}
+
+impl From<Stage> for Role {
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Training => Self::Training,
+            Stage::Validation => Self::Validation,
+            Stage::Test => Self::Test,
+            Stage::Unsaid => Self::Unknown,
+        }
+    }
 }
 
 /// A series that was printed.
@@ -165,12 +188,7 @@ fn listed(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
         name: series.key.label.clone(),
         values: series.count,
         first: series.head.clone(),
-        role: match series.key.stage {
-            Stage::Training => Role::Training,
-            Stage::Validation => Role::Validation,
-            Stage::Test => Role::Test,
-            Stage::Unsaid => Role::Unknown,
-        },
+        role: series.key.stage.into(),
         is_past: series.key.is_past,
         is_within_epochs: series.key.is_batched || series.is_many(),
         is_metric: direction_of(&series.key.label).is_some(),

@@ -43,7 +43,12 @@ fn enveloped(metric: Option<&str>, lines: &[&str]) -> Vec<Result<Point, ReportPr
 /// A metric, an output, and the points in it.
 type Output = (&'static str, &'static str, &'static [(u64, f64)]);
 
-const OUTPUTS: [Output; 24] = [
+const OUTPUTS: [Output; 25] = [
+    (
+        "val_acc",
+        "[rank 0] epoch 1 val_acc 0.5\n[rank 1] epoch 1 val_acc 0.4\n[rank 1] epoch 2 val_acc 0.55\n[rank 0] epoch 2 val_acc 0.6\n",
+        &[(1, 0.5), (2, 0.6)],
+    ),
     ("val_acc", "val_acc=0.5\nval_acc=0.6\n", &[(1, 0.5), (2, 0.6)]),
     ("val_acc", "{\"epoch\": 3, \"val_acc\": 0.71}\n", &[(3, 0.71)]),
     ("val_acc", "{'val_acc': '0.5', 'epoch': '2.0'}\n", &[(2, 0.5)]),

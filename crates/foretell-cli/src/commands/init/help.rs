@@ -76,9 +76,8 @@ fn start(line: &str) -> Option<Open> {
     }
     let long =
         names.iter().find(|name| name.starts_with("--")).or(names.iter().find(|name| name.len() > 2))?;
-    let mut option = Opt::new(&long.replace("[no]", ""));
-    option.is_flag =
-        long.contains("[no]") || names.iter().any(|name| name.trim_start_matches('-').starts_with("no-"));
+    let mut option = Opt::new(long);
+    option.is_flag = names.iter().any(|name| name.trim_start_matches('-').starts_with("no-"));
     Some(Open { option, spec, text: rest.to_owned() })
 }
 
@@ -89,11 +88,10 @@ fn name_at(text: &str) -> Option<(String, &str)> {
         return None;
     }
     let rest = &text[dashes..];
-    let no = if rest.starts_with("[no]") { 4 } else { 0 };
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-    let length = rest[no..].find(|c| !is_name(c)).unwrap_or(rest.len() - no);
-    let starts = rest[no..].starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (length > 0 && starts).then(|| (text[..dashes + no + length].to_owned(), &rest[no + length..]))
+    let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+    let starts = rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (length > 0 && starts).then(|| (text[..dashes + length].to_owned(), &rest[length..]))
 }
 
 /// Where the next name starts.
@@ -111,7 +109,7 @@ fn finish(open: Open) -> Opt {
     let whole = format!("{spec} {text}");
     option.choices = choices(&whole, spec);
     option.default = default(&whole);
-    option.values = type_in(spec, &whole);
+    option.values = type_in(spec);
     option.range = limits(&whole);
     option.is_list = spec.contains("...");
     let says_value = !spec.is_empty() || option.default.is_some() && option.type_of() != Type::Truth;
@@ -119,12 +117,11 @@ fn finish(open: Open) -> Opt {
     option
 }
 
-/// `{sgd,adam}`, `[sgd|adam]`, `<sgd|adam>`, `[possible values: sgd, adam]`, `Literal['sgd', 'adam']`.
+/// `{sgd,adam}`, `[sgd|adam]`, `<sgd|adam>`, `[possible values: sgd, adam]`.
 fn choices(whole: &str, spec: &str) -> Vec<String> {
     let found = capture(spec, r"\{([^}]+)\}")
         .or_else(|| capture(spec, r"^[\[<]([A-Za-z0-9_.-]+(?:\|[A-Za-z0-9_.-]+)+)[\]>]"))
-        .or_else(|| capture(whole, r"\[possible values: ([^\]]+)\]"))
-        .or_else(|| capture(whole, r"Literal\[([^\]]+)\]"));
+        .or_else(|| capture(whole, r"\[possible values: ([^\]]+)\]"));
     let list = found.unwrap_or_default();
     list.split([',', '|'])
         .map(|choice| choice.trim().trim_matches(['"', '\'']).to_owned())
@@ -164,12 +161,11 @@ fn value_at(text: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-fn type_in(spec: &str, whole: &str) -> Type {
-    let says = |texts: &[&str]| texts.iter().any(|text| whole.contains(text));
+fn type_in(spec: &str) -> Type {
     let is = |words: &[&str]| words.iter().any(|word| spec == *word || spec.starts_with(&format!("{word} ")));
-    if is(&WHOLE) || says(&["(an integer", "integer)"]) {
+    if is(&WHOLE) {
         Type::Whole
-    } else if is(&REAL) || says(&["(a number", "a non-negative number"]) {
+    } else if is(&REAL) {
         Type::Real
     } else if spec == "BOOLEAN" {
         Type::Truth

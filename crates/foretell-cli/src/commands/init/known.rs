@@ -27,6 +27,8 @@ enum Rule {
     Kernel,
     /// Those of the script's own choices that are usual.
     Among(&'static str),
+    /// A hundredth to a hundred times of it, where it is small: a name that stands for other things, too.
+    Penalty,
 }
 
 /// No zero to speak of: around the usual value.
@@ -37,9 +39,10 @@ const CLOSE_TO_0: f64 = 0.01;
 const CHOICES: usize = 4;
 
 /// Names, as the last words of an option's name, and rules; the first are worth the most.
-const KNOWN: [(&str, Rule); 27] = [
+const KNOWN: [(&str, Rule); 29] = [
     (
-        "lr learning_rate learningrate base_lr init_lr initial_lr max_lr peak_lr lr0 blr eta step_size lr_init",
+        "lr learning_rate learningrate base_lr init_lr initial_lr max_lr peak_lr lr0 blr eta step_size lr_init \
+         learning_rate_init",
         Rule::Log { down: 30.0, up: 30.0, most: 1.0, usual: 1e-2, zero: NO_ZERO },
     ),
     (
@@ -62,7 +65,7 @@ const KNOWN: [(&str, Rule); 27] = [
     ("num_leaves", Rule::Width { usual: 31.0 }),
     ("max_depth", Rule::Count { usual: 6.0 }),
     (
-        "hidden hidden_size hidden_dim hidden_units hidden_sizes hidden_dims hidden_layers hidden_channels n_hidden nhid units width widths num_units \
+        "hidden hidden_size hidden_dim hidden_units hidden_sizes hidden_dims hidden_layers hidden_layer_sizes hidden_channels n_hidden nhid units width widths num_units \
          channels filters num_filters rnn_size",
         Rule::Width { usual: 64.0 },
     ),
@@ -98,6 +101,11 @@ const KNOWN: [(&str, Rule); 27] = [
     ("beta2 beta_2 b2", Rule::Share(0.9, 0.9999)),
     ("clip_range clip_coef gae_lambda ent_coef vf_coef", Rule::Decay),
     ("kernel_size kernel ksize", Rule::Kernel),
+    ("alpha", Rule::Penalty),
+    (
+        "activation act activation_fn act_fn nonlinearity",
+        Rule::Among("relu gelu tanh silu swish elu leaky_relu logistic"),
+    ),
 ];
 
 /// Words of names that are about something else than the training itself.
@@ -112,6 +120,18 @@ pub(super) struct Proposal {
     pub(super) place: usize,
     /// `log:1e-4:1`.
     pub(super) kind: String,
+}
+
+impl Proposal {
+    /// The proposal for an option without a usual name, at this place among the options.
+    pub(super) fn unusual(at: usize, kind: String) -> Self {
+        Self { place: KNOWN.len() + at, kind }
+    }
+
+    /// Whether it is a batch size.
+    pub(super) fn is_batch_size(&self) -> bool {
+        KNOWN.get(self.place).is_some_and(|(_, rule)| matches!(rule, Rule::Batch))
+    }
 }
 
 /// The values of `option` that are worth trying, if it is a known hyperparameter; `epochs` are those of a whole training.
@@ -219,6 +239,10 @@ fn kind(option: &Opt, rule: Rule, epochs: Option<u64>) -> Option<String> {
             let sizes = [own - 2.0, own, own + 2.0].into_iter().filter(|&size| size >= 1.0);
             choice(&sizes.collect::<Vec<_>>())
         }
+        Rule::Penalty => {
+            let own = value.filter(|own| *own < CLOSE_TO_0)?;
+            range(option, "log", own / 100.0, 100.0 * own)
+        }
         Rule::Share(..) | Rule::Decay | Rule::Divisor | Rule::Among(_) => None,
     }
 }
@@ -322,6 +346,8 @@ mod tests {
             ("--gamma", "0.99", "float:0.9:0.9999"),
             ("--label_smoothing_factor", "0.0", "float:0:0.2"),
             ("--model.lr", "0.02", "log:0.00067:0.6"),
+            ("--alpha", "1e-4", "log:0.000001:0.01"),
+            ("--learning_rate_init", "1e-3", "log:0.000033:0.03"),
         ];
         for (flag, default, expected) in rows {
             assert_eq!(kind(flag, default).as_deref(), Some(expected), "{flag} {default}");

@@ -1,35 +1,9 @@
 //! The series that a script passed to its libraries, as the hook recorded them.
 
 use foretell::Direction;
+use foretell_logs::printed::Role;
 use foretell_logs::{direction_of, prominence};
 use foretell_run::{HookRecord, HookValue};
-
-/// The part of the data that a series is about, in the order of preference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
-    Training,
-    Unsaid,
-    Test,
-    Validation,
-}
-
-impl Stage {
-    /// The stage by the words of a name: `val_acc`, `eval_loss`, `validation_1-merror`.
-    pub(super) fn by_name(name: &str) -> Self {
-        let name = name.to_lowercase();
-        let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphabetic()).collect();
-        let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
-        if has(&["val", "valid", "validation", "eval", "evaluation", "dev"]) {
-            Self::Validation
-        } else if has(&["test", "testing"]) {
-            Self::Test
-        } else if has(&["train", "training", "learn"]) {
-            Self::Training
-        } else {
-            Self::Unsaid
-        }
-    }
-}
 
 /// A series of values, with its source.
 #[derive(Clone, Debug)]
@@ -37,7 +11,7 @@ pub(super) struct Logged {
     /// The value of `--source`.
     pub(super) source: String,
     pub(super) name: String,
-    pub(super) stage: Stage,
+    pub(super) stage: Role,
     /// The values of the first training.
     pub(super) values: Vec<HookValue>,
     /// The number of trainings in the run, such as folds.
@@ -54,7 +28,7 @@ impl Logged {
     }
 
     /// Its rank: the series that the script watches, then validation before test before training, a score before a loss, and the most telling name.
-    pub(super) fn rank(&self) -> (bool, bool, Stage, bool, u8) {
+    pub(super) fn rank(&self) -> (bool, bool, Role, bool, u8) {
         let several = self.values.len() > 1;
         (several, self.is_watched, self.stage, !self.minimizes(), prominence(&self.name))
     }
@@ -64,6 +38,11 @@ impl Logged {
         let place = |value: &HookValue| value.epoch.or(value.step);
         let places: Vec<f64> = self.values.iter().filter_map(place).collect();
         places.windows(2).all(|pair| (pair[1] - pair[0]).total_cmp(&1.0).is_eq())
+    }
+
+    /// Whether its values come between epochs.
+    pub(super) fn is_between_epochs(&self) -> bool {
+        self.values.iter().any(|value| value.epoch.is_some_and(|epoch| epoch.fract() != 0.0))
     }
 
     /// The library, without the stage.
@@ -122,16 +101,10 @@ fn value_of(record: &HookRecord) -> Option<&HookValue> {
 }
 
 fn first(value: &HookValue) -> Logged {
-    let stage = match value.stage.as_deref() {
-        Some("val") => Stage::Validation,
-        Some("test") => Stage::Test,
-        Some("train") => Stage::Training,
-        _ => Stage::by_name(&value.series),
-    };
     Logged {
         source: value.source.clone(),
         name: value.series.clone(),
-        stage,
+        stage: Role::of_name(value.stage.as_ref().unwrap_or(&value.series)),
         values: vec![value.clone()],
         trainings: 1,
         is_watched: false,
@@ -154,7 +127,7 @@ fn watch(all: &mut [Logged], records: &[HookRecord]) {
         let names = [series.clone(), format!("eval_{series}")];
         for logged in all.iter_mut().filter(|logged| logged.source == *source && names.contains(&logged.name))
         {
-            logged.is_watched = logged.stage != Stage::Training;
+            logged.is_watched = logged.stage != Role::Training;
             logged.better = direction(better.as_deref()).or(logged.better);
         }
     }
@@ -201,6 +174,16 @@ pub(super) fn expected(logged: &Logged, records: &[HookRecord]) -> Option<u64> {
     (between > 0.0).then(|| (of / between + 1e-6).floor() as u64).filter(|&count| count > 0)
 }
 
+/// Whether the likeliest metric comes once in so many batches of a training whose length is set in epochs: then the batch size changes how
+/// many values it has.
+pub(super) fn counts_batches(records: &[HookRecord]) -> bool {
+    let in_epochs = |library: &str| {
+        let of_library = |record: &HookRecord| matches!(record, HookRecord::Length { source, unit, .. } if source == library && unit == "epoch");
+        records.iter().any(of_library)
+    };
+    series(records, None).first().is_some_and(|best| best.is_between_epochs() && in_epochs(best.library()))
+}
+
 /// The length that a library was asked for, in epochs or in steps.
 pub(super) fn length(records: &[HookRecord]) -> Option<u64> {
     records.iter().find_map(|record| match record {
@@ -211,7 +194,7 @@ pub(super) fn length(records: &[HookRecord]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stage, expected, series};
+    use super::{Role, counts_batches, expected, series};
     use foretell_run::{HookRecord, HookValue};
 
     fn value(source: &str, name: &str, stage: Option<&str>, epoch: f64, held: f64) -> HookRecord {
@@ -251,7 +234,7 @@ mod tests {
             HookRecord::Monitor { source: "keras".to_owned(), series: "val_loss".to_owned(), better: None };
         records.push(monitor);
         assert_eq!(names(&records)[0], "val_loss");
-        assert_eq!(Stage::by_name("validation_1-merror"), Stage::Validation);
+        assert_eq!(Role::of_name("validation_1-merror"), Role::Validation);
     }
 
     #[test]
@@ -279,6 +262,7 @@ mod tests {
         let count = |places: &[f64], of: f64| {
             let mut records = evaluated(places);
             records.push(of_length("transformers", "epoch", of));
+            assert_eq!(counts_batches(&records), places.iter().any(|place| place.fract() != 0.0));
             expected(&series(&records, None)[0], &records)
         };
         assert_eq!(

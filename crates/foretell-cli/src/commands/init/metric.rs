@@ -1,6 +1,6 @@
 //! The metric of a script, chosen from the values that it logs and the numbers that it prints, and the values read of it.
 
-use super::logged::{self, Logged, Stage};
+use super::logged::{self, Logged};
 use super::loops;
 use super::probe::Sample;
 use foretell::Direction;
@@ -34,7 +34,7 @@ pub(super) struct Found {
     /// The values that will be read of the output.
     pub(super) whole: Whole,
     /// The data that it is measured on.
-    stage: Stage,
+    stage: Role,
     /// Whether the script itself selects by it.
     pub(super) is_watched: bool,
     /// The reasons why a person should confirm it.
@@ -76,7 +76,7 @@ impl Found {
             table: None,
             once: false,
             whole: Whole::default(),
-            stage: Stage::by_name(name),
+            stage: Role::of_name(name),
             is_watched: false,
             doubts: Vec::new(),
             expected: None,
@@ -97,29 +97,21 @@ impl Found {
         found.whole = first.whole.clone();
         found.once = sample.ended && found.whole.reports.len() == 1;
         let role = |of: &str| first.series.iter().find(|series| series.name == of).map(|series| series.role);
-        found.stage = match role(name) {
-            Some(Role::Validation) => Stage::Validation,
-            Some(Role::Test) => Stage::Test,
-            Some(Role::Training) => Stage::Training,
-            Some(Role::Unknown) | None => Stage::by_name(name),
-        };
+        found.stage = role(name).unwrap_or(found.stage);
         let others = first.series.iter().filter(|series| series.name != *name && !series.is_past);
         let known = others.clone().filter(|series| series.is_metric).map(|series| series.name.clone());
         found.others = known.collect();
         found.others.sort();
         found.others.dedup();
-        let is_held_out = |series: &&PrintedSeries| {
-            let by_name = Stage::by_name(&series.name) >= Stage::Test;
-            !series.is_within_epochs && (matches!(series.role, Role::Validation | Role::Test) || by_name)
-        };
+        let is_held_out = |series: &&PrintedSeries| !series.is_within_epochs && series.role.is_held_out();
         let held_out: Vec<&str> = others.filter(is_held_out).map(|series| series.name.as_str()).collect();
         let rivals: Vec<&str> =
             between.iter().map(String::as_str).filter(|other| is_rival(name, other)).collect();
         if !rivals.is_empty() {
             found.doubts.push(format!("nothing decides between {name} and {}", rivals.join(", ")));
-        } else if found.stage == Stage::Training {
+        } else if found.stage == Role::Training {
             found.doubts.push(format!("only values of the training data were seen, such as {name}"));
-        } else if found.stage == Stage::Unsaid && !held_out.is_empty() {
+        } else if found.stage == Role::Unknown && !held_out.is_empty() {
             found.doubts.push(format!("values of held-out data were printed, too: {}", held_out.join(", ")));
         }
         // a line per fold is one value per training
@@ -135,8 +127,7 @@ impl Found {
     fn logged(logged: &Logged, sample: &Sample) -> Self {
         let mut whole = Whole::default();
         // between epochs, values are counted: the hook does the same in a search
-        let is_between =
-            logged.values.iter().any(|value| value.epoch.is_some_and(|epoch| epoch.fract() != 0.0));
+        let is_between = logged.is_between_epochs();
         for (at, value) in logged.values.iter().enumerate() {
             let epoch = value.epoch.filter(|epoch| !is_between && *epoch >= 0.0);
             let step = epoch.map_or(at as u64 + 1, |epoch| epoch as u64);
@@ -195,9 +186,14 @@ pub(super) fn shown(reports: &[Report]) -> String {
     let more = if reports.len() > SHOWN { " …" } else { "" };
     let list =
         |show: fn(&Report) -> String| reports.iter().take(SHOWN).map(show).collect::<Vec<_>>().join(", ");
-    let values = list(|report| report.value.map_or("not a number".to_owned(), |value| value.to_string()));
+    let values = list(|report| report.value.map_or("not a number".to_owned(), short));
     let steps = list(|report| report.step.to_string());
     format!("{values}{more} as epochs {steps}{more}")
+}
+
+/// A number to six digits, without the errors of rounding such as 0.42000000000000004.
+fn short(value: f64) -> String {
+    format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
 }
 
 /// The most likely metric of a sample, whose options name so many `epochs`.
@@ -225,7 +221,7 @@ pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     if !rivals.is_empty() {
         found.doubts.push(format!("{} could be the metric, too", rivals.join(", ")));
     }
-    if best.is_some_and(|best| best.stage == Stage::Training) {
+    if best.is_some_and(|best| best.stage == Role::Training) {
         found.doubts.push(format!("only values of the training data were seen, such as {}", found.name));
     }
     Some(found)
@@ -264,6 +260,12 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     }))
 }
 
+/// The length of the loop that prints the likeliest metric.
+pub(super) fn looped(sample: &Sample) -> Option<u64> {
+    let found = Found::printed(&settle_first(&sample.text, None, None), sample)?;
+    loops::around(&sample.records, &found.whole.reports, None)?.epochs
+}
+
 /// Whether two labels name the same quantity of different data: `val_a/acc` and `val_b/acc`.
 fn is_rival(one: &str, other: &str) -> bool {
     let quantity =
@@ -273,7 +275,7 @@ fn is_rival(one: &str, other: &str) -> bool {
 
 /// Whether a logged series comes before a printed one: also where it holds the same values, which it does not round.
 fn is_better(logged: &Logged, printed: &Found) -> bool {
-    let rank = |stage: Stage, minimize: bool, name: &str| (stage, !minimize, prominence(name));
+    let rank = |stage: Role, minimize: bool, name: &str| (stage, !minimize, prominence(name));
     let own = rank(logged.stage, logged.minimizes(), &logged.name);
     let several = logged.values.len() > 1 || printed.whole.reports.len() <= 1;
     let of_printed = rank(printed.stage, printed.minimize, &printed.name);
@@ -306,16 +308,11 @@ pub(super) fn reported(sample: &Sample, found: &Found) -> Option<u64> {
 
 /// Whether a validation or test series has two values: enough to see its form.
 pub(super) fn is_enough(sample: &Sample) -> bool {
-    let held_out = |stage: Stage| stage >= Stage::Test;
     let is_logged = logged::series(&sample.records, None)
         .iter()
-        .any(|logged| held_out(logged.stage) && logged.values.len() > 1);
-    let is_printed = |series: &PrintedSeries| {
-        series.is_metric
-            && series.values > 1
-            && (matches!(series.role, Role::Validation | Role::Test)
-                || held_out(Stage::by_name(&series.name)))
-    };
+        .any(|logged| logged.stage.is_held_out() && logged.values.len() > 1);
+    let is_printed =
+        |series: &PrintedSeries| series.is_metric && series.values > 1 && series.role.is_held_out();
     is_logged || settle_first(&sample.text, None, None).series.iter().any(is_printed)
 }
 

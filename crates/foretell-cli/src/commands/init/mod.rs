@@ -80,6 +80,12 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
         let how = if last.is_empty() { "fails without output".to_owned() } else { format!("fails: {last}") };
         return Err(Failure::input(format!("`{}` {how}\nPass the command as you run it", command.join(" "))));
     }
+    if sample.timed_out && found.is_none() {
+        note(&format!(
+            "no value was seen within {} s; raise --seconds if the first one takes longer",
+            arguments.seconds
+        ));
+    }
     let mut guess = guess(described, found, &sample);
     if !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         ask_all(&mut guess, &sample)?;
@@ -137,7 +143,7 @@ fn describe(
     folder: &Path,
     limit: Duration,
 ) -> Result<options::Described, Failure> {
-    let known = match asked::options(&sample.records, command) {
+    let mut known = match asked::options(&sample.records, command) {
         Some(known) => known,
         None => {
             note("reading its --help …");
@@ -159,11 +165,9 @@ fn describe(
             command.join(" ")
         )));
     }
-    let mut described = options::read(command, known, folder);
-    if let Some(length) = logged::length(&sample.records) {
-        described.set_length(length);
-    }
-    Ok(described)
+    known.counts_batches = logged::counts_batches(&sample.records);
+    (known.length, known.looped) = (logged::length(&sample.records), metric::looped(sample));
+    Ok(options::read(command, known, folder))
 }
 
 /// What is known before anybody is asked.

@@ -118,6 +118,12 @@ pub(super) struct Known {
     pub(super) positional: Vec<String>,
     /// The sub-commands in use, outermost first.
     pub(super) used: Vec<String>,
+    /// The length of a training, as a library was asked for it.
+    pub(super) length: Option<u64>,
+    /// The length of the loop that prints the metric.
+    pub(super) looped: Option<u64>,
+    /// Whether the batch size changes how many values the metric has.
+    pub(super) counts_batches: bool,
     /// The message with which the parser refused the command.
     pub(super) refused: Option<String>,
 }

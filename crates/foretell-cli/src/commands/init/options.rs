@@ -14,10 +14,10 @@ const ALIKE: usize = 2;
 const MOST_OTHERS: usize = 16;
 
 /// Options that say how long to train: in epochs, and in iterations.
-const EPOCHS_NAMES: &str =
-    "epochs max_epochs num_epochs n_epochs nepochs num_train_epochs train_epochs total_epochs";
+const EPOCHS_NAMES: &str = "epochs max_epochs num_epochs n_epochs nepochs num_train_epochs train_epochs training_epochs total_epochs n_epoch num_epoch max_epoch nb_epochs epoch";
 const ITERATIONS: &str = "max_iters max_steps num_steps total_steps n_iters num_iters num_iterations iterations max_iter \
-    total_timesteps train_steps num_boost_round num_boost_rounds n_estimators num_rounds";
+    total_timesteps train_steps num_boost_round num_boost_rounds boosting_rounds n_estimators num_rounds \
+    num_round n_rounds nrounds rounds";
 const SEEDS: &str = "seed random_seed manual_seed rng_seed seed_everything random_state";
 /// Options that say where to write.
 const FOLDERS: &str = "output_dir out_dir outdir output_path output_folder logdir log_dir logging_dir save_path save_dir savedir checkpoint_dir \
@@ -57,6 +57,8 @@ pub(super) struct Described {
     pub(super) epochs: Option<u64>,
     /// The configuration file that it is given.
     pub(super) config: Option<String>,
+    /// The options that are not searched because they change how many values the metric has.
+    pub(super) uneven: Vec<String>,
     /// Folders of the script that give way to the trial's own, and these.
     folders: Vec<(String, String)>,
     /// The sub-commands in use, outermost first.
@@ -95,13 +97,13 @@ impl Known {
 
 /// Reads the options of `command`, whose files are in `folder`.
 pub(super) fn read(command: &[String], known: Known, folder: &Path) -> Described {
-    let Known { mut options, positional, used, .. } = known;
+    let Known { mut options, positional, used, counts_batches, length, looped, .. } = known;
     let config = config_options(command, folder, &mut options);
     let places = given(command, &mut options, &positional);
     let mut described =
         Described { command: command.to_vec(), used, options, places, ..Described::default() };
-    described.set_epochs();
-    described.search();
+    described.set_epochs(length, looped);
+    described.search(counts_batches);
     let in_file = |option: &&Opt| option.style == Style::File;
     let is_searched = |option: &Opt| described.parameters.iter().any(|searched| searched.name == option.name);
     if let Some((at, path)) = config.filter(|_| described.options.iter().filter(in_file).any(is_searched)) {
@@ -113,8 +115,9 @@ pub(super) fn read(command: &[String], known: Known, folder: &Path) -> Described
 }
 
 impl Described {
-    /// Finds the option for the length of a training, and its value.
-    fn set_epochs(&mut self) {
+    /// Finds the option for the length of a training, and its value. The option whose value is the `length` that a library was asked for is
+    /// that one, whatever its name, or, where none is named so, the one whose value is the length of the loop that prints the metric.
+    fn set_epochs(&mut self, length: Option<u64>, looped: Option<u64>) {
         let named = |names: &str| {
             let of_names = |(_, option): &(usize, &Opt)| is_one_of(option, names) && !option.is_flag;
             let mut found: Vec<(usize, &Opt)> = self.options.iter().enumerate().filter(of_names).collect();
@@ -123,24 +126,29 @@ impl Described {
         };
         let epochs = named(EPOCHS_NAMES);
         let iterations = named(ITERATIONS).filter(|(_, option)| count(option).is_some());
-        let chosen = epochs.filter(|(_, option)| count(option).is_some()).or(iterations).or(epochs);
+        // 0 is an epoch to start from
+        let open = epochs.filter(|(_, option)| option.number() != Some(0.0));
+        let chosen = epochs.filter(|(_, option)| count(option).is_some()).or(iterations).or(open);
         let chosen = chosen.map(|(at, option)| (at, count(option)));
         self.epochs = chosen.and_then(|(_, number)| number);
         self.epochs_option = chosen.map(|(at, _)| at);
+        let by_loop =
+            looped.filter(|looped| self.epochs_option.is_none() && self.only_one(*looped).is_some());
+        if let Some(length) = length.or(by_loop).filter(|length| self.epochs != Some(*length)) {
+            (self.epochs, self.epochs_option) = (Some(length), self.only_one(length));
+        }
     }
 
-    /// Takes the option whose value is the `length` that a library was asked for as the one for epochs, whatever its name.
-    pub(super) fn set_length(&mut self, length: u64) {
-        let is_equal = |at: &usize| count(&self.options[*at]) == Some(length) && !self.options[*at].is_flag;
-        if self.epochs_option.as_ref().is_some_and(is_equal) {
-            return;
-        }
-        let is_free =
-            |at: &usize| self.parameters.iter().all(|searched| searched.name != self.options[*at].name);
-        let mut equal = (0..self.options.len()).filter(is_equal).filter(is_free);
-        // of two, each may mean something else
-        self.epochs_option = equal.next().filter(|_| equal.next().is_none());
-        self.epochs = Some(length);
+    /// The only option with this value that no search is about. Of two, each may mean something else.
+    fn only_one(&self, value: u64) -> Option<usize> {
+        let is_equal = |at: &usize| {
+            let option = &self.options[*at];
+            let is_other =
+                is_one_of(option, SEEDS) || is_never(option) || known::proposal(option, None).is_some();
+            count(option) == Some(value) && !option.is_flag && !is_other
+        };
+        let mut equal = (0..self.options.len()).filter(is_equal);
+        equal.next().filter(|_| equal.next().is_none())
     }
 
     /// Lets the command be given the epochs of a study that has `number`, if the script takes a number and that is this one.
@@ -190,14 +198,19 @@ impl Described {
     }
 
     /// Searches the options that are worth the most, the script's own before those of its libraries; others that can be searched are listed.
-    fn search(&mut self) {
+    fn search(&mut self, counts_batches: bool) {
         let has_own = self.options.iter().any(|option| !option.is_foreign);
         let mut found: Vec<(Proposal, usize)> = Vec::new();
         for (at, option) in self.options.iter().enumerate() {
             let is_own = [EPOCHS_NAMES, SEEDS, FOLDERS].iter().any(|names| is_one_of(option, names));
-            found.extend(
-                known::proposal(option, self.epochs).filter(|_| !is_own).map(|proposal| (proposal, at)),
-            );
+            let is_own = is_own || self.epochs_option == Some(at);
+            let proposal = known::proposal(option, self.epochs).filter(|_| !is_own);
+            found.extend(proposal.map(|proposal| (proposal, at)));
+        }
+        if found.is_empty() {
+            // no name is a usual one: all that can be searched at all
+            let all = self.possible(has_own).into_iter();
+            found.extend(all.map(|(at, kind)| (Proposal::unusual(at, kind), at)));
         }
         found.sort_by_key(|(proposal, at)| {
             let option = &self.options[*at];
@@ -207,7 +220,11 @@ impl Described {
         let mut chosen: Vec<(Proposal, usize)> = Vec::new();
         for (proposal, at) in found {
             let alike = chosen.iter().filter(|(other, _)| other.place == proposal.place).count();
-            if chosen.len() < MOST && alike < ALIKE {
+            let is_uneven = counts_batches && proposal.is_batch_size();
+            if is_uneven {
+                self.uneven.push(self.options[at].name.clone());
+            }
+            if !is_uneven && chosen.len() < MOST && alike < ALIKE {
                 chosen.push((proposal, at));
             } else {
                 self.list(&self.options[at].clone(), proposal.kind);
@@ -222,24 +239,27 @@ impl Described {
             let default = if option.is_list { Some(known::written_list(&option)) } else { default };
             self.parameters.push(Searched { name: option.name, kind: proposal.kind.clone(), default });
         }
-        self.list_possible(&chosen, has_own);
+        for (at, kind) in self.possible(has_own) {
+            if chosen.iter().all(|(_, other)| *other != at) {
+                self.list(&self.options[at].clone(), kind);
+            }
+        }
         self.drop_list_tails();
     }
 
-    /// Lists the options that are not `chosen` and might be searched, too.
-    fn list_possible(&mut self, chosen: &[(Proposal, usize)], has_own: bool) {
-        for (at, option) in self.options.clone().iter().enumerate() {
-            let is_chosen = chosen.iter().any(|(_, other)| *other == at);
+    /// The options that can be searched, whatever they are named.
+    fn possible(&self, has_own: bool) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
+        for (at, option) in self.options.iter().enumerate() {
             // `--no-x` turns off the effect of `--x`
             let is_opposite = option
                 .name
                 .strip_prefix("no_")
                 .is_some_and(|name| self.options.iter().any(|other| other.name == name));
-            let is_hidden = is_chosen || is_opposite || option.is_foreign && has_own;
-            if let Some(kind) = possible(option).filter(|_| !is_hidden) {
-                self.list(option, kind);
-            }
+            let is_hidden = is_opposite || option.is_foreign && has_own || self.epochs_option == Some(at);
+            found.extend(possible(option).filter(|_| !is_hidden).map(|kind| (at, kind)));
         }
+        found
     }
 
     fn list(&mut self, option: &Opt, kind: String) {
@@ -346,11 +366,15 @@ fn is_one_of(option: &Opt, names: &str) -> bool {
     names.split_whitespace().any(|other| other == name)
 }
 
+/// Whether a word of its name is one that no search is about.
+fn is_never(option: &Opt) -> bool {
+    option.words().iter().any(|word| NEVER.split_whitespace().any(|never| never == word))
+}
+
 /// A kind for an option that is no known hyperparameter, and none that a search is never about.
 fn possible(option: &Opt) -> Option<String> {
-    let is_never = option.words().iter().any(|word| NEVER.split_whitespace().any(|never| never == word));
     let is_own = [EPOCHS_NAMES, ITERATIONS, SEEDS, FOLDERS].iter().any(|names| is_one_of(option, names));
-    if is_never || is_own {
+    if is_never(option) || is_own {
         return None;
     }
     if option.is_flag {
@@ -365,6 +389,7 @@ fn possible(option: &Opt) -> Option<String> {
     let value = option.number().filter(|value| *value > 0.0)?;
     Some(match option.type_of() {
         Type::Whole if value >= 2.0 => format!("int:{}:{}", (value / 2.0).floor().max(1.0), 2.0 * value),
+        Type::Real if value < 0.01 => format!("log:{}:{}", value / 10.0, 10.0 * value),
         Type::Real if value < 1.0 => format!("float:{}:{}", value / 2.0, (2.0 * value).min(1.0)),
         Type::Real => format!("float:{}:{}", value / 2.0, 2.0 * value),
         Type::Whole | Type::Unknown | Type::Truth | Type::Text => return None,
@@ -609,11 +634,21 @@ mod tests {
     fn the_option_with_the_value_that_the_library_was_asked_for_is_the_one_for_epochs() {
         let option = |flag: &str, default: &str| Opt { default: Some(default.to_owned()), ..Opt::new(flag) };
         let options = vec![option("--passes", "7"), option("--lr", "0.1"), option("--epochs", "3")];
-        let known = Known { options, ..Known::default() };
+        let known = Known { options, length: Some(7), ..Known::default() };
         let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
-        found.set_length(7);
         found.pass_epochs(7);
         assert!(found.command.join(" ").ends_with("--passes {epochs}"), "{:?}", found.command);
+    }
+
+    #[test]
+    fn options_without_usual_names_are_searched_where_there_are_no_others_but_not_the_length_of_the_loop() {
+        let option = |flag: &str, default: &str| Opt { default: Some(default.to_owned()), ..Opt::new(flag) };
+        let options = vec![option("--sharpness", "0.3"), option("--slots", "8"), option("--sweeps", "5")];
+        let known = Known { options, looped: Some(5), ..Known::default() };
+        let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
+        assert_eq!(kinds(&found), [("sharpness", "float:0.15:0.6"), ("slots", "int:4:16")]);
+        found.pass_epochs(5);
+        assert_eq!(found.command.last().map(String::as_str), Some("{epochs}"), "{:?}", found.command);
     }
 
     #[test]

@@ -155,6 +155,9 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
             "# also found. To search one of them, remove its #, and add its words to the command:".to_owned(),
         );
     }
+    if !described.uneven.is_empty() {
+        line(format!("# not searched: {}", uneven(described)));
+    }
     for other in &described.others {
         let given = if other.given.is_empty() { String::new() } else { format!("   # {}", other.given) };
         line(format!("# {} = {}{given}", key(&other.name), quoted(&other.kind)));
@@ -164,6 +167,14 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
     if !shown.is_empty() {
         line(format!("\n# the script last printed\n{}", shown.join("\n")));
     }
+}
+
+/// Why a batch size is left out.
+fn uneven(described: &Described) -> String {
+    let names = described.uneven.join(", ");
+    format!(
+        "{names}, because the metric is logged every so many steps: with another batch size, a training has more or fewer values"
+    )
 }
 
 /// The script's own values as the first trial, as far as they are known: the report then shows the gain of the search. A value outside
@@ -232,8 +243,11 @@ fn key(name: &str) -> String {
 /// The facts found, and the next steps.
 pub(super) fn summary(guess: &Guess, out: &Path) -> String {
     let names: Vec<&str> = guess.described.parameters.iter().map(|searched| searched.name.as_str()).collect();
-    let parameters =
-        if names.is_empty() { "none found: fill in [param]".to_owned() } else { names.join(", ") };
+    let parameters = if names.is_empty() {
+        "none found: give the script options, such as --lr, or fill in [param]".to_owned()
+    } else {
+        names.join(", ")
+    };
     let metric = match &guess.metric {
         Some(found) => {
             let better = if found.minimize { "smaller" } else { "larger" };
@@ -254,6 +268,10 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
     } else {
         format!("not searched: {} (the file explains how to add one)\n", others.join(", "))
     };
+    let uneven = match guess.described.uneven.is_empty() {
+        true => String::new(),
+        false => format!("left out: {}\n", uneven(&guess.described)),
+    };
     let finished: u64 = guess.earlier.iter().map(|study| study.finished).sum();
     let earlier = match finished {
         0 => String::new(),
@@ -262,7 +280,7 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         ),
     };
     format!(
-        "parameters: {parameters}\n{others}metric: {metric}\nepochs: {epochs}\n{earlier}written: {}; review it, then run: foretell search {}",
+        "parameters: {parameters}\n{others}{uneven}metric: {metric}\nepochs: {epochs}\n{earlier}written: {}; review it, then run: foretell search {}",
         out.display(),
         out.display()
     )
