@@ -208,8 +208,8 @@ impl Described {
             found.extend(proposal.map(|proposal| (proposal, at)));
         }
         if found.is_empty() {
-            // no name is a usual one: all that can be searched at all
-            let all = self.possible(has_own).into_iter();
+            // no name is a usual one: all numbers and choices
+            let all = self.possible(has_own).into_iter().filter(|(_, kind)| kind != "flag");
             found.extend(all.map(|(at, kind)| (Proposal::unusual(at, kind), at)));
         }
         found.sort_by_key(|(proposal, at)| {
@@ -643,7 +643,9 @@ mod tests {
     #[test]
     fn options_without_usual_names_are_searched_where_there_are_no_others_but_not_the_length_of_the_loop() {
         let option = |flag: &str, default: &str| Opt { default: Some(default.to_owned()), ..Opt::new(flag) };
-        let options = vec![option("--sharpness", "0.3"), option("--slots", "8"), option("--sweeps", "5")];
+        let flag = Opt { is_flag: true, ..Opt::new("--mirror") };
+        let options =
+            vec![option("--sharpness", "0.3"), option("--slots", "8"), option("--sweeps", "5"), flag];
         let known = Known { options, looped: Some(5), ..Known::default() };
         let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
         assert_eq!(kinds(&found), [("sharpness", "float:0.15:0.6"), ("slots", "int:4:16")]);

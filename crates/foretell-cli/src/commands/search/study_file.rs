@@ -121,6 +121,7 @@ fn read(path: &Path) -> Result<Contents, Failure> {
         }
         let words = match value.get_ref() {
             DeValue::Boolean(wanted) if flag != name => words(&flag, &DeValue::Boolean(!wanted)),
+            _ if flag != name => Err(format!("`{name}` must be true or false")),
             value => words(&name, value),
         };
         let words = words.map_err(|what| failure(line, &what))?;
