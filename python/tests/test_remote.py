@@ -165,9 +165,30 @@ def test_what_is_wrong_is_said(server):
         (lambda: foretell.connect(server.address, "../rates", SPACE, **HOW), ValueError, "'../rates' cannot be joined: this is not the name of a folder"),
         (lambda: foretell.connect(server.address, "\udc80", SPACE, **HOW), ValueError, r"'\udc80' cannot be joined"),
         (lambda: foretell.connect("127.0.0.1:1", "rates"), ConnectionError, "Check that `foretell serve` is running there"),
-        (lambda: foretell.connect(server.address, "rates", {"x": "int:1:2"}), RuntimeError, "different study"),
+        (lambda: foretell.connect(server.address, "rates", {"x": "int:1:2"}), RuntimeError, "space: the study has"),
         (lambda: foretell.connect(server.address, "rates").report(7, 1, 0.5), (LookupError, ValueError), "no ask has returned it"),
     ]:
         with pytest.raises(kind) as error:
             call()
         assert words in str(error.value)
+
+
+def test_settings_that_differ_are_refused_with_both_values_unless_they_are_meant(server):
+    foretell.connect(server.address, "rates", SPACE, **HOW)
+    foretell.connect(server.address, "rates", SPACE, **HOW)  # the same
+    for change, words in [
+        ({"epochs": 30}, "epochs: the study has 20, but this request has 30"),
+        ({"trials": 40}, "trials: the study has 12, but this request has 40"),
+        ({"burn_in": 5}, "burn_in: the study has 4, but this request has 5"),
+    ]:
+        with pytest.raises(RuntimeError, match=re.escape(words)):
+            foretell.connect(server.address, "rates", SPACE, **{**HOW, **change})
+    study = foretell.connect(server.address, "rates", SPACE, **{**HOW, "trials": 14}, update=True)
+    assert study.settings["trials"] == 14
+    assert foretell.connect(server.address, "rates").settings["trials"] == 14
+
+
+def test_a_study_that_learned_from_another_is_joined_by_the_same_call(server):
+    foretell.connect(server.address, "first", SPACE, **HOW).optimize(objective)
+    for _ in range(2):
+        foretell.connect(server.address, "second", SPACE, **HOW, learn_from=["first"])

@@ -1,7 +1,8 @@
-//! Counts of open connections, by address.
+//! Counts of open connections, by address. Those of workers count only for the total: many workers behind one gateway are normal.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::options::Limits;
@@ -10,13 +11,22 @@ use crate::options::Limits;
 #[derive(Clone)]
 pub(crate) struct Connections {
     limits: Limits,
-    open: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
+    open: Arc<Mutex<Counts>>,
+}
+
+/// The connections of readers, and of clients that have not sent a request yet, by address; those of workers.
+#[derive(Default)]
+struct Counts {
+    readers: BTreeMap<IpAddr, usize>,
+    workers: usize,
 }
 
 /// One connection; it counts until it is dropped.
 pub(crate) struct Connection {
     place: IpAddr,
-    of: Connections,
+    counted: Connections,
+    is_worker: AtomicBool,
+    is_extra: bool,
 }
 
 impl Connections {
@@ -24,38 +34,88 @@ impl Connections {
         Self { limits, open: Arc::default() }
     }
 
-    /// Counts one more from `address`; if that is too many, the limit in words.
+    /// Counts one more from `address`. If this server has no place at all, an error with the limit.
     pub(crate) fn open(&self, address: IpAddr) -> Result<Connection, String> {
         let place = network(address.to_canonical());
         let mut open = self.counts();
         let Limits { connections, connections_per_address, .. } = self.limits;
-        if open.values().sum::<usize>() >= connections {
+        if open.workers + open.readers.values().sum::<usize>() >= connections {
             return Err(format!("this server accepts at most {connections} connections. Try again later"));
         }
-        let own = open.entry(place).or_default();
-        if *own >= connections_per_address {
-            return Err(format!(
-                "this server accepts at most {connections_per_address} connections per address. Close some of yours"
-            ));
-        }
+        let own = open.readers.entry(place).or_default();
+        let is_extra = *own >= connections_per_address;
         *own += 1;
-        Ok(Connection { place, of: self.clone() })
+        Ok(Connection { place, counted: self.clone(), is_worker: AtomicBool::new(false), is_extra })
     }
 
-    fn counts(&self) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counts {
+    fn remove_reader(&mut self, place: IpAddr) {
+        if let Some(own) = self.readers.get_mut(&place) {
+            *own -= 1;
+            if *own == 0 {
+                self.readers.remove(&place);
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// Whether its address had all the connections of readers before. Such a connection is for a worker, who shows it by its first request.
+    pub(crate) fn is_extra(&self) -> bool {
+        self.is_extra
+    }
+
+    /// Checks that an admitted request, of a worker or of a reader, may use this connection. A reader beyond the limit gets it as an error.
+    pub(crate) fn admit(&self, of_worker: bool) -> Result<(), String> {
+        if of_worker && !self.is_worker.swap(true, Ordering::Relaxed) {
+            let mut open = self.counted.counts();
+            open.remove_reader(self.place);
+            open.workers += 1;
+        }
+        if self.is_extra && !self.is_worker.load(Ordering::Relaxed) {
+            let most = self.counted.limits.connections_per_address;
+            return Err(format!(
+                "this server accepts at most {most} connections of readers per address. Close some of yours"
+            ));
+        }
+        Ok(())
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let mut open = self.of.counts();
-        if let Some(own) = open.get_mut(&self.place) {
-            *own -= 1;
-            if *own == 0 {
-                open.remove(&self.place);
-            }
+        let mut open = self.counted.counts();
+        match *self.is_worker.get_mut() {
+            true => open.workers -= 1,
+            false => open.remove_reader(self.place),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_of_one_address_are_limited_by_the_total_only() {
+        let limits = Limits { connections: 5, connections_per_address: 1, ..Limits::default() };
+        let (connections, gateway) = (Connections::new(limits), IpAddr::from([10, 0, 0, 1]));
+        let open = |of_worker| {
+            let connection = connections.open(gateway)?;
+            connection.admit(of_worker).map(|()| connection)
+        };
+        let reader = open(false).expect("the first reader");
+        let workers: Vec<Connection> = (0..3).map(|_| open(true).expect("a place")).collect();
+        assert!(open(false).is_err_and(|why| why.contains("1 connections of readers per address")));
+        let last = open(true).expect("the fifth");
+        assert!(open(true).is_err_and(|why| why.contains("at most 5 connections")));
+        drop((reader, last, workers));
+        assert!(open(false).is_ok(), "closed connections do not count");
     }
 }
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HOST, ORIGIN,
-    X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HOST, ORIGIN,
+    RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::connections::Connection;
 use crate::options::{Limits, Options};
 use crate::problem::Problem;
 use crate::served::Served;
@@ -29,6 +30,11 @@ pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, n
     if let Err((status, why)) = admit(&served.options, request.headers(), request.uri()) {
         return Problem::new(status, why).into_response();
     }
+    if let Some(connection) = request.extensions().get::<Arc<Connection>>()
+        && let Err(why) = connection.admit(is_of_worker(&request))
+    {
+        return crowded(why);
+    }
     let request = match whole(request, served.options.limits).await {
         Ok(request) => request,
         Err(problem) => return problem.into_response(),
@@ -39,6 +45,17 @@ pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, n
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// The answer to a client that is one too many: try again later, over another connection.
+fn crowded(why: String) -> Response {
+    let headers = [(CONNECTION, "close"), (RETRY_AFTER, "5")];
+    (headers, Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)).into_response()
+}
+
+/// Whether an admitted request is one of a worker: it changes a study, or carries the token where browsers do not.
+fn is_of_worker(request: &Request) -> bool {
+    !request.method().is_safe() || request.headers().contains_key(AUTHORIZATION)
 }
 
 /// The request with its body read.

@@ -11,7 +11,9 @@ use foretell_run::{
     by_hand, check_open, is_own_file,
 };
 use foretell_run::{Stored, log_in};
-use foretell_search::{Catalogue, Order, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec};
+use foretell_search::{
+    Catalogue, Difference, Order, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec, differences,
+};
 
 use crate::folder;
 use crate::folds::{Folds, locked};
@@ -49,6 +51,17 @@ pub(crate) enum Ordered {
     Recorded(Next),
     /// The process that drives the study will record it.
     HandedOn,
+}
+
+/// Refuses to change the study `there` into `asked`, unless that is meant.
+fn check_update(there: &StudySpec, asked: &StudySpec, update: bool) -> Result<(), Problem> {
+    let found = differences(there, asked).into_iter().next().filter(|_| !update);
+    let Some(Difference { field, there, here }) = found else { return Ok(()) };
+    let field = if field == "max_resource" { "epochs".to_owned() } else { field };
+    let text = format!(
+        "{field}: the study has {there}, but this request has {here}. To change the study for everyone, set update=true"
+    );
+    Err(Problem::conflict(text).of_field(&field))
 }
 
 impl Owner {
@@ -96,7 +109,14 @@ impl Owner {
     }
 
     /// Makes the study called `name`, or continues it. The first half of the answer is whether it is new.
-    pub(crate) fn create(&self, name: &str, asked: &StudyRequest) -> Result<(bool, StudySpec), Problem> {
+    ///
+    /// Unless `update`, a request that differs from the study that is there is refused: its other users count on their settings.
+    pub(crate) fn create(
+        &self,
+        name: &str,
+        asked: &StudyRequest,
+        update: bool,
+    ) -> Result<(bool, StudySpec), Problem> {
         let place = self.place(name);
         let mut place = locked(&place);
         if let Some(open) = place.as_ref().filter(|open| open.log.is_file()) {
@@ -105,6 +125,7 @@ impl Owner {
             if spec == there {
                 return Ok((false, spec));
             }
+            check_update(&there, &spec, update)?;
         }
         *place = None; // to be opened again, with more trials say
         let log = match folder::log(&self.folder, name) {
@@ -125,7 +146,10 @@ impl Owner {
         }
         let (store, survey) = open_log(&log)?;
         let is_new = survey.study.is_none();
-        let spec = self.resolved(asked, survey.study.as_deref());
+        let spec = self.resolved(asked, survey.study.as_deref()).and_then(|spec| match &survey.study {
+            Some(there) => check_update(there, &spec, update).map(|()| spec),
+            None => Ok(spec),
+        });
         match spec.and_then(|spec| Ok((self.lessons(asked, &spec)?, spec))) {
             Ok((lessons, mut spec)) => {
                 if let Some(best) = asked.lessons(&spec, &lessons).filter(|_| is_new) {

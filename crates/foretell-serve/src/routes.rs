@@ -71,12 +71,14 @@ fn routes() -> Vec<Route> {
 
 /// A study and its records.
 fn records() -> [Route; 4] {
-    let request = json!({"type": "object", "properties": StudyRequest::schema(&Catalogue::default()), "additionalProperties": false});
+    let mut properties = json!(StudyRequest::schema(&Catalogue::default()));
+    properties["update"] = json!({"type": "boolean", "default": false, "description": "Change the settings of an existing study"});
+    let request = json!({"type": "object", "properties": properties, "additionalProperties": false});
     let example =
         json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 5, "trials": 4, "burn_in": 3});
     [
         Route::new("put", "/api/studies/{study}", "create", verbs::create, "Create a study, or continue it")
-            .about(&["Repeating the request does not change the study. More `trials` extend it. Settings that are sent with a `space` must match those of the study."])
+            .about(&["Repeating the request does not change the study. Settings that differ from those of the study are refused. With `update`, they change it for all its workers."])
             .takes_such(request, example)
             .answers::<Made>(200, "The study already existed")
             .answers::<Made>(201, "The study is new")

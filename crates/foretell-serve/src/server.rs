@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use foretell_run::wire::Refused;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -11,7 +11,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::connections::Connections;
+use crate::connections::{Connection, Connections};
 use crate::error::ServeError;
 use crate::options::{Limits, Options};
 use crate::patient::Patient;
@@ -103,24 +103,22 @@ async fn accept(listener: &TcpListener, router: &Router, limits: Limits) {
         match connections.open(address.ip()) {
             Err(why) => drop(tokio::spawn(refuse(stream, why))),
             Ok(connection) => {
-                let answered = answer(stream, router.clone(), limits);
-                tokio::spawn(async move {
-                    answered.await;
-                    drop(connection);
-                });
+                tokio::spawn(answer(stream, router.clone(), connection, limits));
             }
         }
     }
 }
 
-async fn answer(stream: TcpStream, router: Router, limits: Limits) {
+async fn answer(stream: TcpStream, router: Router, connection: Connection, limits: Limits) {
     let _ = stream.set_nodelay(true);
-    let mut connection = http1::Builder::new();
-    connection.timer(TokioTimer::new()).header_read_timeout(limits.head);
-    let service = TowerToHyperService::new(router);
+    let mut protocol = http1::Builder::new();
+    // a connection beyond its address's limit shows quickly that it is a worker's, so that silent ones do not take the places of all
+    let head = if connection.is_extra() { limits.head / 10 } else { limits.head };
+    protocol.timer(TokioTimer::new()).header_read_timeout(head);
+    let service = TowerToHyperService::new(router.layer(Extension(Arc::new(connection))));
     // problems of a connection are its client's matter
     let stream = Patient::new(stream, limits.unread);
-    let _ = connection.serve_connection(TokioIo::new(stream), service).await;
+    let _ = protocol.serve_connection(TokioIo::new(stream), service).await;
 }
 
 /// Tells a client that it is one too many, without waiting for its request.

@@ -55,9 +55,17 @@ pub(crate) struct Found {
 
 /// Create a study, or continue it.
 pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let asked = StudyRequest::from_fields(&object(&body)?).map_err(Problem::from)?;
+    let mut fields = object(&body)?;
+    let update = match fields.remove("update") {
+        None => false,
+        Some(Value::Bool(update)) => update,
+        Some(other) => {
+            return Err(Problem::field("update", format!("expected true or false, found {other}")));
+        }
+    };
+    let asked = StudyRequest::from_fields(&fields).map_err(Problem::from)?;
     let name = study.clone();
-    let (is_new, spec) = blocking(move || served.owner.create(&name, &asked)).await?;
+    let (is_new, spec) = blocking(move || served.owner.create(&name, &asked, update)).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let StudySpec { metric, direction, max_resource: epochs, trials, burn_in, seed, .. } = spec;
     Ok((status, Json(Made { study, metric, direction, epochs, trials, burn_in, seed })).into_response())

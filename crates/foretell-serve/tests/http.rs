@@ -152,10 +152,10 @@ fn events_say_that_the_log_is_damaged_and_go_on_once_it_is_mended() {
 fn a_study_that_was_raised_shows_its_new_total() {
     let folder = tempfile::tempdir().expect("a folder");
     let address = serve(folder.path(), local(), None);
-    let body = |trials: u64| {
-        json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 2, "trials": trials, "burn_in": 3}).to_string()
+    let body = |trials: u64, update: bool| {
+        json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 2, "trials": trials, "burn_in": 3, "update": update}).to_string()
     };
-    common::call(address, "PUT", "/api/studies/s", &body(3));
+    common::call(address, "PUT", "/api/studies/s", &body(3, false));
     let train = || {
         let task = common::done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
         let trial = format!("/api/studies/s/trials/{}", task["trial"]);
@@ -168,7 +168,11 @@ fn a_study_that_was_raised_shows_its_new_total() {
     (0..3).for_each(|_| train());
     let planned = || common::done(address, "GET", "/api/studies/s/progress", "")["planned"].clone();
     assert_eq!(planned(), 3);
-    assert_eq!(common::call(address, "PUT", "/api/studies/s", &body(6)).0, 200);
+    let (status, refused) = common::call(address, "PUT", "/api/studies/s", &body(6, false));
+    let text = refused["error"].as_str().unwrap_or_default();
+    assert_eq!((status, text.contains("the study has 3, but this request has 6")), (409, true), "{refused}");
+    assert_eq!(planned(), 3);
+    assert_eq!(common::call(address, "PUT", "/api/studies/s", &body(6, true)).0, 200);
     assert_eq!(planned(), 6);
     let page = page("s", &folder.path().join("s/events.jsonl"), &foretell_search::Catalogue::default())
         .expect("a page");

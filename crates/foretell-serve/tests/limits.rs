@@ -88,11 +88,12 @@ fn one_address_has_so_many_connections_and_the_next_is_told() {
         stream.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
         stream.read_exact(&mut [0; 12]).expect("an answer");
     }
-    let mut answer = String::new();
-    let _ = connected(address).read_to_string(&mut answer);
-    let (status, error) = refusal(&answer);
+    let asked = "GET /api/studies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let (status, error) = refusal(&sent(address, asked));
     assert_eq!(status, 503, "{error}");
     assert!(error.contains("3 connections"), "{error}");
+    let study = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "acc", "epochs": 2, "trials": 9}"#;
+    assert_eq!(common::call(address, "PUT", "/api/studies/s", study).0, 201, "a worker is not refused");
     drop(idle);
     for _ in 0..100 {
         let mut stream = connected(address);

@@ -49,7 +49,7 @@ class RemoteStudy(Search):
     _pause = 1.0
 
     def __init__(
-        self, server: _Server, name: str, space: SpaceLike | None, settings: Mapping[str, Any], folder: Path | None = None
+        self, server: _Server, name: str, space: SpaceLike | None, settings: Mapping[str, Any], folder: Path | None = None, update: bool = False
     ) -> None:
         if name in (".", "..") or "/" in name or not name.isprintable():
             raise ValueError(f"the study {ascii(name)} cannot be joined: this is not the name of a folder")
@@ -63,7 +63,7 @@ class RemoteStudy(Search):
         if space is not None:
             given["space"] = self._space.written
         if given:
-            server.call("PUT", self._address, given)
+            server.call("PUT", self._address, {**given, "update": True} if update else given)
         self._done = False
         #: The lease and the trial of each trial in this process, by number.
         self._leases: dict[int, tuple[str, Trial]] = {}
@@ -290,6 +290,7 @@ def connect(
     direction: Direction | None = None,
     epochs: int | None = None,
     trials: int | None = None,
+    update: bool = False,
     **settings: Unpack[StudySettings],
 ) -> RemoteStudy:
     """Connects to a study shared by several processes. Start the same script once per worker.
@@ -313,7 +314,9 @@ def connect(
     token
         The server's token (default: the token in the address, then the environment variable `FORETELL_TOKEN`).
     space, metric, direction, epochs, trials, settings
-        The same as for `foretell.Study`. Without a space, the study must exist.
+        The same as for `foretell.Study`. Without a space, the study must exist. If the study exists, settings that differ are an error.
+    update
+        Change the settings of an existing study for all its workers. The change is recorded in the log.
     """
     folder = _folder(address)
     if folder is not None:
@@ -336,7 +339,7 @@ def connect(
             raise LookupError(f"there is no study {study!r} at {server.address}.{there} To create it, pass a space")
         if epochs is None:
             raise ValueError("epochs is missing. A new study requires the number of epochs (reports) of a complete trial, for example epochs=20")
-    return RemoteStudy(server, study, space, given, folder)
+    return RemoteStudy(server, study, space, given, folder, update)
 
 
 def _folder(address: str | os.PathLike[str]) -> Path | None:

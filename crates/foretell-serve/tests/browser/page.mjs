@@ -339,7 +339,7 @@ const tests = {
     }
     const page = await opened(server.url, { records: 13 }), totals = () => page.textContent("#totals");
     assert.match(await totals(), /trials3 of 3/);
-    await call(server.url, "PUT", "/api/studies/raised", { ...settings, trials: 6 });
+    await call(server.url, "PUT", "/api/studies/raised", { ...settings, trials: 6, update: true });
     await until("the new total is shown", async () => /trials3 of 6/.test(await totals()));
     await call(server.url, "POST", "/api/studies/raised/ask");
     await until("the next trial is shown", async () => /trials4 of 6running1/.test(await totals()));
