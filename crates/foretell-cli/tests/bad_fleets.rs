@@ -135,3 +135,15 @@ fn a_worker_needs_the_token_and_a_study_with_a_command() {
     refused(&mut worker(folder.path(), &[&address, "s"], "secret"), "command");
     assert!(!folder.path().join("foretell-work").exists());
 }
+
+#[test]
+fn the_table_of_an_engine_counts_for_that_engine_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let study = "command = [\"true\", \"{lr}\"]\nmetric = \"acc\"\nepochs = 3\n[param]\nlr = \"log:0.1:1\"\n[slurm]\ntime = \"1:00:00\"\n";
+    std::fs::write(folder.path().join("study.toml"), study).expect("a file");
+    let explain =
+        |more: &[&str]| foretell(folder.path(), &[&["search", "study.toml", "--explain"], more].concat());
+    let output = explain(&["--on", "workers"]).output().expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    refused(&mut explain(&[]), "[slurm] in the study file, needs --on slurm");
+}

@@ -101,6 +101,42 @@ fn a_worker_that_is_asked_to_end_hands_back_its_trial_which_goes_on_from_its_che
 }
 
 #[test]
+fn a_trial_that_starts_again_twice_without_a_new_epoch_ends_with_that_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    // without checkpoints, and each epoch leaves a line
+    let script = "for e in 1 2 3 4 5 6; do sleep 0.4; echo epoch=$e val_acc=0.{lr}; echo $e >> seen-$FORETELL_TRIAL; done";
+    let flags = ["search", "--param", "lr=int:1:9", "--metric", "val_acc", "--epochs", "6", "--out", "study"];
+    let on = ["--on", "workers", "--serve=127.0.0.1:0", "--lease", "3s", "--trials", "2", "--no-stopping"];
+    let words = [&flags[..], &on, &["--", "sh", "-c", script]].concat();
+    // a worker that is given a folder before its search waits for it
+    let mut early = Some(worker(folder.path(), "study", &[]));
+    let search =
+        foretell(folder.path(), &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let seen = || std::fs::read_to_string(folder.path().join("seen-0")).unwrap_or_default().lines().count();
+    // the first reports two epochs, and the others less
+    for (so_many, line) in [(2, "a line"), (3, "another"), (4, "and one more")] {
+        let first = early.take().unwrap_or_else(|| worker(folder.path(), "study", &[]));
+        wait_for(line, || seen() >= so_many);
+        let killed = std::process::Command::new("kill").args(["-TERM", &first.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        let (code, _, said) = ended(first);
+        assert!(code == Some(0) && said.contains("handed back"), "{said}");
+    }
+    let last = worker(folder.path(), "study", &[]);
+    let (code, _, said) = ended(search);
+    assert_eq!(code, Some(0), "{said}");
+    let _ = ended(last);
+    assert!(said.contains("it started 3 times without passing epoch"), "{said}");
+    assert!(
+        said.contains("a time limit or a lost machine") && said.contains("FORETELL_CHECKPOINT_DIR"),
+        "{said}"
+    );
+    let kinds = |trial: u64| trials(folder.path())[&trial].last().unwrap().clone();
+    assert!(kinds(0).contains("failed") && kinds(1).contains("completed"), "the other trial goes on");
+    assert!(seen() < 12, "{} lines: it does not start a fourth time", seen());
+}
+
+#[test]
 fn a_signal_to_all_processes_of_a_job_is_no_failure() {
     let folder = tempfile::tempdir().unwrap();
     let search = owner(folder.path(), &["--trials", "1", "--no-stopping"], "0.3");

@@ -61,6 +61,15 @@ impl Slurm {
         Ok(Self { name, folder: study.join("slurm"), options, study, workers, unheard: 0, single: false })
     }
 
+    /// The time limit of its jobs, in words.
+    pub(crate) fn limit(options: &[String]) -> String {
+        let time = options.iter().filter_map(|option| option.trim_start_matches('-').strip_prefix("time="));
+        match time.last() {
+            Some(time) => format!("the time limit of the jobs is `time = \"{time}\"` in [slurm]"),
+            None => "the jobs have the time limit of their partition, unless [slurm] sets `time`".to_owned(),
+        }
+    }
+
     /// The script of a worker.
     fn script(&self) -> Result<String, Failure> {
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
@@ -322,6 +331,13 @@ mod tests {
         for option in ["array=0-3", "job_name=x", "--output=/tmp/x", "exclusive", "time=1\n#SBATCH --x"] {
             assert!(line_of(option).is_err(), "{option}");
         }
+    }
+
+    #[test]
+    fn the_time_limit_is_the_one_that_counts() {
+        let options = ["time=1:00:00", "gres=gpu:1", "--time=2:00:00"].map(str::to_owned);
+        assert!(Slurm::limit(&options).contains("`time = \"2:00:00\"`"));
+        assert!(Slurm::limit(&options[1..2]).contains("of their partition"));
     }
 
     #[test]

@@ -56,14 +56,20 @@ pub enum AccessError {
 
 impl Access {
     /// The study that `text` names: `http://HOST:PORT`, `HOST:PORT`, the folder of a study, or its file with the address. The token of an
-    /// address that is typed is `token`.
+    /// address that is typed is `token`. The folder may still be missing, or have no file with an address: then there are no addresses
+    /// yet, and the file is read [again](Self::again).
     ///
     /// # Errors
     /// [`AccessError`].
     pub fn parse(text: &str, token: Option<String>) -> Result<Self, AccessError> {
         let path = Path::new(text);
+        let file = path.join(FILE);
+        let is_later = text.contains('/') && !text.contains("://") && !path.exists();
+        if is_later || (path.is_dir() && !file.exists()) {
+            return Ok(Self { file: Some(file), ..Self::default() });
+        }
         if path.is_dir() {
-            return Self::read(&path.join(FILE));
+            return Self::read(&file);
         }
         if path.is_file() {
             return Self::read(path);
@@ -156,7 +162,7 @@ mod tests {
             ("https://node1", "does not support TLS"),
             ("http://node1:1/?token=x", "remove the token"),
             ("node1", "neither an address"),
-            ("nowhere/at/all", "neither an address"),
+            ("http://nowhere/at/all", "neither an address"),
         ];
         for (text, words) in cases {
             let error = Access::parse(text, None).expect_err(text).to_string();
@@ -177,7 +183,15 @@ mod tests {
         let read = Access::parse(folder.path().to_str().expect("a path"), None).expect("it is read");
         assert_eq!((&read.addresses, &read.token), (&access.addresses, &access.token));
         assert!(read.again().is_none());
-        Access { addresses: vec!["b:2".to_owned()], ..access }.write(folder.path()).expect("it is written");
+        Access { addresses: vec!["b:2".to_owned()], ..access.clone() }
+            .write(folder.path())
+            .expect("it is written");
         assert_eq!(read.again().expect("it has moved").addresses, ["b:2"]);
+        let study = folder.path().join("later");
+        let early = Access::parse(study.to_str().expect("a path"), None).expect("the search starts later");
+        assert!(early.addresses.is_empty() && early.again().is_none());
+        std::fs::create_dir(&study).expect("a folder");
+        access.write(&study).expect("it is written");
+        assert_eq!(early.again().expect("it has started").addresses, ["a:1"]);
     }
 }

@@ -13,7 +13,7 @@ use foretell_search::{
 };
 use thiserror::Error;
 
-use crate::host::leases::{Leases, Sender, Sign, WorkerView};
+use crate::host::leases::{Leases, Sender, Sign, Unheld, WorkerView};
 use crate::host::orders::{Orders, ToEnqueue};
 
 /// After so many trials in a row that failed as every one of their command would, the study does not work.
@@ -357,17 +357,27 @@ impl<S: Store> Hosted<S> {
 
     /// A training that was handed back, one whose worker is silent, or a new one.
     fn next_start(&mut self) -> Result<Option<Start>, HostError> {
-        while let Some(mut start) = self.leases.as_mut().and_then(Leases::next_unheld) {
+        while let Some(Unheld { mut start, had_worker }) = self.leases.as_mut().and_then(Leases::next_unheld)
+        {
             let trial = start.trial;
             let known = self.trial(trial)?;
-            if self.session.study().is_running(trial) && known.trained() < known.until {
-                start.from = known.trained();
-                let moved = self.session.moved(trial);
-                self.gather();
-                moved?;
-                return Ok(Some(start));
-            }
-            let ended = self.session.tell(trial, Ending::Finished);
+            start.from = known.trained();
+            let is_short = self.session.study().is_running(trial) && start.from < known.until;
+            let again = match &mut self.leases {
+                Some(leases) if is_short && had_worker => leases.start_again(trial, start.from),
+                _ => Ok(()),
+            };
+            let ending = match again {
+                Ok(()) if is_short => {
+                    let moved = self.session.moved(trial);
+                    self.gather();
+                    moved?;
+                    return Ok(Some(start));
+                }
+                Ok(()) => Ending::Finished,
+                Err(why) => Ending::Failed(why),
+            };
+            let ended = self.session.tell(trial, ending);
             self.gather();
             ended?;
         }

@@ -15,6 +15,8 @@ const FILE: &str = "leases.json";
 const PAUSES: u32 = 10;
 /// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// A trial that has started again so often without passing its furthest epoch does not start once more.
+const VAIN: u32 = 2;
 
 /// The time that a trial may be silent before another worker gets it.
 ///
@@ -63,6 +65,17 @@ pub struct Leases {
     lost: BTreeMap<u64, Vec<Lost>>,
     /// The trials whose training ended without a report after it had gone on.
     ended_silently: BTreeSet<u64>,
+    /// How often each trial has started again since it passed its furthest epoch.
+    again: BTreeMap<u64, Again>,
+    /// The limit that ends workers, in words.
+    limit: Option<String>,
+}
+
+/// The starts of a trial that have trained nothing new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Again {
+    starts: u32,
+    furthest: u64,
 }
 
 /// A lease whose trial has moved to another worker.
@@ -71,6 +84,14 @@ struct Lost {
     lease: Lease,
     /// Whether nobody has reported a new step since.
     may_return: bool,
+}
+
+/// A training that nobody holds.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Unheld {
+    pub(crate) start: Start,
+    /// Whether a worker had it.
+    pub(crate) had_worker: bool,
 }
 
 /// The sender of a message about a trial.
@@ -136,6 +157,12 @@ struct Noted {
     worker: Option<String>,
     #[serde(default)]
     renews: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    again: Again,
+}
+
+fn is_default(again: &Again) -> bool {
+    *again == Again::default()
 }
 
 impl Leases {
@@ -154,7 +181,15 @@ impl Leases {
             workers: BTreeMap::new(),
             lost: BTreeMap::new(),
             ended_silently: BTreeSet::new(),
+            again: BTreeMap::new(),
+            limit: None,
         }
+    }
+
+    /// The same for workers that such a limit ends, for example "their time limit 1:00:00".
+    #[must_use]
+    pub fn with_limit(self, limit: Option<String>) -> Self {
+        Self { limit, ..self }
     }
 
     /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is restarted.
@@ -252,8 +287,9 @@ impl Leases {
             let trial = start.trial;
             let known = noted.as_mut().map(|noted| noted.remove(&trial));
             let is_nobodys = matches!(known, Some(None));
-            let Noted { lease, worker, renews } = known.flatten().unwrap_or_default();
+            let Noted { lease, worker, renews, again } = known.flatten().unwrap_or_default();
             self.hold(start, lease, worker);
+            self.again.insert(trial, again);
             if let Some(lease) = self.held.get_mut(&trial) {
                 (lease.renews, lease.is_noted) = (renews, true);
                 lease.patience = is_nobodys.then_some(Duration::ZERO);
@@ -283,9 +319,33 @@ impl Leases {
     }
 
     /// Takes a trial from a worker that has been silent for too long.
-    fn end_silent(&mut self) -> Option<Start> {
+    fn end_silent(&mut self) -> Option<Unheld> {
         let trial = self.trials().into_iter().find(|&trial| self.is_silent(trial))?;
-        self.lose(trial)
+        let had_worker = self.get(trial).is_some_and(|lease| lease.key.is_some());
+        self.lose(trial).map(|start| Unheld { start, had_worker })
+    }
+
+    /// The training of `trial`, which has `trained` so many epochs, is to start again. If it has done so too often without training anything
+    /// new, an error with the reason.
+    pub(crate) fn start_again(&mut self, trial: u64, trained: u64) -> Result<(), String> {
+        let again = self.again.entry(trial).or_default();
+        if trained > again.furthest {
+            *again = Again { starts: 0, furthest: trained };
+        }
+        again.starts += 1;
+        if again.starts <= VAIN {
+            return Ok(());
+        }
+        self.again.remove(&trial);
+        let passed = match trained {
+            0 => "without reporting an epoch".to_owned(),
+            trained => format!("without passing epoch {trained}"),
+        };
+        let limit = self.limit.as_deref().unwrap_or("a time limit or a lost machine");
+        Err(format!(
+            "it started {} times {passed}, because its worker always ended before ({limit}). Raise the limit above the time of a trial, or write checkpoints to FORETELL_CHECKPOINT_DIR, from which a trial continues",
+            VAIN + 1
+        ))
     }
 
     /// The holder of `trial` loses it.
@@ -384,8 +444,9 @@ impl Leases {
     }
 
     /// The first training that was handed back, else one whose worker is silent.
-    pub(crate) fn next_unheld(&mut self) -> Option<Start> {
-        self.returned.pop_front().or_else(|| self.end_silent())
+    pub(crate) fn next_unheld(&mut self) -> Option<Unheld> {
+        let returned = self.returned.pop_front().map(|start| Unheld { start, had_worker: true });
+        returned.or_else(|| self.end_silent())
     }
 
     /// The training of `trial` begins, or begins again, with `trained` epochs reported: it may repeat those. Answers whether this is
@@ -483,7 +544,9 @@ impl Leases {
     fn note(&self) {
         let Some(file) = &self.noted else { return };
         let noted = |(trial, lease): (&u64, &Lease)| {
-            (*trial, Noted { lease: lease.key.clone(), worker: lease.worker.clone(), renews: lease.renews })
+            let again = self.again.get(trial).copied().unwrap_or_default();
+            let (key, worker) = (lease.key.clone(), lease.worker.clone());
+            (*trial, Noted { lease: key, worker, renews: lease.renews, again })
         };
         let elsewhere = self.held.iter().filter(|(_, lease)| !lease.is_here);
         let noted: BTreeMap<u64, Noted> = elsewhere.map(noted).collect();
@@ -505,7 +568,7 @@ pub(crate) enum Sign {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, Leases, Sign};
+    use super::{LONGEST, Leases, Sign, Unheld};
     use foretell_search::Start;
     use std::time::Duration;
 
@@ -553,7 +616,23 @@ mod tests {
         before.give(start(0), Some("a"));
         // the host ended after it had recorded trial 1 and before it noted a worker
         let mut after = restarted();
-        assert_eq!(after.next_unheld(), Some(start(1)));
+        assert_eq!(after.next_unheld(), Some(Unheld { start: start(1), had_worker: false }));
         assert_eq!(after.next_unheld(), None, "trial 0 has its worker");
+    }
+    #[test]
+    fn a_trial_starts_again_twice_without_a_new_epoch_and_a_restart_of_the_host_does_not_forget_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let start = Start { trial: 0, configuration: Default::default(), seed: 0, from: 0, until: 9 };
+        let limit = Some("time limit of the jobs: 1:00:00".to_owned());
+        let host = || Leases::new(MINUTE).with_folder(folder.path()).with_limit(limit.clone());
+        let mut leases = host();
+        assert_eq!(leases.start_again(0, 5), Ok(()));
+        assert_eq!(leases.start_again(0, 6), Ok(()), "epoch 6 is new");
+        assert_eq!(leases.start_again(0, 6), Ok(()));
+        leases.give(start.clone(), Some("a"));
+        let mut leases = host();
+        leases.take_over(vec![start]);
+        let why = leases.start_again(0, 6).expect_err("the third time");
+        assert!(why.contains("3 times without passing epoch 6") && why.contains("1:00:00"), "{why}");
     }
 }

@@ -172,10 +172,10 @@ impl Control {
         no_gpu_twice(&self.gpus)?;
         self.confirm()?;
         if self.on != Some(On::Slurm) && !self.slurm.is_empty() {
-            return Err(Failure::input("--slurm needs --on slurm"));
+            return Err(Failure::input("--slurm, or [slurm] in the study file, needs --on slurm"));
         }
         if self.on != Some(On::Ray) && !self.ray.is_empty() {
-            return Err(Failure::input("--ray needs --on ray"));
+            return Err(Failure::input("--ray, or [ray] in the study file, needs --on ray"));
         }
         if self.on != Some(On::Slurm) && self.owner == OwnerPlace::Job {
             return Err(Failure::input("--owner job needs --on slurm"));

@@ -48,7 +48,8 @@ impl Fleet {
         let warned = interrupt.clone();
         let ends_jobs = matches!(on, Some(On::Slurm | On::Ray));
         let patience = move || if ends_jobs && !warned.is_warned() { PATIENCE } else { Duration::ZERO };
-        let leases = search.leases(arguments.control.lease);
+        let limit = (on == Some(On::Slurm)).then(|| Slurm::limit(&arguments.control.slurm));
+        let leases = search.leases(arguments.control.lease).with_limit(limit);
         let search =
             search.open_to(Elsewhere { calls, leases, own_workers, patience: Box::new(patience) })?;
         let token = serve::token(&address, ends_jobs, &directory)?;
@@ -57,7 +58,7 @@ impl Fleet {
         let served = serve::beside(&directory, address, served, interrupt)?;
         let access = Access { addresses: advertised(served), token, file: None };
         access.write(&directory).map_err(in_folder)?;
-        say(&directory, on);
+        say(&directory, on, served);
         if let Some(engine) = &mut engine {
             let trials = usize::try_from(search.study().spec().trials).unwrap_or(usize::MAX);
             begin(engine.as_mut(), arguments.workers().min(trials), &directory)?;
@@ -152,13 +153,22 @@ fn owner_words(line: &[String]) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-fn say(directory: &Path, on: Option<On>) {
-    if on == Some(On::Workers) {
-        note(&format!(
-            "waiting for workers: foretell worker {} on machines that share this folder, foretell worker http://HOST:PORT on others",
-            foretell_run::shell_line(&[directory.display().to_string()])
-        ));
+/// Prints how to start workers of a search that listens at `address`.
+fn say(directory: &Path, on: Option<On>, address: SocketAddr) {
+    if on != Some(On::Workers) {
+        return;
     }
+    let folder = foretell_run::shell_line(&[directory.display().to_string()]);
+    note(&match address.ip().is_loopback() {
+        true => format!(
+            "waiting for workers of this machine: foretell worker {folder}. To let others in, set --serve=0.0.0.0:{0}, or forward port {0} with ssh",
+            address.port()
+        ),
+        false => format!(
+            "waiting for workers: foretell worker {folder} on machines that share this folder, foretell worker http://HOST:{} on others",
+            address.port()
+        ),
+    });
 }
 
 /// Where the search listens, if anywhere.

@@ -47,7 +47,21 @@ pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(SearchArgumen
     let on_command_line =
         |key: &str| matches.value_source(&key.replace('-', "_")) == Some(ValueSource::CommandLine);
     let (mut words, mut command) = (given[..2].to_vec(), Vec::new());
-    for (key, flag) in contents.words.into_iter().filter(|(key, _)| !on_command_line(key)) {
+    let typed = matches.get_raw("on").and_then(|mut typed| typed.next()?.to_str().map(str::to_owned));
+    let written = || {
+        contents
+            .words
+            .iter()
+            .find(|(key, _)| key == "on")?
+            .1
+            .first()?
+            .strip_prefix("--on=")
+            .map(str::to_owned)
+    };
+    let on = typed.or_else(written);
+    // a file may describe several engines
+    let is_idle = |key: &str| ENGINES.contains(&key) && on.as_deref().is_some_and(|on| on != key);
+    for (key, flag) in contents.words.into_iter().filter(|(key, _)| !on_command_line(key) && !is_idle(key)) {
         let into = if key == COMMAND { &mut command } else { &mut words };
         into.extend(flag.into_iter().map(OsString::from));
     }

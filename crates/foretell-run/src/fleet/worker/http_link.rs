@@ -1,5 +1,6 @@
 //! The way to the server of a study: its verbs over HTTP.
 
+use std::path::Path;
 use std::time::Duration;
 
 use foretell_search::Start;
@@ -38,6 +39,8 @@ pub(crate) enum Trouble {
 pub(crate) struct HttpLink {
     agent: Agent,
     access: Access,
+    /// The place of the address that answered last: others may take seconds to fail.
+    first: usize,
     study: String,
     /// The worker's name.
     name: String,
@@ -52,7 +55,7 @@ impl HttpLink {
             .http_status_as_error(false)
             .max_redirects(0)
             .build();
-        Self { agent: config.into(), access, study, name, turn: 0 }
+        Self { agent: config.into(), access, first: 0, study, name, turn: 0 }
     }
 
     /// The names of the studies that are served.
@@ -90,14 +93,21 @@ impl HttpLink {
 
     /// Sends a request to the first address that answers. Where none does, the server may have moved.
     fn send(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, Trouble> {
-        let mut trouble = Trouble::Away("no address".to_owned());
-        for place in &self.access.addresses {
+        let file = self.access.file.as_deref().unwrap_or(Path::new("its address"));
+        let missing = format!("{} does not exist. A search with --on or --serve writes it", file.display());
+        let mut trouble = Trouble::Away(missing);
+        let count = self.access.addresses.len();
+        for at in (0..count).map(|place| (self.first + place) % count) {
+            let place = &self.access.addresses[at];
             let scheme = if place.contains("://") { "" } else { "http://" };
             trouble = match self.exchange(method, &format!("{scheme}{place}{path}"), body) {
-                Ok((status, text)) => match judged(status, &text) {
-                    Ok(answer) => return Ok(answer),
-                    Err(trouble) => trouble,
-                },
+                Ok((status, text)) => {
+                    self.first = at;
+                    match judged(status, &text) {
+                        Ok(answer) => return Ok(answer),
+                        Err(trouble) => trouble,
+                    }
+                }
                 Err(error) => {
                     trouble = Trouble::Away(format!("{place}: {error}"));
                     continue;
@@ -107,7 +117,7 @@ impl HttpLink {
         }
         let may_have_moved = matches!(trouble, Trouble::Away(_) | Trouble::Refused { status: 401 | 403, .. });
         if may_have_moved && let Some(now) = self.access.again() {
-            self.access = now;
+            (self.access, self.first) = (now, 0);
             return Err(Trouble::Away("the server has moved".to_owned()));
         }
         Err(trouble)

@@ -118,7 +118,7 @@ impl Worker {
     /// # Errors
     /// [`WorkerError`].
     pub fn join(
-        settings: WorkerSettings,
+        mut settings: WorkerSettings,
         leave: &AtomicBool,
         say: &dyn Fn(&str),
     ) -> Result<Self, WorkerError> {
@@ -136,6 +136,9 @@ impl Worker {
             }
             if !std::mem::replace(&mut is_said, true) {
                 say(&format!("no server answers ({away}); trying again"));
+            }
+            if let Some(now) = settings.access.again() {
+                settings.access = now;
             }
             thread::sleep(Duration::from_millis(500).min(patience));
         }
