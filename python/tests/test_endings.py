@@ -1,70 +1,91 @@
-"""Every run leaves one record, however it ends: each way of reporting, with each ending. The heavy tools are in tests/tools/test_endings.py."""
+"""Every run leaves one record, however it ends: each way of reporting, with each ending. The heavy tools are in tests/tools."""
 
+import ast
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import foretell
 import pytest
-
-EPOCHS = 12
-
-
-class Boom(Exception):
-    """An error of the training."""
+from endings import CELLS, EARLY, ENDINGS, EPOCHS, FILES, Boom, cells, check, length, raised, records
 
 
 def curve(quality):
     return [quality * (1 - 0.6**epoch) for epoch in range(1, EPOCHS + 1)]
 
 
-def records(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+def test_each_interface_has_each_ending():
+    """A cell of the matrix is tested with its interface, or names the test that covers it."""
+    here = Path(__file__).parent
+    named = {file: {node.name for node in ast.parse((here / file).read_text()).body if isinstance(node, ast.FunctionDef)} for file in FILES}
+    assert {door for doors in FILES.values() for door in doors} == set(CELLS)
+    for file, doors in FILES.items():
+        assert all(len(CELLS[door]) == len(ENDINGS) for door in doors)
+        # the tests call cells("DOOR", …)
+        called = {
+            argument.value for node in ast.walk(ast.parse((here / file).read_text()))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cells"
+            for argument in node.args if isinstance(argument, ast.Constant)
+        }  # fmt: skip
+        assert called == set(doors) and named[file]
+    for name in (state for states in CELLS.values() for state in states if "::" in state):
+        file, test = name.split("::")
+        assert f"def {test}(" in (here / file).read_text()
 
 
-def finish_three(path, train):
-    for quality in (0.7, 0.8, 0.9):
-        train(path, quality)
-
-
-#: Before Python 3.12, the kind of exception that leaves the body of a loop cannot be seen from the loop.
-INTERRUPTED = "interrupted" if sys.version_info >= (3, 12) else "failed"
-
-#: How a run ends, and the epoch after which it does.
-ENDINGS = {"finished": (None, EPOCHS), "stopped": ("break", 5), "failed": (Boom, 5), "interrupted": (KeyboardInterrupt, 5)}
-
-
-def looped(path, quality, how=None, at=EPOCHS, epochs=None):
+def looped(path, quality, ending="finished", epochs=None):
     """A loop over `foretell.watch`."""
     run = foretell.watch(range(EPOCHS) if epochs is None else epochs, path, "maximize", config={"quality": quality})
     for epoch in run:
         run.report(curve(quality)[epoch])
-        if epoch + 1 == at and how == "break":
+        if epoch + 1 == EARLY and ending in ("stopped", "failed", "interrupted"):
+            if (error := raised(ending)) is not None:
+                raise error
             break
-        if epoch + 1 == at and how is not None:
-            raise how
     return run
 
 
-@pytest.mark.parametrize("ended", ENDINGS)
-def test_a_watched_loop_leaves_one_record(ended, tmp_path):
+def trained_by_sklearn(path, quality, ending="finished"):
+    """A loop over the epochs of a scikit-learn model; `quality` is its learning rate. Returns its validation scores."""
+    import numpy as np
+    from sklearn.linear_model import SGDRegressor
+
+    random = np.random.default_rng(0)
+    x = random.normal(size=(200, 3))
+    y = x @ [1.0, 2.0, 3.0] + random.normal(0, 0.1, 200)
+    model, scores = SGDRegressor(learning_rate="constant", eta0=quality, random_state=0), []
+    run = foretell.watch(range(EPOCHS), path, "maximize", config={"eta0": quality})
+    for epoch in run:
+        model.partial_fit(x[:100], y[:100])
+        scores.append(model.score(x[100:], y[100:]))
+        run.report(scores[-1])
+        if epoch + 1 == EARLY and ending in ("stopped", "failed", "interrupted"):
+            if (error := raised(ending)) is not None:
+                raise error
+            break
+    return scores
+
+
+@pytest.mark.parametrize(("door", "ending", "state"), cells("watch", "sklearn"))
+def test_a_loop_leaves_one_record(door, ending, state, tmp_path):
+    if door == "sklearn":
+        pytest.importorskip("sklearn")
     path = tmp_path / "runs.jsonl"
-    how, at = ENDINGS[ended]
+    train, *worse, best, bad = {"watch": (looped, 0.7, 0.8, 0.9, 0.95, 0.1), "sklearn": (trained_by_sklearn, 2e-3, 3e-3, 4e-3, 5e-3, 1e-6)}[door]
+    for quality in worse:
+        train(path, quality)
+    quality = bad if ending == "pruned" else best
     try:
-        looped(path, 0.8, how, at)
+        train(path, quality, ending)
     except (Boom, KeyboardInterrupt):
         pass
-    ended = INTERRUPTED if ended == "interrupted" else ended
-    (record,) = records(path)
-    assert (record["ended"], record["steps"], record["values"]) == (ended, [float(step) for step in range(1, at + 1)], curve(0.8)[:at])
-
-
-def test_a_watched_loop_that_is_stopped_leaves_one_record(tmp_path):
-    path = tmp_path / "runs.jsonl"
-    finish_three(path, looped)
-    run = looped(path, 0.1)
-    record = records(path)[-1]
-    assert run.stopped and len(records(path)) == 4 and record["ended"] == "pruned" and record["values"] == run.values
+    check(path, ending, state, records(path)[-1]["values"])
+    true = curve(quality) if door == "watch" else trained_by_sklearn([[0.5] * EPOCHS] * 3, quality)
+    assert records(path)[-1]["values"] == true[: len(records(path)[-1]["values"])]
 
 
 def test_a_loop_that_handled_an_error_before_was_left_by_break(tmp_path):
@@ -94,12 +115,13 @@ for epoch in run:
 """
     subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120)
     (record,) = records(path)
-    assert record["ended"] == ("failed" if "Value" in error else INTERRUPTED) and record["steps"] == [1, 2, 3, 4, 5]
+    assert record["ended"] == ("failed" if "Value" in error else CELLS["watch"][-1]) and record["steps"] == [1, 2, 3, 4, 5]
 
 
 def test_a_loop_that_starts_later_is_partial_and_is_not_compared(tmp_path, caplog):
     path = tmp_path / "runs.jsonl"
-    finish_three(path, looped)
+    for quality in (0.7, 0.8, 0.9):
+        looped(path, quality)
     judge = foretell.Judge("maximize", history=path)
     run = looped(path, 0.1, epochs=range(6, EPOCHS))
     record = records(path)[-1]
@@ -116,39 +138,127 @@ def test_loops_that_count_from_one_and_in_strides():
         assert run._run.steps == steps
 
 
-def trained(study, how, at):
+def made(where, tmp_path, **more):
+    settings = {"metric": "acc", "epochs": EPOCHS, "trials": 3, "sampler": "random", **more}
+    space = {"x": foretell.float(0, 1)}
+    return foretell.Study(space, **settings) if where in ("local", "study") else foretell.connect(tmp_path / "study", space=space, **settings)
+
+
+@pytest.mark.parametrize(("door", "ending", "state"), cells("study", "connect"))
+def test_a_trial_leaves_one_record(door, ending, state, tmp_path):
+    qualities = (0.7, 0.8, 0.9, 0.1 if ending == "pruned" else 0.95)
+    study = made(door, tmp_path, trials=4, burn_in=3, enqueue=[{"x": quality} for quality in qualities])
+
     def objective(trial):
         for epoch in trial.epochs():
-            trial.report(curve(0.8)[epoch - 1], epoch)
-            if epoch == at and how == "break":
+            trial.report(curve(trial.config["x"])[epoch - 1], epoch)
+            if trial.number == 3 and epoch == EARLY and ending in ("stopped", "failed", "interrupted"):
+                if (error := raised(ending)) is not None:
+                    raise error
                 return
-            if epoch == at and how is not None:
-                raise how
 
+    try:
+        study.optimize(objective)
+    except (Boom, KeyboardInterrupt):
+        pass
+    assert len(study.trials) == 4, "one record per trial"
+    record = study.trials[3]
+    # a trial that was interrupted is still to be trained: nobody else may have it meanwhile
+    assert record["state"] == state or (state, record["state"]) == ("interrupted", "running")
+    assert record["values"] == curve(qualities[3])[: len(record["values"])] and record["steps"][-1] == len(record["values"])
+    assert len(record["values"]) < EPOCHS if ending == "pruned" else len(record["values"]) == length(ending)
+    if ending == "interrupted":
+        assert study.ask().number == 3, "the trial is asked for again"
+
+
+#: Reports the curve of its quality. The fourth trial ends as the environment variable sets.
+COMMAND = """
+import os, sys, time
+quality, ending = float(sys.argv[1]), os.environ["ENDING"] if os.environ["FORETELL_TRIAL"] == "3" else "finished"
+for epoch in range(1, 13):
+    print(f"epoch={epoch} acc={quality * (1 - 0.6**epoch)!r}", flush=True)
+    time.sleep(0.2 if ending == "pruned" else 0)
+    if epoch == 5 and ending == "interrupted":
+        open("waits", "w").close()
+        time.sleep(60)
+    if epoch == 5 and ending == "failed":
+        sys.exit("no memory")
+    if epoch == 5 and ending == "stopped":
+        break
+"""
+
+
+@pytest.mark.parametrize(("door", "ending", "state"), cells("command"))
+def test_a_command_leaves_one_record(door, ending, state, tmp_path):
+    (tmp_path / "train.py").write_text(COMMAND)
+    quality = 0.1 if ending == "pruned" else 0.95
+    flags = "search --param q=float:0:1 --metric acc --maximize --epochs 12 --trials 4 --burn-in 3 --workers 1 --out study".split()
+    enqueued = [f"--enqueue=q={value}" for value in (0.7, 0.8, 0.9, quality)]
+    words = [sys.executable, "-m", "foretell", *flags, *enqueued, "--", sys.executable, "train.py", "{q}"]
+
+    def search(ending):
+        kept = {"cwd": tmp_path, "env": {**os.environ, "ENDING": ending}, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        child = subprocess.Popen(words, text=True, **kept)
+        until = time.monotonic() + 60
+        while ending == "interrupted" and not (tmp_path / "waits").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        if ending == "interrupted":
+            child.send_signal(signal.SIGINT)
+        return child.communicate(timeout=120)[1]
+
+    def rows():
+        shown = subprocess.run([sys.executable, "-m", "foretell", "study", "export", "study", "--trials"], cwd=tmp_path, capture_output=True, text=True)
+        return [json.loads(line) for line in shown.stdout.splitlines()]
+
+    said = search(ending)
+    assert len(rows()) == 4, said
+    row = rows()[3]
+    assert row["state"] == state, said
+    assert row["epochs"] < EPOCHS if ending == "pruned" else row["epochs"] == length(ending)
+    if state == "completed":
+        assert row["score"] == pytest.approx(curve(quality)[row["epochs"] - 1])
+    if ending == "interrupted":
+        search("finished")
+        assert [row["state"] for row in rows()] == ["completed"] * 4, "it is trained again, under its number"
+
+
+@pytest.mark.parametrize(("door", "ending", "state"), cells("optuna"))
+def test_a_trial_of_optuna_leaves_one_record(door, ending, state):
+    optuna = pytest.importorskip("optuna")
+    from foretell.optuna import ForetellPruner
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    pruner = ForetellPruner(max_resource=EPOCHS)
+    study = optuna.create_study(direction="maximize", pruner=pruner)
+    qualities = (0.7, 0.8, 0.9, 0.1 if ending == "pruned" else 0.95, 0.99)
+    for quality in qualities:
+        study.enqueue_trial({"q": quality})
+
+    def objective(trial):
+        quality = trial.suggest_float("q", 0, 1)
+        for step, value in enumerate(curve(quality), 1):
+            trial.report(value, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+            if trial.number == 3 and step == EARLY and ending in ("stopped", "failed", "interrupted"):
+                if (error := raised(ending)) is not None:
+                    raise error
+                return value
+        return value
+
+    study.optimize(objective, n_trials=3)
     try:
         study.optimize(objective, n_trials=1)
     except (Boom, KeyboardInterrupt):
         pass
-
-
-def made(where, tmp_path, **more):
-    settings = {"metric": "acc", "epochs": EPOCHS, "trials": 3, "sampler": "random", **more}
-    space = {"x": foretell.float(0, 1)}
-    return foretell.Study(space, **settings) if where == "local" else foretell.connect(tmp_path / "study", space=space, **settings)
-
-
-@pytest.mark.parametrize("ended", ENDINGS)
-@pytest.mark.parametrize("where", ["local", "remote"])
-def test_a_trial_leaves_one_record(where, ended, tmp_path):
-    study = made(where, tmp_path)
-    how, at = ENDINGS[ended]
-    trained(study, how, at)
-    (record,) = study.trials
-    # a trial that was interrupted is still to be trained
-    states = {"finished": ("completed",), "stopped": ("completed",), "failed": ("failed",), "interrupted": ("running", "interrupted")}
-    assert record["state"] in states[ended] and record["values"] == curve(0.8)[:at] and record["steps"][-1] == at
-    if ended == "interrupted":
-        assert study.ask().number == 0, "the trial is asked for again"
+    study.optimize(objective, n_trials=1)
+    record = study.trials[3]
+    reported = list(record.intermediate_values.values())
+    assert len(study.trials) == 5 and record.state.name == state and reported == curve(qualities[3])[: len(reported)]
+    assert len(reported) < EPOCHS if ending == "pruned" else len(reported) == length(ending)
+    # the fifth trial was compared with those that count: complete ones
+    known = pruner._known(study, 5)
+    assert len(known.judge) == (5 if state == "COMPLETE" else 4)
 
 
 @pytest.mark.parametrize("where", ["local", "remote"])

@@ -1,5 +1,6 @@
 """The front door: an objective, spaces of every kind, tables, pictures, stored studies."""
 
+import math
 import subprocess
 import sys
 import threading
@@ -358,5 +359,27 @@ def test_callbacks_end_a_search_as_in_optuna():
 
 def test_an_error_before_the_first_parameter_is_not_masked():
     study = foretell.Study(metric="acc", epochs=1, trials=2)
-    with pytest.raises(AttributeError, match="suggest_loguniform"):
-        study.optimize(lambda trial: trial.suggest_loguniform("x", 1e-3, 1))
+    with pytest.raises(AttributeError, match="suggest_anything"):
+        study.optimize(lambda trial: trial.suggest_anything("x", 1e-3, 1))
+
+
+@pytest.mark.parametrize("folder", [None, "study"])
+def test_older_suggestions_and_attributes_of_optuna_work(folder, tmp_path):
+    study = foretell.Study(folder=folder and tmp_path / folder, metric="acc", epochs=1, trials=3, sampler="random")
+
+    def objective(trial):
+        rate = trial.suggest_loguniform("lr", 1e-4, 1)
+        share, width = trial.suggest_uniform("dropout", 0, 0.9), trial.suggest_discrete_uniform("width", 0.5, 2, 0.5)
+        trial.set_user_attr("layers", [int(2 * width)])
+        trial.set_user_attr("lr", rate)
+        assert trial.user_attrs == {"layers": [int(2 * width)], "lr": rate} and 0 <= share <= 0.9 and width in (0.5, 1, 1.5, 2)
+        with pytest.raises(TypeError, match="JSON"):
+            trial.set_user_attr("model", object())
+        return -abs(math.log10(rate) + 2)
+
+    study.optimize(objective)
+    written = foretell.Study({"lr": foretell.log(1e-4, 1), "dropout": foretell.float(0, 0.9)}, metric="acc", epochs=1, trials=1)
+    assert study.settings["space"][:2] == written.settings["space"]
+    assert [study.user_attrs(number)["lr"] for number in range(3)] == [trial["config"]["lr"] for trial in study.trials]
+    if folder is not None:
+        assert foretell.Study(folder=tmp_path / folder).user_attrs(2) == study.user_attrs(2)

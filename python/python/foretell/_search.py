@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
@@ -173,6 +174,27 @@ class Trial:
         """One of `choices`, as in Optuna. A new parameter joins the space."""
         return self._suggest(name, Parameter("choice", options=tuple(choices)))
 
+    def suggest_uniform(self, name: str, low: float, high: float) -> float:
+        """The same as `suggest_float`, as in older programs for Optuna."""
+        return self.suggest_float(name, low, high)
+
+    def suggest_loguniform(self, name: str, low: float, high: float) -> float:
+        """The same as `suggest_float` with `log=True`, as in older programs for Optuna."""
+        return self.suggest_float(name, low, high, log=True)
+
+    def suggest_discrete_uniform(self, name: str, low: float, high: float, q: float) -> float:
+        """The same as `suggest_float` with `step=q`, as in older programs for Optuna."""
+        return self.suggest_float(name, low, high, step=q)
+
+    def set_user_attr(self, key: str, value: Any) -> None:
+        """Stores a value with the trial, as in Optuna. It must be JSON. A study in a folder keeps it in the folder of the trial."""
+        self._study._set_user_attr(self.number, key, value)
+
+    @property
+    def user_attrs(self) -> dict[str, Any]:
+        """The values stored by `set_user_attr`, as in Optuna."""
+        return self._study.user_attrs(self.number)
+
     def _suggest(self, name: str, parameter: Parameter) -> Any:
         if self.config.get(name) is None and not (name in self.config and parameter.has(None)):
             self.config[name] = self._study._join(self, name, parameter)
@@ -275,6 +297,8 @@ class Search:
     def _begin_search(self, checkpoints: bool | None) -> None:
         # a trial holds its study; a strong reference back would keep the lock of the study's folder
         self._interrupted, self._open, self._said = [], WeakValueDictionary(), set()
+        #: The attributes of trials whose study has no folder here.
+        self._user_attrs: dict[int, dict[str, Any]] = {}
         self._checkpoints, self._from_zero = checkpoints, None
 
     def _ask(self) -> Trial | None:
@@ -435,6 +459,28 @@ class Search:
         finally:
             if crew.bar is not None:
                 crew.bar.close()
+
+    def user_attrs(self, trial: int) -> dict[str, Any]:
+        """The values that the objective stored with a trial by `Trial.set_user_attr`."""
+        path = self._attributes_of(trial)
+        if path is None:
+            return dict(self._user_attrs.get(trial, {}))
+        return dict(json.loads(path.read_text())) if path.exists() else {}
+
+    def _set_user_attr(self, trial: int, key: str, value: Any) -> None:
+        # a value that is no JSON is refused for each kind of study
+        attributes = {**self.user_attrs(trial), key: json.loads(json.dumps(value))}
+        path = self._attributes_of(trial)
+        if path is None:
+            self._user_attrs[trial] = attributes
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = path.with_suffix(".next")
+        written.write_text(json.dumps(attributes))
+        written.replace(path)
+
+    def _attributes_of(self, trial: int) -> Path | None:
+        return None if self.folder is None else self.folder / "trials" / f"{trial:04}" / "user_attrs.json"
 
     def stop(self) -> None:
         """Ends `optimize` after the trials that are running, as in Optuna. Calling it again resumes the search."""

@@ -1,15 +1,10 @@
 """Every run leaves one record, however it ends: XGBoost, LightGBM, their scikit-learn classes, and scikit-learn's own loop."""
 
-import json
-
 import numpy as np
 import pytest
+from endings import Boom, cells, raised, records
 
 ROUNDS = 25
-
-
-class Boom(Exception):
-    """An error of the training."""
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +66,25 @@ def by_lightgbm(data, path, rate=0.3, rounds=ROUNDS, patience=None, extra=(), **
     return stop, log["valid_0"]["binary_logloss"]
 
 
-def records(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 TREES = [by_xgboost, by_lightgbm]
+
+
+@pytest.mark.parametrize(("door", "ending", "state"), cells("xgboost", "lightgbm"))
+def test_a_run_leaves_one_record(door, ending, state, data, tmp_path):
+    """The endings of the matrix; the tests below look closer at each."""
+    path, train = tmp_path / "runs.jsonl", {"xgboost": by_xgboost, "lightgbm": by_lightgbm}[door]
+    for rate in (0.01, 0.02, 0.03):
+        train(data, path, rate=rate, rounds=60)
+    error = raised(ending)
+    rate = {"pruned": 0.0005, "stopped": 1.0}.get(ending, 0.1)
+    stop, log = train(data, path, rate=rate, rounds=60, patience=3 if ending == "stopped" else None, extra=[raising(13, error)] if error else [])
+    if error is not None:
+        stop.watch.begin()  # the next run
+    record = records(path)[-1]
+    assert len(records(path)) == 4 and record["ended"] == state
+    # the error comes before the callback is called in the 13th round
+    assert record["steps"][-1] == (12 if log is None else len(log)) and (ending == "finished") == (record["steps"][-1] == 60)
+    assert log is None or record["values"][-1] == pytest.approx(log[-1])
 
 
 @pytest.mark.parametrize("train", TREES)
