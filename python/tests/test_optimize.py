@@ -382,4 +382,6 @@ def test_older_suggestions_and_attributes_of_optuna_work(folder, tmp_path):
     assert study.settings["space"][:2] == written.settings["space"]
     assert [study.user_attrs(number)["lr"] for number in range(3)] == [trial["config"]["lr"] for trial in study.trials]
     if folder is not None:
-        assert foretell.Study(folder=tmp_path / folder).user_attrs(2) == study.user_attrs(2)
+        kept = study.user_attrs(2)
+        del study
+        assert foretell.Study(folder=tmp_path / folder).user_attrs(2) == kept
