@@ -109,7 +109,7 @@ fn a_trial_that_starts_again_twice_without_a_new_epoch_ends_with_that_reason() {
     let on = ["--on", "workers", "--serve=127.0.0.1:0", "--lease", "3s", "--trials", "2", "--no-stopping"];
     let words = [&flags[..], &on, &["--", "sh", "-c", script]].concat();
     // a worker that is given a folder before its search waits for it
-    let mut early = Some(worker(folder.path(), "study", &[]));
+    let mut early = Some(worker(folder.path(), "./study", &[]));
     let search =
         foretell(folder.path(), &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let seen = || std::fs::read_to_string(folder.path().join("seen-0")).unwrap_or_default().lines().count();
