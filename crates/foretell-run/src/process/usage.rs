@@ -24,7 +24,7 @@ use crate::supervised::{may_panic, supervised};
 const FILE: &str = "usage.json";
 /// A trial is measured after this time, then after twice as long each time, and at last every [`SELDOM`].
 const SOON: Duration = Duration::from_millis(500);
-/// One sample is kept in this time.
+/// Of the measurements in this time the last one is kept.
 const SELDOM: Duration = Duration::from_secs(60);
 /// A longer answer of `nvidia-smi` is not waited for, and it is not asked again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ pub struct Usage {
     /// The most memory of GPUs that they had together, in bytes; absent without `nvidia-smi`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_gpu_memory: Option<u64>,
-    /// At most one sample per minute.
+    /// The last measurement of each minute. A trial that continues in a new process counts its seconds from 0 again.
     pub samples: Vec<UsageSample>,
 }
 
@@ -80,11 +80,10 @@ impl Usage {
     fn take(&mut self, sample: UsageSample, peak: u64) {
         self.peak_memory = self.peak_memory.max(peak).max(sample.memory);
         self.peak_gpu_memory = self.peak_gpu_memory.max(sample.gpu_memory);
-        // a trial that continues in a new process counts its seconds from 0 again
-        let last = self.samples.last().map(|last| last.seconds);
-        if last.is_none_or(|last| (sample.seconds - last).abs() >= SELDOM.as_secs_f64()) {
-            self.samples.push(sample);
-        }
+        // the last measurement of each minute: the first ones are of a program that still loads its libraries
+        let minute = |sample: &UsageSample| (sample.seconds / SELDOM.as_secs_f64()) as u64;
+        self.samples.pop_if(|last| minute(last) == minute(&sample) && last.seconds <= sample.seconds);
+        self.samples.push(sample);
     }
 }
 
@@ -370,14 +369,22 @@ mod tests {
     }
 
     #[test]
-    fn peaks_are_of_all_measurements_and_samples_a_minute_apart() {
+    fn a_trial_of_under_a_minute_shows_the_load_of_its_gpu() {
+        let mut usage = Usage::default();
+        usage.take(UsageSample { seconds: 0.5, memory: 1, ..UsageSample::default() }, 1);
+        usage.take(UsageSample { seconds: 7.5, gpu_busy: Some(80.0), ..UsageSample::default() }, 1);
+        assert_eq!(usage.gpu_busy(), Some(80.0));
+    }
+
+    #[test]
+    fn peaks_are_of_all_measurements_and_samples_the_last_of_each_minute() {
         let mut usage = Usage::default();
         for (seconds, memory) in [(0.5, 10), (1.5, 30), (59.0, 20), (61.0, 25), (121.5, 5), (0.5, 1)] {
             usage.take(UsageSample { seconds, memory, ..UsageSample::default() }, memory + 1);
         }
         assert_eq!(usage.peak_memory, 31);
         let seconds: Vec<f64> = usage.samples.iter().map(|sample| sample.seconds).collect();
-        assert_eq!(seconds, [0.5, 61.0, 121.5, 0.5]);
+        assert_eq!(seconds, [59.0, 61.0, 121.5, 0.5]);
         let text = serde_json::to_string(&usage).expect("JSON");
         assert!(!text.contains("gpu"), "{text}");
         assert_eq!(serde_json::from_str::<Usage>(&text).expect("usage"), usage);
