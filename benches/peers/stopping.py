@@ -12,7 +12,7 @@ than the score that it had to beat. With several sizes or numbers of workers, it
 --by-family also prints each family's figures.
 
 --leave-out chooses the stop probability on all families but one, for each fraction of best runs to be kept, and measures it on that one:
-the value of the choice on unseen curves. --lessons prints the training of the policy chain after earlier searches as a fraction of that without: searches of the same
+the value of the choice on unseen curves. --lessons prints, for --caution safe and balanced, the training after earlier searches as a fraction of that without: searches of the same
 set, of another set of its family, and of a wrong family, each replayed first with stopping on. --optuna adds Optuna's pruners, in the first ORDERS of the same orders (needs optuna and numpy),
 and --plot draws saving against best kept and regret (needs matplotlib).
 """
@@ -27,7 +27,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RULES = ["--policy", "none,srm,chain,last-value,median,patience,asha,i-epoch,oracle"]
+RULES = ["--policy", "none,srm,last-value,median,patience,asha,i-epoch,oracle"]
 OURS = ["--predictor", "mean-gain", "--burn-in", "3", "--refit", "1.05", "--agreeing-checks", "2", "--error-budget", "per-check"]
 # stop probabilities to choose from, and shares of best runs to be kept
 CHOICES = "0.7,0.8,0.85,0.9,0.93,0.95,0.97,0.98,0.985,0.99,0.995,0.999"
@@ -174,7 +174,17 @@ def family(path):
 
 def lessons(arguments):
     """The training after earlier searches, as a fraction of that without, and what was kept."""
-    cold = {path: after(arguments, path, 0) for path in sets(arguments.folders)}
+    print("\nafter earlier searches, each replayed with stopping on (in parentheses: the same sets without them)\n")
+    print("| caution | earlier searches | families | trained | speed-up | best kept | one of the best three kept | regret |")
+    print("|---" * 8 + "|")
+    for caution in ("safe", "balanced"):
+        lessons_with(arguments, caution)
+
+
+def lessons_with(arguments, caution):
+    """The rows of one caution."""
+    after = lambda path, count, source=None: after_searches(arguments, caution, path, count, source)
+    cold = {path: after(path, 0) for path in sets(arguments.folders)}
     cold = {path: rows for path, rows in cold.items() if rows}
     # the next set of the family, and the next ones of other families, until one is better in the same direction
     ring = list(cold) * 2
@@ -183,15 +193,12 @@ def lessons(arguments):
     foreign = lambda path: [other for other in later(path) if family(other) != family(path)]
     kinds = [(f"{count} of the same set", count, lambda path: [None]) for count in (1, 2, 4)]
     kinds += [("1 of another set of the family", 1, own), ("1 of a wrong family", 1, foreign)]
-    print("\nafter earlier searches, each replayed with stopping on (in parentheses: the same sets without them)\n")
-    print("| earlier searches | families | trained | speed-up | best kept | one of the best three kept | regret |")
-    print("|---" * 7 + "|")
     for kind, count, sources in kinds:
-        taught = {path: next(filter(None, (after(arguments, path, count, source) for source in sources(path))), None) for path in cold}
+        taught = {path: next(filter(None, (after(path, count, source) for source in sources(path))), None) for path in cold}
         taught = {path: rows for path, rows in taught.items() if rows}
         if taught:
             ours, theirs = (of_families(kind, {path: of[path] for path in taught}) for of in (taught, cold))
-            print(f"| {kind} | {len(set(map(family, taught)))} | {theirs['saving'][0] / ours['saving'][0]:.2f} "
+            print(f"| {caution} | {kind} | {len(set(map(family, taught)))} | {theirs['saving'][0] / ours['saving'][0]:.2f} "
                   f"| {ours['saving'][0]:.2f} ({theirs['saving'][0]:.2f}) | {percent(ours['kept'])} ({percent(theirs['kept'])}) "
                   f"| {100 * ours['three'][0]:.1f} % ({100 * theirs['three'][0]:.1f} %) | {ours['regret'][0]:.3f} ({theirs['regret'][0]:.3f}) |", flush=True)
 
@@ -203,11 +210,11 @@ def of_families(name, by_path):
     return summary(name, next(iter(by_family(rows, family_of).values())).values())
 
 
-def after(arguments, path, count, source=None):
+def after_searches(arguments, caution, path, count, source):
     """The row of the chain on the set at `path` after `count` earlier searches, on runs of `source` or of the set itself; none if it has
     too few runs, or if the metric of `source` is better in the other direction."""
     size = arguments.sizes[0]
-    command = [arguments.foretell, "replay", str(path), "--policy", "chain", "--burn-in", "3", "--format", "json"]
+    command = [arguments.foretell, "replay", str(path), "--policy", "chain", "--caution", caution, "--format", "json"]
     command += ["--study-size", str(size), "--orderings", str(arguments.orderings), "--seed", str(arguments.seed)]
     command += ["--workers", str(arguments.workers[0])]
     command += ["--earlier-searches", str(count)] if count else []

@@ -333,6 +333,22 @@ mod tests {
     }
 
     #[test]
+    fn the_chance_alone_is_that_of_a_search_without_lessons() {
+        let earlier: Vec<Vec<f64>> = (0..30).map(|i| curve(0.4 + 0.01 * f64::from(i))).collect();
+        let prospect = |lessons: &[Vec<f64>]| {
+            let mut contest = Contest::new(6, lessons);
+            for (trial, end) in [0.6, 0.5, 0.63].into_iter().enumerate() {
+                train(&mut contest, trial, &curve(end)[..4]);
+            }
+            contest.prospect(0, 40).unwrap()
+        };
+        let (taught, cold) = (prospect(&earlier), prospect(&[]));
+        assert!(taught.is_taught && !cold.is_taught);
+        assert!((taught.alone - cold.chance * cold.rivals as f64).abs() < 1e-12, "{taught:?}, {cold:?}");
+        assert!((cold.alone - cold.chance * cold.rivals as f64).abs() < 1e-12, "{cold:?}");
+    }
+
+    #[test]
     fn a_trial_that_ended_early_stands_where_it_ended() {
         let mut contest = Contest::new(6, &[]);
         train(&mut contest, 0, &curve(0.7)[..3]);
