@@ -124,6 +124,11 @@ class Callback:
         self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
 
     @property
+    def config(self) -> dict[str, Any]:
+        """The configuration of the run, with the values that the tool has added."""
+        return self.watch.config
+
+    @property
     def decision(self) -> Judgement | None:
         """The last decision; `None` before the first. In distributed training, only the first process makes decisions."""
         return self.watch.decision

@@ -138,7 +138,9 @@ TRAIN = {"keras": by_keras, "lightning": by_lightning, "transformers": by_transf
 def test_a_run_leaves_one_record(door, ending, state, tmp_path):
     for rate in GOOD:
         TRAIN[door](tmp_path, rate)
-    stop, values = TRAIN[door](tmp_path, BAD if ending == "pruned" else BEST, ending)
+    rate = BAD if ending == "pruned" else BEST
+    stop, values = TRAIN[door](tmp_path, rate, ending)
+    assert stop.config == {"rate": rate}
     assert ending in ("failed", "interrupted") or stop.watch.stopped == (ending == "pruned")
     check(tmp_path / "runs.jsonl", ending, state, values)
 
