@@ -156,7 +156,7 @@ const Q_LEARNING_RUN: &str = "python3 benches/q_learning.py CIFAR";
 const OTHER_CURVES: &str =
     "The paper's curves of `cuda-convnet` were not available; the released data are other curves.";
 
-const EXTRAPOLATIONS: &str = "`lce` is our faster variant of the published extrapolation, `lce-domhan2015`.";
+const EXTRAPOLATIONS: &str = "`lce` is our faster variant of the published extrapolation, `lce-domhan2015`, which has not been run as a stop rule yet.";
 
 /// The sentences, in the paper's order.
 static SENTENCES: [Claim; 34] = [
