@@ -447,7 +447,7 @@ fn replay(trials: u64) -> Done<Row> {
         for step in start.from + 1..=start.until {
             let top = start.configuration["x"].number().unwrap_or_default();
             let value = top * (1.0 - 0.7_f64.powi(step as i32));
-            let stops = session.report(start.trial, step, value, BTreeMap::new())?.stops();
+            let stops = session.report(start.trial, step, value, BTreeMap::new())?.stop;
             states.push((session.store().records().len(), format!("{:?}", session.study().progress())));
             if stops {
                 break;

@@ -32,13 +32,12 @@ pub mod wire;
 pub use command_line::{COMMAND_FILE, command_of, shell_line};
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use fleet::executor::{Begin, Executor, ExecutorError};
-pub use fleet::trainer::{FurtherScore, Notice};
 pub use fleet::worker::{Worker, WorkerError, WorkerSettings};
 pub use foretell_logs::printed::{MetricSource, Report, ReportReader};
 pub use host::access::{Access, AccessError};
 pub use host::door::{Calls, Door};
 pub use host::driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits};
-pub use host::hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
+pub use host::hosted::{HostError, Hosted, Reading, Task, by_hand, check_open};
 pub use host::leases::{Leases, WorkerView};
 pub use host::orders::Orders;
 pub use host::work::{Work, WorkError};
@@ -62,7 +61,7 @@ pub use process::hook::{
     Hook, HookLine, HookLoop, HookOptions, HookRecord, HookValue, PRINTED, ScriptOption,
 };
 pub use process::local_trials::{LocalTrials, TrialSetup};
-pub use process::message::{Message, MessageKind, Status};
+pub use process::message::{FurtherScore, Message, MessageKind, Notice, Status};
 pub use process::parent::parent_alive_guard;
 pub use process::start_error::StartError;
 pub use process::stored_output::Printed;

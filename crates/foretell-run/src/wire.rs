@@ -6,7 +6,7 @@ use foretell::Configuration;
 use foretell_search::{DecisionView, Queued};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::host::hosted::{Next, Reading, Task};
+use crate::host::hosted::{Reading, Task};
 use crate::host::leases::WorkerView;
 use crate::host::work::Work;
 
@@ -285,9 +285,9 @@ impl From<Task> for Given {
 }
 
 impl Answer {
-    /// The answer `next`; with whether something was recorded if something was to be.
-    pub fn new(next: Next, is_record: bool) -> Self {
-        let Next { trial, stop, recorded, decision } = next;
+    /// The same `answer`; with whether something was recorded if something was to be.
+    pub fn new(answer: foretell_search::Answer, is_record: bool) -> Self {
+        let foretell_search::Answer { trial, stop, recorded, decision } = answer;
         let decision = decision.as_ref().map(DecisionView::from);
         Self { trial, stop: Some(stop), recorded: is_record.then_some(recorded), decision }
     }

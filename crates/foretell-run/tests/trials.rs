@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foretell_run::{
-    LocalProcesses, Message, MessageKind, MetricSource, ProcessIdentity, StartError, Status, TrialSpec,
+    LocalProcesses, Message, MessageKind, MetricSource, Notice, ProcessIdentity, StartError, Status,
+    TrialSpec,
 };
 use tempfile::TempDir;
 
@@ -152,7 +153,7 @@ fn both_streams_are_one_in_the_order_that_a_person_sees() {
     let kinds = run(&spec);
     let all = kinds.iter().flat_map(|kind| match kind {
         MessageKind::Report(report) => vec![report.clone()],
-        MessageKind::Late { reports } | MessageKind::Settled { reports } => reports.clone(),
+        MessageKind::Settled(reports) => reports.clone(),
         _ => Vec::new(),
     });
     let all: Vec<_> = all.map(|report| (report.step, report.value)).collect();
@@ -195,7 +196,7 @@ fn an_unusable_report_is_passed_on_with_its_reason() {
     let mut spec = shell(folder.path(), 1, r#"echo '{"foretell":{"step":1,"loss":0.5}}'"#);
     spec.metric = MetricSource::parse("acc").expect("a name");
     let kinds = run(&spec);
-    let MessageKind::Unusable { problem, .. } = &kinds[0] else { panic!("{kinds:?}") };
+    let MessageKind::Noticed(Notice::Unusable { problem, .. }) = &kinds[0] else { panic!("{kinds:?}") };
     assert!(problem.to_string().contains("(fields: loss)"), "{problem}");
     assert_eq!(kinds.len(), 2);
 }
@@ -207,8 +208,9 @@ fn a_hundred_lines_without_a_report_are_told_and_twice_as_many() {
         |before: &str| format!("{before}i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo line $i; done");
     let silent = |before: &str| -> Vec<String> {
         let kinds = run(&shell(folder.path(), 1, &print(before)));
-        let line =
-            |kind: MessageKind| if let MessageKind::Silent { line, .. } = kind { Some(line) } else { None };
+        let line = |kind: MessageKind| {
+            if let MessageKind::Noticed(Notice::Silent { line, .. }) = kind { Some(line) } else { None }
+        };
         kinds.into_iter().filter_map(line).collect()
     };
     assert_eq!(silent(""), ["line 100", "line 200"]);

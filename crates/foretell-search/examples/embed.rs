@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for epoch in start.from + 1..=start.until {
             // train an epoch here, and measure
             let accuracy = (0.9 - 0.2 * (lr.log10() + 2.0).abs()) * (1.0 - (-0.3 * epoch as f64).exp());
-            if session.report(start.trial, epoch, accuracy, Default::default())?.stops() {
+            if session.report(start.trial, epoch, accuracy, Default::default())?.stop {
                 break;
             }
         }

@@ -466,8 +466,8 @@ mod tests {
                         |d: &Decision| (d.action, d.reason.clone(), d.forecast, d.incumbent, d.probability);
                     assert_eq!(numbers(said), numbers(decision), "trial {} at {epoch}", start.trial);
                 }
-                assert_eq!(answer.stops(), said.is_some_and(|said| said.action == Action::Stop));
-                if answer.stops() {
+                assert_eq!(answer.stop, said.is_some_and(|said| said.action == Action::Stop));
+                if answer.stop {
                     stopped += 1;
                     break;
                 }

@@ -9,7 +9,7 @@ use crate::record::{Decision, Input, Record};
 use crate::store::{Memory, Store, StoreError};
 use crate::study::Best;
 use crate::study::{Fit, Fitted, Study, Trial, TrialState, Turn};
-use foretell::{Action, Configuration};
+use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// As many trials failing before any has reported mean that trainings do not work at all.
@@ -33,19 +33,20 @@ pub struct Start {
 /// The next action of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Stop the training now, or continue.
-    pub action: Action,
-    /// The decision that the report brought about; `None` where there was nothing to decide, or where a model is fitted
-    /// first ([`Session::defer_fits`]).
+    /// The trial's number.
+    pub trial: u64,
+    /// Whether the training is to stop.
+    pub stop: bool,
+    /// Whether something was recorded: not if it was there already.
+    pub recorded: bool,
+    /// The decision about the trial. `None` where there was nothing to decide, or where a model is fitted first
+    /// ([`Session::defer_fits`]).
     pub decision: Option<Decision>,
 }
 
 impl Answer {
-    const CONTINUE: Self = Self { action: Action::Continue, decision: None };
-
-    /// Whether the training is to stop.
-    pub fn stops(&self) -> bool {
-        self.action == Action::Stop
+    fn goes_on(trial: u64) -> Self {
+        Self { trial, stop: false, recorded: false, decision: None }
     }
 }
 
@@ -84,7 +85,7 @@ pub enum Ending {
 ///     let lr = start.configuration["lr"].number().unwrap_or_default();
 ///     for epoch in start.from + 1..=start.until {
 ///         let accuracy = (0.9 - 0.2 * (lr.log10() + 2.0).abs()) * (1.0 - 0.7_f64.powi(epoch as i32));
-///         if session.report(start.trial, epoch, accuracy, Default::default())?.stops() {
+///         if session.report(start.trial, epoch, accuracy, Default::default())?.stop {
 ///             break;
 ///         }
 ///     }
@@ -226,17 +227,17 @@ impl<S: Store> Session<S> {
         let report = Input::Reported { trial, step, value: value.into(), metrics };
         if self.has_start(trial) {
             // its stopped training still runs; what that reports is not the promoted trial's
-            return Ok(Answer::CONTINUE);
+            return Ok(Answer::goes_on(trial));
         }
         if let Some(waiting) = self.held.get_mut(&trial) {
             waiting.push_back(report);
-            return Ok(Answer::CONTINUE);
+            return Ok(Answer::goes_on(trial));
         }
         let is_stopped = |trial: &Trial| matches!(trial.state, TrialState::Stopped { .. });
         if !self.running.contains(&trial) && self.study.trial(trial).is_some_and(is_stopped) {
-            return Ok(Answer { action: Action::Stop, decision: None });
+            return Ok(Answer { stop: true, ..Answer::goes_on(trial) });
         }
-        self.take_report(&report)
+        self.take_report(trial, step, &report)
     }
 
     /// A training that has ended by itself had reported this: it is recorded, and nothing is decided by it any more.
@@ -259,7 +260,7 @@ impl<S: Store> Session<S> {
             waiting.push_back(report);
             return Ok(());
         }
-        self.record(&report)
+        self.record(trial, step, &report)
     }
 
     /// The training of `trial`, whose end is told next, returned `value`: the score of the trial, unless it was stopped.
@@ -377,11 +378,11 @@ impl<S: Store> Session<S> {
     }
 
     /// Takes back a fitted model, decides on the trials that awaited it, and goes through their reports since.
-    /// Returns the answers that are due, by trial.
+    /// Returns the answers that are due.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored. [`settle`](Self::settle) tries again.
-    pub fn fitted(&mut self, fitted: Fitted) -> Result<Vec<(u64, Answer)>, StoreError> {
+    pub fn fitted(&mut self, fitted: Fitted) -> Result<Vec<Answer>, StoreError> {
         self.study.fitted(fitted);
         self.fitting = false;
         self.settle()
@@ -391,7 +392,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
-    pub fn settle(&mut self) -> Result<Vec<(u64, Answer)>, StoreError> {
+    pub fn settle(&mut self) -> Result<Vec<Answer>, StoreError> {
         self.news.clear();
         let mut answers = Vec::new();
         for trial in self.held.keys().copied().collect::<Vec<_>>() {
@@ -401,7 +402,7 @@ impl<S: Store> Session<S> {
             let decided = self.decide(trial)?;
             let waiting = self.held.remove(&trial).unwrap_or_default();
             if !self.has_start(trial) {
-                answers.push((trial, decided));
+                answers.push(decided);
             }
             self.go_through(trial, waiting, &mut answers)?;
         }
@@ -413,14 +414,15 @@ impl<S: Store> Session<S> {
         &mut self,
         trial: u64,
         mut waiting: VecDeque<Input>,
-        answers: &mut Vec<(u64, Answer)>,
+        answers: &mut Vec<Answer>,
     ) -> Result<(), StoreError> {
         while let Some(input) = waiting.pop_front() {
             let taken = match &input {
                 Input::Ended { .. } => self.take_end(trial, input.clone()),
-                Input::WorkerIdle | Input::Reported { .. } => {
-                    self.take_report(&input).map(|answer| answers.push((trial, answer)))
+                Input::Reported { step, .. } => {
+                    self.take_report(trial, *step, &input).map(|answer| answers.push(answer))
                 }
+                Input::WorkerIdle => Ok(()),
             };
             if let Err(error) = taken {
                 waiting.push_front(input);
@@ -434,19 +436,17 @@ impl<S: Store> Session<S> {
         Ok(())
     }
 
-    fn take_report(&mut self, report: &Input) -> Result<Answer, StoreError> {
-        let Input::Reported { trial, step, .. } = *report else { return Ok(Answer::CONTINUE) };
-        self.record(report)?;
-        let mut answer = if self.is_held(trial) { Answer::CONTINUE } else { self.decide(trial)? };
-        if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
-            answer.action = Action::Stop;
-        }
-        Ok(answer)
+    fn take_report(&mut self, trial: u64, step: u64, report: &Input) -> Result<Answer, StoreError> {
+        self.record(trial, step, report)?;
+        let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
+        let recorded = self.news.iter().any(is_own);
+        let answer = if self.is_held(trial) { Answer::goes_on(trial) } else { self.decide(trial)? };
+        let is_over = self.study.trial(trial).is_some_and(|trial| step > trial.until);
+        Ok(Answer { stop: answer.stop || is_over, recorded, ..answer })
     }
 
     /// Records a report, and notes whether it is past the step that the training was to train to.
-    fn record(&mut self, report: &Input) -> Result<(), StoreError> {
-        let Input::Reported { trial, step, .. } = *report else { return Ok(()) };
+    fn record(&mut self, trial: u64, step: u64, report: &Input) -> Result<(), StoreError> {
         self.with_study(|study, append| study.take_report(report, append))?;
         if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
             self.overrun.entry(trial).or_insert(step);
@@ -471,15 +471,24 @@ impl<S: Store> Session<S> {
     fn decide(&mut self, trial: u64) -> Result<Answer, StoreError> {
         let before = self.news.len();
         self.with_study(|study, append| study.decide(trial, append))?;
-        let decision = self.news[before..].iter().find_map(|record| match record {
+        Ok(self.decided(trial, self.decision_since(before, trial)))
+    }
+
+    /// The decision about `trial` that was recorded after the first `before` records of this call.
+    fn decision_since(&self, before: usize, trial: u64) -> Option<Decision> {
+        self.news[before..].iter().find_map(|record| match record {
             Record::Decided(decision) if decision.trial == trial => Some(decision.clone()),
             _ => None,
-        });
-        let ended = self.study.trial(trial).is_some_and(|trial| !trial.is_open());
-        if ended {
+        })
+    }
+
+    /// The answer after a `decision` about `trial`.
+    fn decided(&mut self, trial: u64, decision: Option<Decision>) -> Answer {
+        let stop = self.study.trial(trial).is_some_and(|trial| !trial.is_open());
+        if stop {
             self.starts.retain(|start| start.trial != trial);
         }
-        Ok(Answer { action: if ended { Action::Stop } else { Action::Continue }, decision })
+        Answer { trial, stop, recorded: decision.is_some(), decision }
     }
 
     /// Decides on `trial`, unless that awaits a model: then the trial is held, and the answer is yes.

@@ -132,7 +132,7 @@ fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_f
         for step in 1..=until {
             printed += 1;
             let value = ((trial * 7) % 11) as f64;
-            if session.report(trial, step, value, BTreeMap::new()).unwrap().stops() {
+            if session.report(trial, step, value, BTreeMap::new()).unwrap().stop {
                 break;
             }
         }

@@ -25,7 +25,7 @@ fn train(session: &mut Session, start: &Start, order: Option<Order>) {
         let ordered = order.filter(|_| step == start.from + 1);
         let ordered =
             ordered.map(|order| session.by_hand(start.trial, order).expect("it is stored").expect("it runs"));
-        if answer.stops() || ordered.is_some_and(|answer| answer.stops()) {
+        if answer.stop || ordered.is_some_and(|answer| answer.stop) {
             break;
         }
     }
@@ -98,7 +98,7 @@ fn what_does_not_run_takes_no_orders_and_twice_is_once() {
     session.by_hand(start.trial, Order::Keep).expect("it is stored").expect("it runs");
     assert_eq!(session.store().records().len(), records);
     // stopped before it has reported anything
-    assert!(session.by_hand(start.trial, Order::Stop).expect("it is stored").expect("it runs").stops());
+    assert!(session.by_hand(start.trial, Order::Stop).expect("it is stored").expect("it runs").stop);
     session.tell(start.trial, Ending::Finished).expect("it is stored");
     assert_eq!(session.by_hand(start.trial, Order::Keep).expect("nothing is stored"), None);
     assert_eq!(session.store().records().len(), records + 1);
@@ -133,13 +133,13 @@ fn orders_about_trials_that_await_a_model_and_interrupted_ones() {
         }
         let start = session.ask().expect("it is stored").expect("a trial");
         let report = |session: &mut Session, step| {
-            session.report(start.trial, step, 0.1, Default::default()).expect("it is stored").stops()
+            session.report(start.trial, step, 0.1, Default::default()).expect("it is stored").stop
         };
         for step in 1..=3 {
             assert!(!report(&mut session, step), "the decision awaits a model");
         }
         let answer = session.by_hand(start.trial, order).expect("it is stored").expect("it runs");
-        assert_eq!(answer.stops(), order == Order::Stop);
+        assert_eq!(answer.stop, order == Order::Stop);
         if order == Order::Stop {
             assert!(report(&mut session, 4));
         } else {
@@ -159,7 +159,7 @@ fn orders_about_trials_that_await_a_model_and_interrupted_ones() {
     let start = session.ask().expect("it is stored").expect("a trial");
     let store = Memory::from(session.store().records().to_vec());
     let mut again = Session::open(spec(), Parts::default(), store).expect("a session");
-    assert!(again.by_hand(start.trial, Order::Stop).expect("it is stored").expect("it goes on").stops());
+    assert!(again.by_hand(start.trial, Order::Stop).expect("it is stored").expect("it goes on").stop);
     assert_ne!(again.ask().expect("it is stored").map(|start| start.trial), Some(start.trial));
 }
 
@@ -180,6 +180,6 @@ fn a_training_that_goes_on_elsewhere_is_taken_up() {
         "it is not given out again"
     );
     let answer = again.report(start.trial, 2, 0.3, Default::default()).expect("it is stored");
-    assert!(!answer.stops());
+    assert!(!answer.stop);
     assert_eq!(again.study().trials()[0].step, 2);
 }

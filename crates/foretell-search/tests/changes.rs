@@ -37,7 +37,7 @@ fn run_with(spec: StudySpec, store: Memory, late: u64) -> Result<Session, Sessio
     while let Some(start) = session.ask()? {
         for step in start.from + 1..=start.until {
             let value = accuracy(&start.configuration, step);
-            if session.report(start.trial, step, value, Default::default())?.stops() {
+            if session.report(start.trial, step, value, Default::default())?.stop {
                 for step in (step + 1..=start.until).take(late as usize) {
                     session.report(start.trial, step, 0.1, Default::default())?;
                 }

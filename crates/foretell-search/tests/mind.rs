@@ -39,7 +39,7 @@ fn train(session: &mut Session, most: usize) {
         let Some(start) = session.ask().expect("it is stored") else { return };
         for step in start.from + 1..=start.until {
             let value = accuracy(&start.configuration, step);
-            if session.report(start.trial, step, value, Default::default()).expect("it is stored").stops() {
+            if session.report(start.trial, step, value, Default::default()).expect("it is stored").stop {
                 break;
             }
         }

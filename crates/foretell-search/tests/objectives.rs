@@ -45,10 +45,7 @@ fn run_in(spec: StudySpec, beside: Beside) -> Session {
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect();
-            if session
-                .report(start.trial, step, accuracy(&start.configuration, step), metrics)
-                .unwrap()
-                .stops()
+            if session.report(start.trial, step, accuracy(&start.configuration, step), metrics).unwrap().stop
             {
                 break;
             }

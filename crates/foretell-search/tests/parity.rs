@@ -556,7 +556,7 @@ fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
         while let Some(start) = session.ask().unwrap() {
             for step in start.from + 1..=start.until {
                 let value = case.values[start.trial as usize][step as usize - 1];
-                if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
+                if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stop {
                     break;
                 }
             }

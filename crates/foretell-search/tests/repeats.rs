@@ -42,7 +42,7 @@ fn run(spec: StudySpec, records: &[Record], workers: usize) -> Session {
         let Some(start) = running.pop_front() else { return session };
         for step in start.from + 1..=start.until {
             let value = trained(&start) * step as f64 / EPOCHS as f64;
-            if session.report(start.trial, step, value, Default::default()).expect("it is stored").stops() {
+            if session.report(start.trial, step, value, Default::default()).expect("it is stored").stop {
                 break;
             }
         }

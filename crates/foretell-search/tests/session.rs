@@ -47,7 +47,7 @@ fn trained(spec: StudySpec, see: impl Fn(&Session)) -> Session {
     while let Some(start) = session.ask().unwrap() {
         for step in start.from + 1..=start.until {
             let value = reported(session.study().spec(), &start.configuration, step);
-            if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
+            if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stop {
                 break;
             }
             see(&session);
@@ -195,7 +195,7 @@ fn train(session: &mut Session<Failing>, start: &Start) {
         let report = |session: &mut Session<Failing>| {
             session.report(start.trial, step, value, BTreeMap::from([("loss".to_owned(), 1.0 - value)]))
         };
-        if again(session, report).stops() {
+        if again(session, report).stop {
             break;
         }
     }
@@ -254,9 +254,9 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
             if due > turns {
                 fits.push((due, fit));
             } else {
-                for (trial, answer) in session.fitted(fit.run()).unwrap() {
-                    let its = running.iter_mut().filter(|training| training.start.trial == trial);
-                    its.for_each(|training| training.stops |= answer.stops());
+                for answer in session.fitted(fit.run()).unwrap() {
+                    let its = running.iter_mut().filter(|training| training.start.trial == answer.trial);
+                    its.for_each(|training| training.stops |= answer.stop);
                 }
             }
         }
@@ -272,7 +272,7 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
             *step += 1;
             let value = reported(spec, &start.configuration, *step);
             let answer = session.report(start.trial, *step, value, BTreeMap::new()).unwrap();
-            *stops = answer.stops();
+            *stops = answer.stop;
             held += usize::from(session.news().is_empty());
         }
     }
@@ -352,15 +352,15 @@ fn a_promoted_trial_starts_again_after_its_stopped_training_has_ended() {
         *step += 1;
         let answer =
             session.report(trial, *step, accuracy(&start.configuration, *step), BTreeMap::new()).unwrap();
-        if answer.stops() || *step == start.until {
-            let late = answer.stops();
+        if answer.stop || *step == start.until {
+            let late = answer.stop;
             running.remove(&trial);
             if late {
                 ending.push(trial);
                 let before = session.store().records().len();
                 let words = session.report(trial, 1, 0.5, BTreeMap::new()).unwrap();
                 assert_eq!(before, session.store().records().len(), "its last words count for nothing");
-                again += usize::from(!words.stops());
+                again += usize::from(!words.stop);
             } else {
                 session.tell(trial, Ending::Finished).unwrap();
             }
@@ -375,9 +375,9 @@ fn a_training_that_goes_on_is_stopped_and_counts_with_what_it_reported() {
     let mut session = Session::new(spec()).unwrap();
     let start = session.ask().unwrap().unwrap();
     for step in [4, 8] {
-        assert!(!session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap().stops());
+        assert!(!session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap().stop);
     }
-    assert!(session.report(start.trial, 12, 0.6, BTreeMap::new()).unwrap().stops());
+    assert!(session.report(start.trial, 12, 0.6, BTreeMap::new()).unwrap().stop);
     assert_eq!(session.overran(start.trial), Some(12));
     session.tell(start.trial, Ending::Failed("ended by signal 15".to_owned())).unwrap();
     assert!(matches!(session.study().trials()[0].state, TrialState::Completed { .. }));
@@ -505,7 +505,7 @@ fn a_caller_brings_sampler_scheduler_and_predictor() {
         for step in start.from + 1..=start.until {
             steps += 1;
             let value = 0.5 + step as f64 / 1e3; // a value that never varies stops no trial
-            if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
+            if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stop {
                 break;
             }
         }
@@ -551,7 +551,7 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
     while let Some(start) = session.ask().unwrap() {
         for step in 1..=EPOCHS {
             let value = accuracy(&start.configuration, step);
-            let stops = session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops();
+            let stops = session.report(start.trial, step, value, BTreeMap::new()).unwrap().stop;
             if stops && stopped_at.is_none() {
                 stopped_at = Some((start.trial, step, Summary::new(session.study())));
             }
@@ -574,7 +574,7 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
                 "its curve ends where it was stopped"
             );
             // its process has ended: what comes now is nobody's
-            assert!(session.report(*trial, EPOCHS, 0.5, BTreeMap::new()).unwrap().stops());
+            assert!(session.report(*trial, EPOCHS, 0.5, BTreeMap::new()).unwrap().stop);
             assert_eq!(Summary::new(session.study()).epochs, summary.epochs);
         }
     }

@@ -42,7 +42,7 @@ fn train(session: &mut Session<EventStore>, start: &Start, until: u64) -> Result
         if !session.study().spec().limits.is_empty() {
             metrics.insert("latency".to_owned(), latency(&start.configuration));
         }
-        if session.report(start.trial, step, value, metrics)?.stops() {
+        if session.report(start.trial, step, value, metrics)?.stop {
             break;
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_run::{
-    Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, WorkerView,
+    Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Orders, Survey, WorkerView,
     by_hand, check_open, is_own_file,
 };
 use foretell_run::{Stored, log_in};
@@ -48,7 +48,7 @@ pub(crate) struct Owner {
 /// The outcome of an order.
 pub(crate) enum Ordered {
     /// It is recorded.
-    Recorded(Next),
+    Recorded(foretell_search::Answer),
     /// The process that drives the study will record it.
     HandedOn,
 }

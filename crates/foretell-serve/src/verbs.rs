@@ -12,7 +12,7 @@ use foretell_run::wire::{
     Answer, Ask, Asked, Begin, Enqueue, Enqueued, Given, Note, Nothing, Renew, Report, StudyWork, Tell, Told,
     Workers,
 };
-use foretell_run::{EventStore, HostError, Hosted, Next, Work, notes, replace_notes};
+use foretell_run::{EventStore, HostError, Hosted, Work, notes, replace_notes};
 use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, read_fields};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -179,7 +179,7 @@ pub(crate) async fn should_stop(State(served): Shared, place: OfTrial) -> Reply 
     let next = move || {
         served.folds.read(&study, &log, |_, study| {
             let known = study.trial(trial).ok_or(HostError::NoTrial { trial })?;
-            Ok::<_, HostError>(Next {
+            Ok::<_, HostError>(foretell_search::Answer {
                 trial,
                 stop: !known.is_open(),
                 recorded: false,
@@ -248,7 +248,7 @@ async fn by_hand(State(served): Shared, place: OfTrial, body: &[u8], order: Orde
 }
 
 /// The answer `next`; with whether something was recorded if something was to be.
-fn answer(next: Next, is_record: bool) -> Response {
+fn answer(next: foretell_search::Answer, is_record: bool) -> Response {
     Json(Answer::new(next, is_record)).into_response()
 }
 

@@ -97,7 +97,7 @@ fn one_worker_decides_as_a_study_in_this_process() {
         let lr = start.configuration["lr"].number().expect("a number");
         for step in start.from + 1..=start.until {
             let answer = session.report(start.trial, step, accuracy(lr, step), Default::default());
-            if answer.expect("it is stored").stops() {
+            if answer.expect("it is stored").stop {
                 break;
             }
         }

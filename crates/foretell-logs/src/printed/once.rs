@@ -1,8 +1,6 @@
 //! Values that a trial prints once, in a line without its metric: a latency that is measured before the first epoch, or after the last.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::line::Field;
 use super::number::Notation;
@@ -16,7 +14,7 @@ pub(crate) struct Once {
     /// The names that are waited for.
     missing: BTreeSet<String>,
     /// Values that no report has carried yet.
-    found: Map<String, Value>,
+    found: BTreeMap<String, f64>,
     /// The report of the last epoch.
     held: Option<Report>,
     /// Whether the trial counts its epochs from 0.
@@ -39,7 +37,7 @@ impl Once {
         for field in fields.iter().filter(|field| !field.is_past) {
             let value = field.reading.value(Notation::Point);
             if value.is_finite() && self.missing.remove(field.name()) {
-                self.found.insert(field.name().to_owned(), Value::from(value));
+                self.found.insert(field.name().to_owned(), value);
             }
         }
         if self.is_waiting() { None } else { self.release() }

@@ -197,7 +197,9 @@ fn read_fields(
         Some(step) => read_step(&step)?,
     };
     let value = read_value(chosen(&fields, field)?)?;
-    Ok(Report { step, value, training: 0, metrics: fields })
+    let number = |(name, value): (String, Value)| Some((name, value.as_f64()?));
+    let metrics = fields.into_iter().filter_map(number).collect();
+    Ok(Report { step, value, training: 0, metrics })
 }
 
 fn chosen<'a>(fields: &'a Map<String, Value>, field: Option<&str>) -> Result<&'a Value, ReportProblem> {

@@ -1,6 +1,6 @@
 //! One report of a trial, and why a line that should be one cannot be used.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// One report of a trial.
@@ -13,8 +13,8 @@ pub struct Report {
     pub value: Option<f64>,
     /// How many other trainings came before in the same output, as of folds, stages or repeats; 0 for the first.
     pub training: u64,
-    /// All fields of the report but `step`, as printed (not-a-number and infinities as null); of a pattern's match, none.
-    pub metrics: Map<String, Value>,
+    /// All finite numbers of the report but `step`, by name; of a pattern's match, none.
+    pub metrics: BTreeMap<String, f64>,
 }
 
 /// Why a line that should be a report cannot be used.

@@ -1,9 +1,8 @@
 //! From the records of one series to reports: the last value of each epoch, once it is certain.
 
-use super::number::Notation;
+use super::number::{Notation, Numeral};
 use super::report::{Report, ReportProblem, whole_step};
 use super::series::{Chosen, Entry, Unit};
-use serde_json::{Map, Value};
 
 /// A result of the records of a series.
 #[derive(Clone, Debug, PartialEq)]
@@ -384,11 +383,9 @@ impl Settler {
         let notation = if self.chosen.comma { Notation::Comma } else { Notation::Point };
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         let others = record.others.iter();
-        let metrics: Map<String, Value> = others
-            .map(|(name, reading)| {
-                (name.clone(), finite(reading.value(notation)).map_or(Value::Null, Value::from))
-            })
-            .collect();
+        let number =
+            |(name, reading): &(String, Numeral)| Some((name.clone(), finite(reading.value(notation))?));
+        let metrics = others.filter_map(number).collect();
         Report { step, value: finite(record.reading.value(notation)), training: 0, metrics }
     }
 }

@@ -14,11 +14,12 @@ use foretell_search::{Ending, Session, Store, StoreError, Study, Trial, TrialSta
 use thiserror::Error;
 
 use crate::fleet::executor::{Executor, ExecutorError};
-use crate::fleet::trainer::{Asked, Given, Happening, Heard, Link, Notice, Sent, Trainer, pass_on};
+use crate::fleet::trainer::{Asked, Given, Happening, Heard, Link, Sent, Trainer};
 use crate::host::door::Calls;
 use crate::host::hosted::{HostError, Hosted, News, Reading};
 use crate::host::orders::Orders;
 use crate::process::executor::is_out_of_files;
+use crate::process::message::Notice;
 use detected::Detected;
 pub use elsewhere::Elsewhere;
 use fitter::Fitter;
@@ -48,11 +49,6 @@ pub enum Event<'a> {
         trial: u64,
         /// The notice.
         notice: &'a Notice,
-    },
-    /// A training reported past the step that it was to train to, and is ended.
-    Overran {
-        /// The trial's number.
-        trial: u64,
     },
     /// So few trials run at a time from now on: the system has no files, or processes, for more.
     Fewer {
@@ -342,22 +338,22 @@ impl<E: Executor, S: Store> Driver<E, S> {
         if let Heard::Report(reading) = heard {
             self.show_report(trial, reading, observe)?;
         }
-        let sent = pass_on(&mut self.host, given, heard);
+        let sent = self.host.pass_on(given, heard);
         if let Some(why) = self.host.refused() {
             // the error says what the record of the failure does
             return Err(DriverError::Refused(why.to_owned()));
         }
         self.publish(observe)?;
         match sent {
-            Ok(Sent::Answer(true)) => {
+            Ok(Sent::Stops) => {
                 self.trainer.stop(trial);
                 match self.host.session.overran(trial) {
-                    Some(_) => self.notify(observe, Event::Overran { trial }),
+                    Some(_) => self.notify(observe, Event::Noticed { trial, notice: &Notice::Overran }),
                     None => Ok(()),
                 }
             }
-            Ok(Sent::Answer(false)) => Ok(()),
-            Ok(Sent::End(_)) => {
+            Ok(Sent::GoesOn) => Ok(()),
+            Ok(Sent::Ended(_)) => {
                 self.tidy(trial);
                 self.check_hope()
             }
@@ -469,7 +465,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
                     && works
                 {
                     // what cannot be recorded is trained again
-                    let _ = pass_on(&mut self.host, &given, heard);
+                    let _ = self.host.pass_on(&given, heard);
                 }
             }
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Decision, Ending, Fitted, Order, Record, Session, Settings, Start, Store, StoreError, Study,
-    StudyError, Trial, TrialState,
+    Answer, Ending, Fitted, Order, Record, Session, Settings, Start, Store, StoreError, Study, StudyError,
+    Trial, TrialState,
 };
 use thiserror::Error;
 
@@ -70,19 +70,6 @@ pub struct Task {
     pub start: Start,
     /// The key by which its worker names itself in reports, and the time it may be silent once it renews; `None` without leases.
     pub lease: Option<(String, Duration)>,
-}
-
-/// The next action of a training.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Next {
-    /// The trial's number.
-    pub trial: u64,
-    /// Whether the training is to stop.
-    pub stop: bool,
-    /// Whether something was recorded: not if it was there already.
-    pub recorded: bool,
-    /// The decision about it: the one that was made now, or by which it was stopped.
-    pub decision: Option<Decision>,
 }
 
 /// A report of a training.
@@ -402,7 +389,7 @@ impl<S: Store> Hosted<S> {
         after: u64,
         attempt: Option<u64>,
         lease: Option<&str>,
-    ) -> Result<Next, HostError> {
+    ) -> Result<Answer, HostError> {
         self.hear(trial, lease, Sign::Renewed)?;
         let trained = self.trial(trial)?.trained();
         let is_news = self.leases.as_mut().is_none_or(|leases| leases.begins(trial, trained, after, attempt));
@@ -464,7 +451,7 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], report the same again.
-    pub fn report(&mut self, trial: u64, reading: Reading, lease: Option<&str>) -> Result<Next, HostError> {
+    pub fn report(&mut self, trial: u64, reading: Reading, lease: Option<&str>) -> Result<Answer, HostError> {
         self.obey()?;
         let known = self.trial(trial)?;
         let is_new = !known.has_reported() || reading.step > known.step;
@@ -510,7 +497,7 @@ impl<S: Store> Hosted<S> {
     }
 
     /// Another worker holds the trial: reports of this one count as trained epochs, and for nothing else.
-    fn refuse(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Next, HostError> {
+    fn refuse(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Answer, HostError> {
         let before = self.trial(trial)?.trained_before(step);
         let epochs = self.leases.as_mut().map_or(0, |leases| match leases.is_lost(trial, lease) {
             true => leases.reported(trial, step, before, lease),
@@ -525,7 +512,7 @@ impl<S: Store> Hosted<S> {
     }
 
     /// Takes a report of the worker of `trial`.
-    fn take(&mut self, trial: u64, reading: Reading) -> Result<Next, HostError> {
+    fn take(&mut self, trial: u64, reading: Reading) -> Result<Answer, HostError> {
         let step = reading.step;
         let is_known = match self.is_known(trial, &reading) {
             // a training that was interrupted repeats steps with other values
@@ -549,13 +536,10 @@ impl<S: Store> Hosted<S> {
         };
         self.gather();
         let Some(answer) = answer? else {
-            return Ok(Next { recorded: true, ..self.next(trial)? });
+            return Ok(Answer { recorded: true, ..self.next(trial)? });
         };
-        let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
-        let recorded = self.session.news().iter().any(is_own);
-        let stop = answer.stops();
-        let before = if stop { self.trial(trial)?.decision.clone() } else { None };
-        Ok(Next { trial, stop, recorded, decision: answer.decision.or(before) })
+        let before = if answer.stop { self.trial(trial)?.decision.clone() } else { None };
+        Ok(Answer { decision: answer.decision.or(before), ..answer })
     }
 
     /// A training reports a step that is recorded: it is a copy of a report, or was trained once more.
@@ -563,7 +547,7 @@ impl<S: Store> Hosted<S> {
         &mut self,
         trial: u64,
         Reading { step, value, metrics, .. }: Reading,
-    ) -> Result<Next, HostError> {
+    ) -> Result<Answer, HostError> {
         if self.runs(trial) {
             if self.leases.as_mut().is_some_and(|leases| leases.repeats_first(trial, step)) {
                 let begun = self.session.first_report(trial, step);
@@ -581,7 +565,7 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn renew(&mut self, trial: u64, lease: Option<&str>) -> Result<Next, HostError> {
+    pub fn renew(&mut self, trial: u64, lease: Option<&str>) -> Result<Answer, HostError> {
         self.obey()?;
         self.hear(trial, lease, Sign::Renewed)?;
         self.next(trial)
@@ -673,7 +657,7 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], order the same again.
-    pub fn order(&mut self, trial: u64, order: Order) -> Result<Next, HostError> {
+    pub fn order(&mut self, trial: u64, order: Order) -> Result<Answer, HostError> {
         let ordered = by_hand(&mut self.session, trial, order);
         self.gather();
         ordered
@@ -787,10 +771,10 @@ impl<S: Store> Hosted<S> {
         self.session.running().any(|running| running == trial)
     }
 
-    fn next(&self, trial: u64) -> Result<Next, HostError> {
+    fn next(&self, trial: u64) -> Result<Answer, HostError> {
         let decision = self.trial(trial)?.decision.clone();
         let stop = self.stops(trial);
-        Ok(Next { trial, stop, recorded: false, decision })
+        Ok(Answer { trial, stop, recorded: false, decision })
     }
 
     fn trial(&self, trial: u64) -> Result<&Trial, HostError> {
@@ -829,12 +813,10 @@ pub(crate) fn silent_end(from: u64) -> String {
 ///
 /// # Errors
 /// [`HostError`]; after [`HostError::Store`], order the same again.
-pub fn by_hand<S: Store>(session: &mut Session<S>, trial: u64, order: Order) -> Result<Next, HostError> {
+pub fn by_hand<S: Store>(session: &mut Session<S>, trial: u64, order: Order) -> Result<Answer, HostError> {
     check_open(session.study(), trial)?;
     let answer = session.by_hand(trial, order)?;
-    let stop = answer.as_ref().is_none_or(Answer::stops);
-    let decision = answer.and_then(|answer| answer.decision);
-    Ok(Next { trial, stop, recorded: decision.is_some(), decision })
+    Ok(answer.unwrap_or(Answer { trial, stop: true, recorded: false, decision: None }))
 }
 
 /// Refuses an order about a trial that is not running.

@@ -16,7 +16,7 @@ use crate::process::abandoned::{ProcessRecord, bears, forget};
 use crate::process::control_group::ControlGroup;
 use crate::process::followed::Followed;
 use crate::process::group::{Census, ProcessIdentity, is_portable, reap, signal_group, signal_process};
-use crate::process::message::{MessageKind, Status};
+use crate::process::message::{MessageKind, Notice, Status};
 use crate::process::outbox::Outbox;
 use crate::process::output::LineSplitter;
 use crate::process::reading::{Output, Pace};
@@ -231,7 +231,7 @@ impl Process {
         let heard = self.output.heard.map_or(0, |(.., times)| times);
         if silence > quiet && self.fault.is_none() && self.quiet_after != Some(heard) {
             self.quiet_after = Some(heard);
-            self.output.send(MessageKind::Quiet { silence }, outbox);
+            self.output.send(MessageKind::Noticed(Notice::Quiet { silence }), outbox);
         }
     }
 
@@ -446,7 +446,7 @@ fn status(waited: io::Result<ExitStatus>) -> Status {
 mod tests {
     use super::{Output, Pace, Process};
     use crate::log::room::Room;
-    use crate::process::message::MessageKind;
+    use crate::process::message::{MessageKind, Notice};
     use crate::process::outbox::Outbox;
     use crate::process::output::OutputLog;
     use crate::process::terminal::Terminal;
@@ -481,7 +481,10 @@ mod tests {
         let quick = Pace { first: Some(seconds(1)), second: None };
         assert_eq!(after(&mut process, 1, quick), [], "a minute is not long");
         let silence = seconds(11 * 60);
-        assert_eq!(after(&mut process, 11, Pace::default()), [MessageKind::Quiet { silence }]);
+        assert_eq!(
+            after(&mut process, 11, Pace::default()),
+            [MessageKind::Noticed(Notice::Quiet { silence })]
+        );
         assert_eq!(after(&mut process, 12, Pace::default()), [], "it was said");
         process.watch = Watch { stall: Some(2.0), ..Watch::default() };
         assert_eq!(after(&mut process, 19, Pace::default()), []);

@@ -15,7 +15,7 @@ use crate::log::room::Room;
 use crate::process::abandoned::runs_elsewhere;
 use crate::process::checkpoints::{self, checkpoint_directory, trial_directory};
 use crate::process::executor::LocalProcesses;
-use crate::process::message::{Message, MessageKind, Status};
+use crate::process::message::{Message, MessageKind, Notice, Status};
 use crate::process::params_watch::ParamsWatch;
 use crate::process::trial::{TrialSpec, Watch};
 use foretell_logs::printed::MetricSource;
@@ -101,7 +101,7 @@ impl LocalTrials {
             matches!(
                 kind,
                 MessageKind::Report(_)
-                    | MessageKind::Late { .. }
+                    | MessageKind::Settled(_)
                     | MessageKind::Ended { status: Status::Exited(0), .. }
             )
         };
@@ -174,7 +174,8 @@ impl Executor for LocalTrials {
             && let Some(watch) = self.params_watch.take()
             && !watch.was_opened()
         {
-            let kind = MessageKind::Unread { parameters: self.setup.unplaced.join(",") };
+            let unread = Notice::Unread { parameters: self.setup.unplaced.join(",") };
+            let kind = MessageKind::Noticed(unread);
             messages.insert(place, Message { trial: watch.trial, kind });
         }
         messages

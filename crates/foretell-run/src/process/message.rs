@@ -1,5 +1,6 @@
 //! The messages of a trial: its reports, and how it ended.
 
+use std::fmt;
 use std::time::Duration;
 
 use foretell_logs::printed::{Report, ReportProblem};
@@ -18,32 +19,47 @@ pub struct Message {
 pub enum MessageKind {
     /// A report.
     Report(Report),
-    /// All that it has reported, where it came at once with its end: its program held its output back.
+    /// All reports that were not certain before its end, in order: because its program held its output back, or because only the end
+    /// shows which of its numbers are the metric, or which value of an epoch is the last.
+    Settled(Vec<Report>),
+    /// Its output has shown which of its series, as JSON, is the metric: the trials after it are read alike.
+    Chosen(String),
+    /// A message for people who watch.
+    Noticed(Notice),
+    /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.
+    Ended {
+        /// Its exit status.
+        status: Status,
+        /// Whether [`LocalProcesses::stop`](crate::LocalProcesses::stop) was called while it ran.
+        stopped_by_us: bool,
+        /// The last lines it printed, up to 20, oldest first.
+        tail: Vec<String>,
+        /// The names and numbers that it printed, where it reported nothing.
+        seen: String,
+        /// Why we ended it, where it took too long or reported no more.
+        fault: Option<String>,
+    },
+}
+
+/// An observation about a training, in addition to its reports.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// All that it reported came at once with its end: its program held its output back, and nothing could be decided by it.
     Late {
-        /// The reports, in order.
-        reports: Vec<Report>,
-    },
-    /// All that was not certain before its end: which of the numbers that it printed are its metric, or what an epoch's last value is.
-    Settled {
-        /// The reports, in order.
-        reports: Vec<Report>,
-    },
-    /// Its output has shown which of its series is the metric: the trials after it are read alike.
-    Chosen {
-        /// The series, as JSON.
-        series: String,
+        /// The number of reports.
+        reports: usize,
     },
     /// A note about how its output is read.
     Noted {
         /// A sentence.
         note: String,
     },
-    /// It has reported nothing for long; said once, until it reports again.
+    /// It has reported nothing for long; once, until it reports again.
     Quiet {
         /// For how long.
         silence: Duration,
     },
-    /// A line that should be a report, but cannot be used.
+    /// It printed a report that cannot be used.
     Unusable {
         /// The line, its first 1,000 bytes.
         line: String,
@@ -59,24 +75,97 @@ pub enum MessageKind {
         /// The names and numbers that it printed; empty if there are none.
         seen: String,
     },
-    /// It has reported, or ended, and never read parameters that it is given in no other way; said once, of one trial.
+    /// It has reported, or ended, and never read parameters that it is given in no other way; once, of one trial.
     Unread {
         /// The parameters.
         parameters: String,
     },
-    /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.
-    Ended {
-        /// Its exit status.
-        status: Status,
-        /// Whether [`LocalProcesses::stop`](crate::LocalProcesses::stop) was called while it ran.
-        stopped_by_us: bool,
-        /// The last lines it printed, up to 20, oldest first.
-        tail: Vec<String>,
-        /// The names and numbers that it printed, where it reported nothing.
-        seen: String,
-        /// Why we ended it, where it took too long or reported no more.
-        fault: Option<String>,
+    /// It has trained several times, as folds, stages or repeats.
+    Further {
+        /// How often.
+        trainings: u64,
+        /// What it counts with.
+        score: FurtherScore,
     },
+    /// It failed, and is tried again.
+    Retried {
+        /// The number of the new attempt, from 1.
+        attempt: u32,
+        /// The problem.
+        why: String,
+    },
+    /// It was to continue from a step, and is trained again from the beginning: it has no checkpoint.
+    Retrained {
+        /// The step.
+        from: u64,
+    },
+    /// It reported past the step that it was to train to, and is ended.
+    Overran,
+}
+
+impl Notice {
+    /// Why every training of its command would fail so, if it shows that.
+    pub(crate) fn fault(&self) -> Option<String> {
+        match self {
+            Self::Unread { .. } => Some(self.to_string()),
+            Self::Unusable {
+                line,
+                problem: problem @ (ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }),
+            } => Some(format!("printed `{line}`: {problem}")),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Late { reports } => write!(out, "all {reports} reports were written when it ended"),
+            Self::Noted { note } => out.write_str(note),
+            Self::Quiet { silence } => write!(out, "no report for {} s", silence.as_secs()),
+            Self::Unusable { line, problem } => write!(out, "unusable report `{line}`: {problem}"),
+            Self::Silent { lines, line, seen } => {
+                let seen = if seen.is_empty() { String::new() } else { format!("; it printed {seen}") };
+                write!(out, "{lines} lines (the last one is `{line}`), but no report yet{seen}")
+            }
+            Self::Unread { parameters } => {
+                let first = parameters.split(',').next().unwrap_or_default();
+                write!(
+                    out,
+                    "did not open the file FORETELL_PARAMS, and its command contains no placeholder, so {parameters} had no effect. Write it into the command, such as --{first} {{{first}}}, or read the file"
+                )
+            }
+            Self::Further { trainings, score } => {
+                write!(out, "it trained {trainings} times; its score is {score}")
+            }
+            Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} starts"),
+            Self::Retrained { from } => {
+                write!(out, "no checkpoint of {from} epochs, so it trains them again, and they count again")
+            }
+            Self::Overran => out.write_str("it reported past its last epoch, and is ended"),
+        }
+    }
+}
+
+/// The value that counts for a trial of several trainings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FurtherScore {
+    /// The summary that it printed last.
+    Printed,
+    /// The mean of the last values of its trainings.
+    Mean,
+    /// The last value of its first training, which is shorter than a full trial.
+    First,
+}
+
+impl fmt::Display for FurtherScore {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Printed => "the summary that it prints last",
+            Self::Mean => "the mean of their last values",
+            Self::First => "the last value of the first training, which ends before --epochs",
+        })
+    }
 }
 
 /// The exit status of a process.

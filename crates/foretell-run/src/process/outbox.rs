@@ -45,7 +45,7 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     fn message(trial: u64) -> Message {
-        Message { trial, kind: MessageKind::Noted { note: String::new() } }
+        Message { trial, kind: MessageKind::Chosen(String::new()) }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::process::message::{Message, MessageKind, Status};
+use crate::process::message::{Message, MessageKind, Notice, Status};
 use crate::process::outbox::Outbox;
 use crate::process::output::{Line, LineSplitter, OutputLog, Tail, shown};
 use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
@@ -77,7 +77,7 @@ impl Output {
             (None, Some(own)) => {
                 *chosen = Some(own.clone());
                 let series = serde_json::to_string(own).unwrap_or_default();
-                self.batch.push(MessageKind::Chosen { series });
+                self.batch.push(MessageKind::Chosen(series));
             }
             _ => {}
         }
@@ -95,8 +95,7 @@ impl Output {
         }
         let is_source = whole || !self.is_followed;
         if line.cut && is_source && !std::mem::replace(&mut self.long_line_said, true) {
-            let kind = MessageKind::Unusable { line: shown(line.bytes), problem: ReportProblem::Long };
-            self.batch.push(kind);
+            self.notice(Notice::Unusable { line: shown(line.bytes), problem: ReportProblem::Long });
         } else if whole && !line.cut {
             self.take_reports(line);
         }
@@ -105,7 +104,7 @@ impl Output {
             if lines == next {
                 *next *= 2;
                 let (lines, seen) = (*lines, self.seen());
-                self.batch.push(MessageKind::Silent { lines, line: shown(line.bytes), seen });
+                self.notice(Notice::Silent { lines, line: shown(line.bytes), seen });
             }
         }
     }
@@ -134,14 +133,22 @@ impl Output {
                     self.silent = None;
                     MessageKind::Report(report)
                 }
-                Err(problem) => MessageKind::Unusable { line: shown(line.bytes), problem },
+                Err(problem) => MessageKind::Noticed(Notice::Unusable { line: shown(line.bytes), problem }),
             });
         }
         if self.reports.has_candidate() {
             self.silent = None;
         }
-        let notes = self.reports.take_notes().into_iter();
-        self.batch.extend(notes.map(|note| MessageKind::Noted { note }));
+        self.take_notes();
+    }
+
+    /// Takes the notes about how its output is read.
+    fn take_notes(&mut self) {
+        self.reports.take_notes().into_iter().for_each(|note| self.notice(Notice::Noted { note }));
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        self.batch.push(MessageKind::Noticed(notice));
     }
 
     /// Takes all whole lines that `bytes` complete; they hold no report unless they are of the `source`.
@@ -205,20 +212,22 @@ impl Output {
                 kind => self.send(kind, outbox),
             }
         }
-        self.send(MessageKind::Late { reports }, outbox);
+        let late = Notice::Late { reports: reports.len() };
+        self.send(MessageKind::Settled(reports), outbox);
+        self.send(MessageKind::Noticed(late), outbox);
     }
 
     /// Takes what was not certain before the end.
     fn take_last(&mut self) {
         let (reports, problems): (Vec<_>, Vec<_>) = self.reports.flush().into_iter().partition(Result::is_ok);
         let problems = problems.into_iter().filter_map(Result::err);
-        self.batch.extend(problems.map(|problem| MessageKind::Unusable { line: String::new(), problem }));
-        self.batch.extend(self.reports.take_notes().into_iter().map(|note| MessageKind::Noted { note }));
+        problems.for_each(|problem| self.notice(Notice::Unusable { line: String::new(), problem }));
+        self.take_notes();
         let reports: Vec<Report> = reports.into_iter().filter_map(Result::ok).collect();
         if self.held.is_some() || reports.len() == 1 {
             self.batch.extend(reports.into_iter().map(MessageKind::Report));
         } else if !reports.is_empty() {
-            self.batch.push(MessageKind::Settled { reports });
+            self.batch.push(MessageKind::Settled(reports));
         }
         self.share_choice();
     }
@@ -254,7 +263,7 @@ impl Output {
 mod tests {
     use super::{Output, Pace, SILENT_LINES};
     use crate::log::room::Room;
-    use crate::process::message::MessageKind;
+    use crate::process::message::{MessageKind, Notice};
     use crate::process::outbox::Outbox;
     use crate::process::output::{LineSplitter, OutputLog};
     use foretell_logs::printed::{MetricSource, ReportReader};
@@ -296,7 +305,7 @@ mod tests {
             output.take_bytes(line.as_bytes(), &mut lines, true, &mut outbox);
         }
         let said = messages.try_iter().map(|message| match message.kind {
-            MessageKind::Silent { lines, seen, .. } => (lines, seen),
+            MessageKind::Noticed(Notice::Silent { lines, seen, .. }) => (lines, seen),
             other => panic!("{other:?}"),
         });
         let said: Vec<(usize, String)> = said.collect();

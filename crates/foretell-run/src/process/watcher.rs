@@ -334,7 +334,7 @@ mod tests {
                 executor.messages().recv_timeout(Duration::from_secs(60)).expect("each trial ends");
             match kind {
                 MessageKind::Report(_) => *values.entry(trial).or_default() += 1,
-                MessageKind::Late { reports } | MessageKind::Settled { reports } => {
+                MessageKind::Settled(reports) => {
                     *values.entry(trial).or_default() += reports.len();
                 }
                 MessageKind::Ended { fault, .. } => {

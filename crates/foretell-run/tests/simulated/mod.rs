@@ -48,7 +48,7 @@ impl Executor for Simulated {
             let kind = MessageKind::Ended { status, stopped_by_us: false, tail, seen, fault: None };
             return vec![Message { trial, kind }];
         }
-        let (step, metrics) = (step + 1, serde_json::Map::new());
+        let (step, metrics) = (step + 1, std::collections::BTreeMap::new());
         let value = Some((self.value)(&start, step));
         self.running.push_back((start, step));
         vec![Message { trial, kind: MessageKind::Report(Report { step, value, training: 0, metrics }) }]

@@ -1,10 +1,9 @@
 //! The orders of a person, and trainings that continue without having been handed out by this session.
 
 use super::{Answer, Session, Start};
-use crate::record::Record;
 use crate::store::{Store, StoreError};
 use crate::study::{Order, StudyError, TrialState, Turn};
-use foretell::{Action, Configuration};
+use foretell::Configuration;
 
 impl<S: Store> Session<S> {
     /// Carries out a manual order about `trial`. The answer contains the next action of its training; `None` if it does not run.
@@ -16,19 +15,12 @@ impl<S: Store> Session<S> {
         if !self.with_study(|study, append| study.by_hand(trial, order, append))? {
             return Ok(None);
         }
-        let decision = self.news.iter().find_map(|record| match record {
-            Record::Decided(decision) if decision.trial == trial => Some(decision.clone()),
-            _ => None,
-        });
+        let decision = self.decision_since(0, trial);
         // what the trial has reported while a decision was awaited follows now
         if let Some(waiting) = self.held.remove(&trial) {
             self.go_through(trial, waiting, &mut Vec::new())?;
         }
-        let ended = self.study.trial(trial).is_some_and(|trial| !trial.is_open());
-        if ended {
-            self.starts.retain(|start| start.trial != trial);
-        }
-        Ok(Some(Answer { action: if ended { Action::Stop } else { Action::Continue }, decision }))
+        Ok(Some(self.decided(trial, decision)))
     }
 
     /// Enqueues `configuration`, which may name only some parameters: the next new trial has it, and the sampler chooses the rest. Where

@@ -134,7 +134,7 @@ impl Found {
             whole.reports.push(Report {
                 step,
                 value: value.value,
-                metrics: serde_json::Map::new(),
+                metrics: std::collections::BTreeMap::new(),
                 training: 1,
             });
         }

@@ -82,9 +82,7 @@ fn watch(spec: &TrialSpec, limit: Duration) -> Result<Outcome, String> {
         let message = processes.messages().recv_timeout(Duration::from_millis(100));
         match message.map(|message| message.kind) {
             Ok(MessageKind::Report(report)) => outcome.reports.push(report),
-            Ok(MessageKind::Late { reports } | MessageKind::Settled { reports }) => {
-                outcome.reports.extend(reports)
-            }
+            Ok(MessageKind::Settled(reports)) => outcome.reports.extend(reports),
             Ok(MessageKind::Ended { status, tail, .. }) => {
                 outcome.end = Some((status, tail)).filter(|_| !stopped);
                 return Ok(outcome);
@@ -202,7 +200,7 @@ mod tests {
         let report = |step: u64, value: f64| Report {
             step,
             value: Some(value),
-            metrics: serde_json::Map::new(),
+            metrics: std::collections::BTreeMap::new(),
             training: 1,
         };
         let sample = [report(1, 0.2), report(2, 0.3)];

@@ -92,7 +92,6 @@ impl<'a> Notices<'a> {
                 "each trial prints the best of its reports last, so the best report is its score. To use the last report, add --score last",
             ),
             Event::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
-            Event::Overran { trial } => self.say_overrun(study, trial),
         }
         Ok(())
     }
@@ -104,13 +103,9 @@ impl<'a> Notices<'a> {
             Notice::Further { trainings, score } if first(&mut self.further_said) => {
                 note(&further(*trainings, *score));
             }
-            Notice::Noted { note: said } => note(&format!("trial {trial}: {said}")),
             Notice::Quiet { silence } => {
                 self.display.quiet(trial, *silence);
                 note(&quiet(trial, *silence));
-            }
-            Notice::Unusable { line, problem } => {
-                note(&format!("trial {trial}: unusable report `{line}`: {problem}"));
             }
             Notice::Silent { lines, line, seen } => {
                 self.display.seen(study, trial, seen);
@@ -139,7 +134,11 @@ impl<'a> Notices<'a> {
                     "trial {trial} found no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR. It trains these epochs again, and they are added to the epochs spent; {rest}"
                 ));
             }
+            Notice::Overran => self.say_overrun(study, trial),
             Notice::Late { .. } | Notice::Retrained { .. } | Notice::Further { .. } => {}
+            Notice::Noted { .. } | Notice::Unusable { .. } | Notice::Unread { .. } => {
+                note(&format!("trial {trial}: {notice}"));
+            }
         }
     }
 

@@ -1,32 +1,11 @@
 //! Trials that train several times, one after the other: folds, stages, repeats.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::link::Heard;
 use crate::host::hosted::Reading;
+use crate::process::message::FurtherScore;
 use foretell_logs::printed::{Report, final_value};
-
-/// The value that counts for a trial of several trainings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FurtherScore {
-    /// The summary that it printed last.
-    Printed,
-    /// The mean of the last values of its trainings.
-    Mean,
-    /// The last value of its first training, which is shorter than a full trial.
-    First,
-}
-
-impl fmt::Display for FurtherScore {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Printed => "the summary that it prints last",
-            Self::Mean => "the mean of their last values",
-            Self::First => "the last value of the first training, which ends before --epochs",
-        })
-    }
-}
 
 /// The trainings of a trial after its first one. The report of the last epoch waits for them: it is the score.
 #[derive(Debug, Default)]
@@ -102,10 +81,10 @@ fn scored(ends: &[f64], printed: Option<f64>) -> (Option<f64>, FurtherScore) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Further, FurtherScore, Heard, Reading, Report};
+    use super::{BTreeMap, Further, FurtherScore, Heard, Reading, Report};
 
     fn report(training: u64, step: u64, value: f64) -> Report {
-        Report { step, value: Some(value), training, metrics: serde_json::Map::new() }
+        Report { step, value: Some(value), training, metrics: BTreeMap::new() }
     }
 
     /// Steps and values, how often a training began, and the notice.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use foretell_search::{Start, Store};
 
-use crate::host::hosted::{HostError, Hosted, Next, Reading, Task};
+use crate::host::hosted::{HostError, Hosted, Reading, Task};
 
-/// The verbs of a study as a trainer uses them. Each may be sent again: a copy changes nothing.
+/// A study as a trainer reaches it. Everything may be sent again: a copy changes nothing.
 pub(crate) trait Link {
     /// The reason why something was not carried out.
     type Error;
@@ -14,20 +14,8 @@ pub(crate) trait Link {
     /// Asks for a training.
     fn ask(&mut self) -> Result<Asked, Self::Error>;
 
-    /// Attempt number `attempt` continues after so many epochs; answers whether to stop.
-    fn begin(&mut self, given: &Given, after: u64, attempt: u64) -> Result<bool, Self::Error>;
-
-    /// Reports; answers whether to stop.
-    fn report(&mut self, given: &Given, reading: &Reading) -> Result<bool, Self::Error>;
-
-    /// Shows that the training is alive; answers whether to stop.
-    fn renew(&mut self, given: &Given) -> Result<bool, Self::Error>;
-
-    /// Reports how the training ended; answers with the trial's state.
-    fn tell(&mut self, given: &Given, failure: Option<&Failure>) -> Result<String, Self::Error>;
-
-    /// Hands the training back, to continue elsewhere; answers with the trial's state.
-    fn hand_back(&mut self, given: &Given) -> Result<String, Self::Error>;
+    /// Passes on what was `heard` of a training.
+    fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, Self::Error>;
 }
 
 /// The answer to a request for a training.
@@ -71,6 +59,8 @@ pub(crate) struct Failure {
 /// The message that the study is to get about a training.
 #[derive(Debug)]
 pub(crate) enum Heard {
+    /// It is alive.
+    Alive,
     /// An attempt continues after so many epochs.
     Began { after: u64, attempt: u64 },
     /// It reports.
@@ -91,21 +81,20 @@ impl Heard {
 }
 
 /// The answer of the study.
+#[derive(Debug, PartialEq)]
 pub(crate) enum Sent {
-    /// Whether to stop.
-    Answer(bool),
-    /// The trial's state, once its training has ended.
-    End(String),
+    /// The training goes on.
+    GoesOn,
+    /// It is to stop.
+    Stops,
+    /// It has ended, and its trial is in this state.
+    Ended(String),
 }
 
-/// Passes on what was `heard` of a training.
-pub(crate) fn pass_on<L: Link>(link: &mut L, given: &Given, heard: &Heard) -> Result<Sent, L::Error> {
-    match heard {
-        Heard::Began { after, attempt } => link.begin(given, *after, *attempt).map(Sent::Answer),
-        Heard::Report(reading) => link.report(given, reading).map(Sent::Answer),
-        Heard::Finished => link.tell(given, None).map(Sent::End),
-        Heard::Failed(failure) => link.tell(given, Some(failure)).map(Sent::End),
-        Heard::HandedBack => link.hand_back(given).map(Sent::End),
+impl Sent {
+    /// The answer to a training that runs.
+    pub(crate) fn running(stop: bool) -> Self {
+        if stop { Self::Stops } else { Self::GoesOn }
     }
 }
 
@@ -123,34 +112,24 @@ impl<S: Store> Link for Hosted<S> {
         Ok(Asked::Task(Given { start, key, lease }))
     }
 
-    fn begin(&mut self, given: &Given, after: u64, attempt: u64) -> Result<bool, HostError> {
-        Self::begin(self, given.trial(), after, Some(attempt), given.key()).map(stops)
-    }
-
-    fn report(&mut self, given: &Given, reading: &Reading) -> Result<bool, HostError> {
-        Self::report(self, given.trial(), reading.clone(), given.key()).map(stops)
-    }
-
-    fn renew(&mut self, given: &Given) -> Result<bool, HostError> {
-        Self::renew(self, given.trial(), given.key()).map(stops)
-    }
-
-    fn tell(&mut self, given: &Given, failure: Option<&Failure>) -> Result<String, HostError> {
-        let failed = match failure {
-            Some(Failure { why, is_of_the_command: true }) => {
-                self.fail_for_all(given.trial(), why.clone(), given.key())?
+    fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, HostError> {
+        let (trial, key) = (given.trial(), given.key());
+        let answer = match heard {
+            Heard::Alive => self.renew(trial, key),
+            Heard::Began { after, attempt } => self.begin(trial, *after, Some(*attempt), key),
+            Heard::Report(reading) => self.report(trial, reading.clone(), key),
+            Heard::Finished | Heard::Failed(_) | Heard::HandedBack => {
+                let state = match heard {
+                    Heard::HandedBack => self.hand_back(trial, key),
+                    Heard::Failed(Failure { why, is_of_the_command: true }) => {
+                        self.fail_for_all(trial, why.clone(), key)
+                    }
+                    Heard::Failed(Failure { why, .. }) => self.tell(trial, Some(why.clone()), key),
+                    _ => self.tell(trial, None, key),
+                }?;
+                return Ok(Sent::Ended(state.to_owned()));
             }
-            Some(Failure { why, .. }) => Self::tell(self, given.trial(), Some(why.clone()), given.key())?,
-            None => Self::tell(self, given.trial(), None, given.key())?,
-        };
-        Ok(failed.to_owned())
+        }?;
+        Ok(Sent::running(answer.stop))
     }
-
-    fn hand_back(&mut self, given: &Given) -> Result<String, HostError> {
-        Self::hand_back(self, given.trial(), given.key()).map(str::to_owned)
-    }
-}
-
-fn stops(next: Next) -> bool {
-    next.stop
 }

@@ -11,97 +11,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foretell_search::Start;
-use serde_json::Value;
 
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
 use crate::host::hosted::{Reading, silent_end};
-use crate::process::message::{Message, MessageKind, Status};
-use foretell_logs::printed::{Report, ReportProblem, final_value};
+use crate::process::message::{Message, MessageKind, Notice, Status};
+use foretell_logs::printed::{Report, final_value};
 use further::Further;
-pub use further::FurtherScore;
-pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent, pass_on};
+pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent};
 
 /// A signal reaches all processes of a job within this time.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 /// The time that the trainer waits to see whether it was asked to end, too.
 const TICK: Duration = Duration::from_millis(50);
-
-/// An observation about a training, in addition to its reports.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Notice {
-    /// All that it reported came at once with its end: nothing could be decided by it.
-    Late {
-        /// The number of reports.
-        reports: usize,
-    },
-    /// A note about how its output is read.
-    Noted {
-        /// A sentence.
-        note: String,
-    },
-    /// It has reported nothing for long.
-    Quiet {
-        /// For how long.
-        silence: Duration,
-    },
-    /// It printed a report that cannot be used.
-    Unusable {
-        /// The line.
-        line: String,
-        /// The reason.
-        problem: ReportProblem,
-    },
-    /// It has printed many lines, but no report.
-    Silent {
-        /// The number of lines.
-        lines: usize,
-        /// The last of them.
-        line: String,
-        /// The names and numbers that it printed; empty if there are none.
-        seen: String,
-    },
-    /// It has trained several times, as folds, stages or repeats.
-    Further {
-        /// How often.
-        trainings: u64,
-        /// What it counts with.
-        score: FurtherScore,
-    },
-    /// It failed, and is tried again.
-    Retried {
-        /// The number of the new attempt, from 1.
-        attempt: u32,
-        /// The problem.
-        why: String,
-    },
-    /// It was to continue from a step, and is trained again from the beginning: it has no checkpoint.
-    Retrained {
-        /// The step.
-        from: u64,
-    },
-}
-
-impl std::fmt::Display for Notice {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Late { reports } => write!(out, "all {reports} reports were written when it ended"),
-            Self::Noted { note } => out.write_str(note),
-            Self::Quiet { silence } => write!(out, "no report for {} s", silence.as_secs()),
-            Self::Unusable { line, problem } => write!(out, "unusable report `{line}`: {problem}"),
-            Self::Silent { lines, line, seen } => {
-                let seen = if seen.is_empty() { String::new() } else { format!("; it printed {seen}") };
-                write!(out, "{lines} lines (the last one is `{line}`), but no report yet{seen}")
-            }
-            Self::Further { trainings, score } => {
-                write!(out, "it trained {trainings} times; its score is {score}")
-            }
-            Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} starts"),
-            Self::Retrained { from } => {
-                write!(out, "no checkpoint of {from} epochs, so it trains them again, and they count again")
-            }
-        }
-    }
-}
 
 /// A message about a training.
 #[derive(Debug)]
@@ -254,38 +175,20 @@ impl<E: Executor> Trainer<E> {
     }
 
     fn take(&mut self, trial: u64, kind: MessageKind, leaves: Option<&AtomicBool>) {
-        let notice = match kind {
-            MessageKind::Report(report) => return self.report(trial, &report, false),
-            MessageKind::Late { reports } => {
+        match kind {
+            MessageKind::Report(report) => self.report(trial, &report, false),
+            MessageKind::Settled(reports) => {
                 reports.iter().for_each(|report| self.report(trial, report, true));
-                Notice::Late { reports: reports.len() }
             }
-            MessageKind::Settled { reports } => {
-                return reports.iter().for_each(|report| self.report(trial, report, true));
-            }
-            MessageKind::Chosen { series } => return self.push(trial, Happening::Chosen(series)),
-            MessageKind::Noted { note } => Notice::Noted { note },
-            MessageKind::Quiet { silence } => Notice::Quiet { silence },
-            MessageKind::Silent { lines, line, seen } => Notice::Silent { lines, line, seen },
-            MessageKind::Unusable {
-                line,
-                problem: problem @ (ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }),
-            } => {
-                return self.give_up(trial, format!("printed `{line}`: {problem}"));
-            }
-            MessageKind::Unusable { line, problem } => Notice::Unusable { line, problem },
-            MessageKind::Unread { parameters } => {
-                let first = parameters.split(',').next().unwrap_or_default();
-                let why = format!(
-                    "did not open the file FORETELL_PARAMS, and its command contains no placeholder, so {parameters} had no effect. Write it into the command, such as --{first} {{{first}}}, or read the file"
-                );
-                return self.give_up(trial, why);
-            }
+            MessageKind::Chosen(series) => self.push(trial, Happening::Chosen(series)),
+            MessageKind::Noticed(notice) => match notice.fault() {
+                Some(why) => self.give_up(trial, why),
+                None => self.push(trial, Happening::Noticed(notice)),
+            },
             MessageKind::Ended { status, tail, seen, fault, .. } => {
-                return self.ended(trial, status, (&tail, &seen), fault, leaves);
+                self.ended(trial, status, (&tail, &seen), fault, leaves);
             }
-        };
-        self.push(trial, Happening::Noticed(notice));
+        }
     }
 
     fn report(&mut self, trial: u64, report: &Report, late: bool) {
@@ -305,7 +208,8 @@ impl<E: Executor> Trainer<E> {
             let begun = (running.given.clone(), began(report.step.saturating_sub(1), running.attempts));
             self.waiting.push(begun);
         }
-        let reading = reading(report, late);
+        let Report { step, value, metrics, .. } = report.clone();
+        let reading = Reading { step, value, metrics, late, made_under: None };
         let is_last = reading.step == max_resource && running.start.until == max_resource;
         let before = if is_last { running.further.hold(reading.clone()) } else { running.further.release() };
         let passed = before.into_iter().chain((!is_last).then_some(reading));
@@ -431,13 +335,6 @@ impl<E: Executor> Trainer<E> {
 /// The present attempt continues after so many epochs.
 fn began(after: u64, attempt: u64) -> Happening {
     Happening::Heard(Heard::Began { after, attempt })
-}
-
-/// A report as the study gets it: the metric's value and the other numbers.
-pub(crate) fn reading(report: &Report, late: bool) -> Reading {
-    let number = |(name, value): (&String, &Value)| value.as_f64().map(|value| (name.clone(), value));
-    let metrics = report.metrics.iter().filter_map(number).collect();
-    Reading { step: report.step, value: report.value, metrics, late, made_under: None }
 }
 
 /// Whether a signal has ended the training that asks this process to end, too: clusters send it to all processes of a job.

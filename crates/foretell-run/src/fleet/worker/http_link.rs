@@ -10,9 +10,8 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Request;
 
-use crate::fleet::trainer::{Asked, Failure, Given, Link};
+use crate::fleet::trainer::{Asked, Failure, Given, Heard, Link, Sent};
 use crate::host::access::Access;
-use crate::host::hosted::Reading;
 use crate::host::work::Work;
 use crate::wire;
 
@@ -69,16 +68,16 @@ impl HttpLink {
         Ok(answer.work)
     }
 
-    fn stops(&mut self, given: &Given, verb: &str, body: impl Serialize) -> Result<bool, Trouble> {
+    fn running(&mut self, given: &Given, verb: &str, body: impl Serialize) -> Result<Sent, Trouble> {
         let path = format!("trials/{}/{verb}", given.trial());
         let answer: wire::Answer = self.call("POST", &path, Some(body))?;
-        Ok(answer.stop == Some(true))
+        Ok(Sent::running(answer.stop == Some(true)))
     }
 
-    fn end(&mut self, given: &Given, body: wire::Tell) -> Result<String, Trouble> {
+    fn end(&mut self, given: &Given, body: wire::Tell) -> Result<Sent, Trouble> {
         let body = wire::Tell { lease: Some(given.key.clone()), ..body };
         let told: wire::Told = self.call("POST", &format!("trials/{}/tell", given.trial()), Some(body))?;
-        Ok(told.state)
+        Ok(Sent::Ended(told.state))
     }
 
     fn call<T: DeserializeOwned>(
@@ -166,27 +165,23 @@ impl Link for HttpLink {
         Ok(Asked::Task(Given { start: Start { trial, configuration, seed, from, until }, key, lease }))
     }
 
-    fn begin(&mut self, given: &Given, after: u64, attempt: u64) -> Result<bool, Trouble> {
-        let body = wire::Begin { after, attempt: Some(attempt), lease: Some(given.key.clone()) };
-        self.stops(given, "begin", body)
-    }
-
-    fn report(&mut self, given: &Given, reading: &Reading) -> Result<bool, Trouble> {
-        self.stops(given, "report", wire::Report::new(reading, Some(&given.key)))
-    }
-
-    fn renew(&mut self, given: &Given) -> Result<bool, Trouble> {
-        self.stops(given, "renew", wire::Renew { lease: Some(given.key.clone()) })
-    }
-
-    fn tell(&mut self, given: &Given, failure: Option<&Failure>) -> Result<String, Trouble> {
-        let of_the_command = failure.is_some_and(|failure| failure.is_of_the_command);
-        let failure = failure.map(|failure| failure.why.clone());
-        self.end(given, wire::Tell { failure, of_the_command, ..wire::Tell::default() })
-    }
-
-    fn hand_back(&mut self, given: &Given) -> Result<String, Trouble> {
-        self.end(given, wire::Tell { handed_back: true, ..wire::Tell::default() })
+    fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, Trouble> {
+        let (lease, ended) = (Some(given.key.clone()), wire::Tell::default());
+        match heard {
+            Heard::Alive => self.running(given, "renew", wire::Renew { lease }),
+            Heard::Began { after, attempt } => {
+                self.running(given, "begin", wire::Begin { after: *after, attempt: Some(*attempt), lease })
+            }
+            Heard::Report(reading) => {
+                self.running(given, "report", wire::Report::new(reading, lease.as_deref()))
+            }
+            Heard::Finished => self.end(given, ended),
+            Heard::Failed(Failure { why, is_of_the_command: of_the_command }) => {
+                let (failure, of_the_command) = (Some(why.clone()), *of_the_command);
+                self.end(given, wire::Tell { failure, of_the_command, ..ended })
+            }
+            Heard::HandedBack => self.end(given, wire::Tell { handed_back: true, ..ended }),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::http_link::{HttpLink, Trouble};
 use super::unsent::Unsent;
-use crate::fleet::trainer::{Asked, Given, Heard, Link, Sent, pass_on};
+use crate::fleet::trainer::{Asked, Given, Heard, Link, Sent};
 use crate::process::checkpoints::trial_directory;
 use crate::supervised::{caught, may_panic};
 
@@ -115,7 +115,7 @@ impl Slot {
         let trial = held.trial();
         self.wish(Wish::Stop(trial));
         // where the server is away, the lease expires
-        let _ = self.link.hand_back(held);
+        let _ = self.link.pass_on(held, &Heard::HandedBack);
         format!(
             "the worker panicked while it passed on the reports of trial {trial} ({why}), and has handed it back. This is a bug: please report it"
         )
@@ -181,12 +181,12 @@ impl Slot {
             return Step::Over;
         }
         let is_due = training.answered.elapsed() >= renewal;
-        let sent = match training.waiting.front() {
-            Some(heard) => pass_on(&mut self.link, &training.given, heard),
-            None if is_due || training.away.is_some() => self.link.renew(&training.given).map(Sent::Answer),
+        let heard = match training.waiting.front() {
+            Some(heard) => heard,
+            None if is_due || training.away.is_some() => &Heard::Alive,
             None => return Step::GoesOn,
         };
-        match sent {
+        match self.link.pass_on(&training.given, heard) {
             Ok(sent) => self.obey(training, sent),
             Err(Trouble::Away(text) | Trouble::Refused { status: 401 | 403, text, .. }) => {
                 self.wait_for_server(training, &text)
@@ -232,12 +232,12 @@ impl Slot {
         }
         let trial = training.given.trial();
         match sent {
-            Sent::Answer(true) if !std::mem::replace(&mut training.is_stopped, true) => {
+            Sent::Stops if !std::mem::replace(&mut training.is_stopped, true) => {
                 self.wish(Wish::Stop(trial));
                 Step::GoesOn
             }
-            Sent::Answer(_) => Step::GoesOn,
-            Sent::End(state) => {
+            Sent::Stops | Sent::GoesOn => Step::GoesOn,
+            Sent::Ended(state) => {
                 let is_of_use = ["paused", "handed_back", "completed", "running"].contains(&state.as_str());
                 self.wish(Wish::Over(trial, !self.is_shared && !is_of_use));
                 Step::Over
@@ -273,7 +273,7 @@ impl Slot {
         while !is_over && !training.has_ended() && self.take_in(training, PAUSES.1) {}
         while let Some(heard) = training.waiting.pop_front() {
             if let Heard::Report(_) = heard
-                && let Err(Trouble::Away(_)) = pass_on(&mut self.link, &training.given, &heard)
+                && let Err(Trouble::Away(_)) = self.link.pass_on(&training.given, &heard)
             {
                 break;
             }
