@@ -22,7 +22,7 @@ mod scheduling;
 mod terminal;
 mod view;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
 use foretell_search::Catalogue;
 use interrupt::start_calculators;
@@ -121,8 +121,8 @@ pub fn run(words: &[OsString]) -> u8 {
 /// As [`run`], where studies may have the parts of `catalogue`. A process has one catalogue: that of its first command.
 pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
     catalogue::set(catalogue);
-    let program = match Program::try_parse_from(words) {
-        Ok(program) => program,
+    let (program, matches) = match parsed(words) {
+        Ok(parsed) => parsed,
         Err(error) => {
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
@@ -130,7 +130,8 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
     };
     let result = match program.command {
         Command::Search(arguments) => {
-            start_calculators().and_then(|()| commands::search::run(&arguments, words))
+            let matches = matches.subcommand_matches("search").unwrap_or(&matches);
+            start_calculators().and_then(|()| commands::search::run(&arguments, words, matches))
         }
         Command::Evaluate(arguments) => {
             start_calculators().and_then(|()| commands::evaluate::run(&arguments))
@@ -171,6 +172,14 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
     result.map_or_else(Failure::report, |()| 0)
 }
 
+/// The command line `words`, and its flags as they were given.
+fn parsed(words: &[OsString]) -> Result<(Program, ArgMatches), clap::Error> {
+    let mut command = Program::command();
+    let matches = command.try_get_matches_from_mut(words)?;
+    let program = Program::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok((program, matches))
+}
+
 fn completions(shell: clap_complete::Shell) -> failure::Outcome {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Program::command(), "foretell", &mut text);
@@ -183,7 +192,7 @@ fn completions(shell: clap_complete::Shell) -> failure::Outcome {
 /// # Errors
 /// The text that the command would print on standard error.
 pub fn answer(words: &[OsString]) -> Result<String, String> {
-    let program = Program::try_parse_from(words).map_err(|error| failure::brief(&error))?;
+    let (program, _) = parsed(words).map_err(|error| failure::brief(&error))?;
     let document = match program.command {
         Command::Evaluate(arguments) => commands::evaluate::json(&arguments),
         Command::Replay(arguments) => commands::replay::json(&arguments),

@@ -37,7 +37,27 @@ impl StudyRequest {
         there: Option<&StudySpec>,
         catalogue: &Catalogue,
     ) -> Result<StudySpec, Refusal> {
-        let mut spec = self.spec(there, catalogue)?;
+        let spec = self.spec(there, catalogue)?;
+        self.checked(spec, there, catalogue)
+    }
+
+    /// Returns the requested study without checking its queue, since an existing study may already contain it.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the first field that is wrong.
+    pub fn resolve_regardless_of_queue(&self, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
+        let mut spec = self.spec(None, catalogue)?;
+        let queue = std::mem::take(&mut spec.queue);
+        Ok(StudySpec { queue, ..self.checked(spec, None, catalogue)? })
+    }
+
+    /// The `spec` of this request, if it is a valid study and goes with the one that is `there`.
+    fn checked(
+        &self,
+        mut spec: StudySpec,
+        there: Option<&StudySpec>,
+        catalogue: &Catalogue,
+    ) -> Result<StudySpec, Refusal> {
         spec.policy = spec.policy_in_force();
         // what was enqueued before may lie outside of the space as it is now
         let enqueued = there.map_or(&[][..], |there| &there.queue);
@@ -63,16 +83,6 @@ impl StudyRequest {
         }
         spec.queue.splice(0..0, enqueued.iter().cloned());
         Ok(spec)
-    }
-
-    /// Returns the requested study without checking its queue, since an existing study may already contain it.
-    ///
-    /// # Errors
-    /// The [`Refusal`] of the first field that is wrong.
-    pub fn resolve_regardless_of_queue(self, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
-        let queue = self.spec(None, catalogue)?.queue;
-        let spec = Self { enqueue: None, ..self }.resolve_with(None, catalogue)?;
-        Ok(StudySpec { queue, ..spec })
     }
 
     /// The same, its numbers not checked.

@@ -32,6 +32,7 @@ use crate::output::{Format, note, print, print_json};
 use crate::terminal::fitted;
 use crate::view::{picture, report};
 use crate::{interrupt, plot};
+use clap::ArgMatches;
 pub(crate) use control::{duration, no_gpu_twice};
 pub(crate) use described_study::STUDIES;
 use display::Display;
@@ -48,12 +49,12 @@ use study_run::{Described, ENDING, StudyRun};
 use workload::Workload;
 pub(crate) use workload::name_in;
 
-/// Runs the command that the command line `words` gave.
-pub(crate) fn run(given: &SearchArguments, words: &[OsString]) -> Outcome {
+/// Runs the command that the command line `words` gave; `matches` are its flags.
+pub(crate) fn run(given: &SearchArguments, words: &[OsString], matches: &ArgMatches) -> Outcome {
     match &given.study {
         None => search(given, &Asked::by(words)),
         Some(path) => {
-            let (arguments, asked) = study_file::together(path, words)?;
+            let (arguments, asked) = study_file::together(path, words, matches)?;
             search(&arguments, &asked)
         }
     }
@@ -65,7 +66,7 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
     let learn_from = arguments.learn_from();
-    let spec = first.clone().resolve_regardless_of_queue(catalogue())?;
+    let spec = first.resolve_regardless_of_queue(catalogue())?;
     let warm_start = warm_start::runs(&learn_from, &spec)?;
     spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);

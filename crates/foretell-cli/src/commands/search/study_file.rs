@@ -7,6 +7,7 @@ use super::flags::SearchArguments;
 use crate::asked::Asked;
 use crate::failure::{Failure, brief, nearest};
 use crate::request_flags::is_field;
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use foretell_search::StudyRequest;
@@ -31,77 +32,89 @@ const ENGINES: [&str; 2] = ["slurm", "ray"];
 const LINES: &str = "lines";
 
 /// The contents of the file.
-#[derive(Default)]
 struct Contents {
     /// The settings of the study.
-    request: Map<String, Value>,
-    /// The other settings: each key, and its words of a command line.
-    words: Vec<(String, Vec<String>)>,
+    request: StudyRequest,
+    /// The other settings.
+    flags: Vec<Flag>,
+}
+
+/// A key that stands for a flag.
+struct Flag {
+    key: String,
+    /// Where it is written: `FILE:LINE:COLUMN`.
+    place: String,
+    /// The same as words of a command line.
+    words: Vec<String>,
 }
 
 /// The flags of the file `path` and of the command line `given` (the program's name and `search` first) together, and how that is
-/// asked for again without the file.
-pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(SearchArguments, Asked), Failure> {
-    let matches = matches(given).map_err(|error| Failure::input(brief(&error)))?;
-    let contents = read(path)?;
+/// asked for again without the file. `matches` are the flags of that command line.
+pub(super) fn together(
+    path: &Path,
+    given: &[OsString],
+    matches: &ArgMatches,
+) -> Result<(SearchArguments, Asked), Failure> {
+    let Contents { request, flags } = read(path)?;
     let on_command_line =
-        |key: &str| matches.value_source(&key.replace('-', "_")) == Some(ValueSource::CommandLine);
+        |flag: &Flag| matches.value_source(&flag.key.replace('-', "_")) == Some(ValueSource::CommandLine);
     let (mut words, mut command) = (given[..2].to_vec(), Vec::new());
     let typed = matches.get_raw("on").and_then(|mut typed| typed.next()?.to_str().map(str::to_owned));
     let written = || {
-        contents
-            .words
-            .iter()
-            .find(|(key, _)| key == "on")?
-            .1
-            .first()?
-            .strip_prefix("--on=")
-            .map(str::to_owned)
+        let on = flags.iter().find(|flag| flag.key == "on")?;
+        on.words.first()?.strip_prefix("--on=").map(str::to_owned)
     };
     let on = typed.or_else(written);
     // a file may describe several engines
-    let is_idle = |key: &str| ENGINES.contains(&key) && on.as_deref().is_some_and(|on| on != key);
-    for (key, flag) in contents.words.into_iter().filter(|(key, _)| !on_command_line(key) && !is_idle(key)) {
-        let into = if key == COMMAND { &mut command } else { &mut words };
-        into.extend(flag.into_iter().map(OsString::from));
+    let is_idle =
+        |flag: &Flag| ENGINES.contains(&flag.key.as_str()) && on.as_ref().is_some_and(|on| *on != flag.key);
+    for flag in flags.iter().filter(|flag| !on_command_line(flag) && !is_idle(flag)) {
+        let into = if flag.key == COMMAND { &mut command } else { &mut words };
+        into.extend(flag.words.iter().map(OsString::from));
     }
     words.extend_from_slice(&given[2..]);
     words.extend(command);
-    let matches = self::matches(&words).map_err(|error| {
-        Failure::input(format!("{} and the command line: {}", path.display(), brief(&error)))
+    let mut arguments = parsed(&words).map_err(|error| {
+        // which key it is, if it is one alone
+        let alone = flags.iter().find_map(|flag| Some((&flag.place, wrong_alone(flag)?)));
+        Failure::input(match alone {
+            Some((place, error)) => format!("{place}: {}", brief(&error)),
+            None => format!("{} and the command line: {}", path.display(), brief(&error)),
+        })
     })?;
-    let mut arguments =
-        SearchArguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
-    arguments.asked.request =
-        StudyRequest::from_fields(&contents.request)?.overlaid(&arguments.asked.request);
-    Ok((arguments, Asked::with_file(given, &words, contents.request)))
+    arguments.asked.request = request.overlaid(&arguments.asked.request);
+    Ok((arguments, Asked::with_file(given, &words, request.fields())))
+}
+
+/// Why `flag` is wrong on any command line, if it is.
+fn wrong_alone(flag: &Flag) -> Option<clap::Error> {
+    let words = ["foretell", SEARCH].into_iter().chain(flag.words.iter().map(String::as_str));
+    let error = parsed(&words.map(OsString::from).collect::<Vec<_>>()).err()?;
+    Some(error).filter(|error| error.kind() != ErrorKind::MissingRequiredArgument)
 }
 
 /// The settings of the study in the file `path`.
 pub(crate) fn study_request(path: &Path) -> Result<StudyRequest, Failure> {
-    Ok(StudyRequest::from_fields(&read(path)?.request)?)
+    Ok(read(path)?.request)
 }
 
 /// The flags of a search that was `asked` for before, those of its study file included.
 pub(super) fn again(asked: &Asked) -> Result<SearchArguments, Failure> {
     let words: Vec<OsString> = asked.words.iter().map(OsString::from).collect();
-    let matches = matches(&words).map_err(|error| Failure::input(brief(&error)))?;
-    let mut arguments =
-        SearchArguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
+    let mut arguments = parsed(&words).map_err(|error| Failure::input(brief(&error)))?;
     arguments.asked.request = StudyRequest::from_fields(&asked.request)?.overlaid(&arguments.asked.request);
     Ok(arguments)
 }
 
-fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let mut matches = Command::new("foretell")
+fn parsed(words: &[OsString]) -> Result<SearchArguments, clap::Error> {
+    let matches = Command::new("foretell")
         .subcommand_required(true)
         .subcommand(SearchArguments::augment_args(Command::new(SEARCH)))
         .try_get_matches_from(words)?;
-    let (_, search) = matches.remove_subcommand().expect("a subcommand is required");
-    Ok(search)
+    SearchArguments::from_arg_matches(matches.subcommand_matches(SEARCH).expect("the one subcommand"))
 }
 
-/// The entries of the file, each checked as if it were alone on the command line.
+/// The entries of the file.
 fn read(path: &Path) -> Result<Contents, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::input(format!(
@@ -112,39 +125,37 @@ fn read(path: &Path) -> Result<Contents, Failure> {
     let place = |span: Range<usize>| {
         let before = &text[..span.start];
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        (1 + before.matches('\n').count(), column)
+        format!("{}:{}:{column}", path.display(), 1 + before.matches('\n').count())
     };
-    let failure = |(line, column): (usize, usize), what: &dyn std::fmt::Display| {
-        Failure::input(format!("{}:{line}:{column}: {what}", path.display()))
-    };
+    let failure = |place: &str, what: &dyn std::fmt::Display| Failure::input(format!("{place}: {what}"));
     let table = DeTable::parse(&text).map_err(|error| {
-        let at = error.span().map_or((1, 1), place);
-        let line = text.lines().nth(at.0 - 1).unwrap_or_default();
-        failure(at, &unquoted(line).unwrap_or_else(|| error.message().to_owned()))
+        let span = error.span().unwrap_or_default();
+        let line = text[..span.start].matches('\n').count();
+        let quoted = unquoted(text.lines().nth(line).unwrap_or_default());
+        failure(&place(span), &quoted.unwrap_or_else(|| error.message().to_owned()))
     })?;
-    let mut contents = Contents::default();
+    let (mut fields, mut places, mut flags) = (Map::new(), Vec::new(), Vec::new());
     for (key, value) in by_place(table.get_ref()) {
-        let (name, line) = (key.get_ref().to_string(), place(key.span()));
-        let flag = flag_of(&name).map_err(|what| failure(line, &what))?;
+        let (name, place) = (key.get_ref().to_string(), place(key.span()));
+        let key = flag_of(&name).map_err(|what| failure(&place, &what))?;
         if is_of_the_study(&name, value.get_ref()) {
-            let value = json(value.get_ref());
-            let one = Map::from_iter([(name, value)]);
-            let one = StudyRequest::from_fields(&one).map_err(|refusal| failure(line, &refusal))?;
-            contents.request.extend(one.fields());
+            fields.insert(name.clone(), json(value.get_ref()));
+            places.push((name, place));
             continue;
         }
         let words = match value.get_ref() {
-            DeValue::Boolean(wanted) if flag != name => words(&flag, &DeValue::Boolean(!wanted)),
-            _ if flag != name => Err(format!("`{name}` must be true or false")),
+            DeValue::Boolean(wanted) if key != name => words(&key, &DeValue::Boolean(!wanted)),
+            _ if key != name => Err(format!("`{name}` must be true or false")),
             value => words(&name, value),
         };
-        let words = words.map_err(|what| failure(line, &what))?;
-        let alone = ["foretell", SEARCH].into_iter().chain(words.iter().map(String::as_str));
-        matches(&alone.map(OsString::from).collect::<Vec<_>>())
-            .map_err(|error| failure(line, &brief(&error)))?;
-        contents.words.push((flag, words));
+        let words = words.map_err(|what| failure(&place, &what))?;
+        flags.push(Flag { key, place, words });
     }
-    Ok(contents)
+    let request = StudyRequest::from_fields(&fields).map_err(|refusal| {
+        let there = places.iter().find(|(key, _)| *key == refusal.field);
+        failure(there.map_or(&path.display().to_string(), |(_, place)| place), &refusal)
+    })?;
+    Ok(Contents { request, flags })
 }
 
 /// Whether `key` with this value is a field of the study's request; `space = "lstm"` names built-in networks, a flag of its own.

@@ -20,7 +20,7 @@ use foretell_run::{
     Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Room, Survey, TrialSetup,
     adopt_orphans, end_all_abandoned, trial_directory,
 };
-use foretell_search::{Session, SessionError, Study, StudyRequest, StudySpec, Times};
+use foretell_search::{Refusal, Session, SessionError, Study, StudyRequest, StudySpec, Times};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -192,8 +192,7 @@ fn open_session(
 ) -> Result<Session<EventStore>, Failure> {
     if let Some(there) = &survey.study {
         let again = request
-            .clone()
-            .map_or(Ok(spec.clone()), |request| request.resolve_with(Some(there), catalogue()));
+            .map_or_else(|| Ok(spec.clone()), |request| request.resolve_with(Some(there), catalogue()));
         if !survey.has_reports && (again.is_ok() || survey.has_failures) {
             end_abandoned_trials(directory, survey.trials)?;
             note(&format!(
@@ -207,13 +206,11 @@ fn open_session(
             spec = again?;
         }
     }
-    if let Some(request) = request.filter(|_| survey.study.is_none()) {
-        // the enqueued configurations were not checked yet
-        request.resolve_with(None, catalogue())?;
-    }
     Session::open(spec.clone(), catalogue().into(), store).map_err(|error| match error {
         SessionError::Another { there } => conflict::another_study(directory, &there, &spec),
         SessionError::Store(error) => Failure::midway(error),
+        // the enqueued configurations were not checked yet
+        SessionError::Study(error) if survey.study.is_none() => Refusal::from(error).into(),
         error => in_directory(directory, &error),
     })
 }
