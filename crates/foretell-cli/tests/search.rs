@@ -483,6 +483,11 @@ fn a_study_in_a_file_is_the_study_of_its_flags_and_the_command_line_comes_first(
     let flags = [&flags[..], &more, &parameters, &rest].concat();
     json(&foretell(by_flags.path(), &flags).output().unwrap());
     assert_eq!(records(by_file.path()), records(by_flags.path()));
+    // a key that needs another one
+    let file = "metric = \"acc {value}\"\nstep = \"epoch {step}\"\nepochs = 3\ncommand = [\"true\", \"{lr}\"]\n[param]\nlr = \"log:1e-4:1\"\n";
+    std::fs::write(by_file.path().join("step.toml"), file).unwrap();
+    let output = foretell(by_file.path(), &["search", "step.toml", "--explain"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
 #[test]
