@@ -295,6 +295,23 @@ def of_optuna(path, most):
     return rows
 
 
+def write_names(axis, named):
+    """Writes each name next to its point: at the first of eight places that covers no other name and no other point, and is inside the axis."""
+    places = [(5, 5, "left"), (-5, 5, "right"), (5, -11, "left"), (-5, -11, "right"), (5, 14, "left"), (-5, 14, "right"), (5, -20, "left"), (-5, -20, "right")]
+    points, frame, taken = [axis.transData.transform(point) for _, point in named], axis.get_window_extent(), []
+    for name, point in named:
+        for x, y, side in places:
+            text = axis.annotate(name, point, fontsize=7, xytext=(x, y), textcoords="offset points", ha=side)
+            box = text.get_window_extent()
+            is_free = not any(box.overlaps(other) for other in taken) and not any(box.contains(*other) for other in points)
+            if is_free and frame.containsx(box.x0) and frame.containsx(box.x1) and frame.containsy(box.y0) and frame.containsy(box.y1):
+                break
+            text.remove()
+        else:
+            text = axis.annotate(name, point, fontsize=7, xytext=(5, 5), textcoords="offset points")
+        taken.append(text.get_window_extent())
+
+
 def draw(lines, sweep, path):
     """Saving against best kept, against one of the best three kept, and against regret; the forecasts of all stop probabilities as a line."""
     import matplotlib
@@ -303,9 +320,10 @@ def draw(lines, sweep, path):
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.2))
+    names = {}
     labels = {"kept": "best run kept (fraction of orders)", "three": "one of the best three kept", "regret": "regret (sd of final scores)"}
     for axis, (column, label) in zip(axes, labels.items()):
-        swept = sorted((line["saving"][0], line[column][0]) for line in sweep)
+        names[axis], swept = [], sorted((line["saving"][0], line[column][0]) for line in sweep)
         axis.plot(*zip(*swept), color="tab:red", linewidth=1, alpha=0.5, label="forecasts, any Δ") if swept else None
         for line in lines:
             if line["rule"] == "no stopping":
@@ -315,8 +333,7 @@ def draw(lines, sweep, path):
             point = line["saving"][0], line[column][0]
             axis.errorbar(*point, yerr=line[column][1], color=color, fmt="o", markersize=6 if ours else 4, linewidth=0.8)
             name = line["rule"].removeprefix("Optuna, ").removeprefix("--caution ")
-            left = point[0] > 3.2 and not ours
-            axis.annotate(name, point, fontsize=7, xytext=(-5 if left else 5, 5), textcoords="offset points", ha="right" if left else "left")
+            names[axis].append((name, point))
         axis.set_xlabel("times less training")
         axis.set_ylabel(label)
         axis.set_xscale("log")
@@ -328,6 +345,8 @@ def draw(lines, sweep, path):
     axes[2].set_yscale("symlog", linthresh=0.01)
     axes[2].set_ylim(bottom=-0.001)
     figure.tight_layout()
+    for axis, named in names.items():
+        write_names(axis, named)
     figure.savefig(path)
 
 

@@ -1,7 +1,7 @@
 """Trains a small network on two interleaved spirals, in plain Python, and prints its accuracy after each epoch.
 
     foretell init -- python3 train.py
-    foretell search study.toml --caution fast
+    foretell search study.toml
 
 With `--checkpoints` it goes on where it was interrupted, or paused by a scheduler with rungs:
 

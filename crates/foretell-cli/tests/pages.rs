@@ -11,7 +11,7 @@ use std::process::Output;
 
 /// Commands that cannot be run here, by their first words, with the reason.
 const NOT_RUN: [(&str, &str); 15] = [
-    ("foretell study show foretell-out/resnet-tiny-3-8b47a21e", "it needs the search of the page"),
+    ("foretell study show foretell-out/first", "it needs the search of the page"),
     ("foretell serve", "it serves until it is ended"),
     ("foretell worker", "it needs another machine's study"),
     ("foretell data fetch", "it needs the internet"),
@@ -111,6 +111,9 @@ impl Scene {
         for script in ["train.py", "fit.sh"] {
             std::fs::copy(root.join("examples/scripts").join(script), folder.path().join(script)).unwrap();
         }
+        let scripts = folder.path().join("examples/scripts");
+        std::fs::create_dir_all(&scripts).unwrap();
+        std::fs::copy(root.join("examples/scripts/train.py"), scripts.join("train.py")).unwrap();
         let networks = folder.path().join("examples/networks");
         std::fs::create_dir_all(&networks).unwrap();
         for file in ["net.py", "metaqnn.toml", "cuda-convnet.toml"] {
@@ -319,4 +322,15 @@ fn badges_name_this_version_and_the_oldest_compiler() {
     }
     let line = format!("![version {}, Rust {},", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_RUST_VERSION"));
     assert!(readme.contains(&line), "README has no {line}");
+}
+
+#[test]
+fn the_first_pages_show_what_was_recorded() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let checked = std::process::Command::new("python3")
+        .arg(root.join("scripts/record-search"))
+        .arg("--check")
+        .output()
+        .expect("python3 is installed");
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
 }
