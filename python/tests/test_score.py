@@ -138,7 +138,7 @@ def test_a_judge_that_is_pickled_knows_what_was_returned():
 
 WITHOUT_EFFECT = {
     "sampler": "gp", "epochs": 40, "budget_epochs": 100, "trials": 5, "eta": 4, "patience": 3, "limit": "latency<3",
-    "scheduler": "asha", "enqueue": {"lr": 0.1}, "objective": "val_acc", "until_no_improvement": 5, "checkpoints": True, "policy": "chain",
+    "scheduler": "asha", "enqueue": {"lr": 0.1}, "objective": "val_acc", "until_no_improvement": 5, "target": 0.9, "checkpoints": True, "policy": "chain",
 }  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 pub(crate) const PROGRAM: &str = "Examples:
   foretell init -- python train.py      # write study.toml for your script
-  foretell search study.toml            # search, and stop the trials that will not win
+  foretell search study.toml            # search, and stop losing trials
   foretell study best foretell-out/NAME # show the best trial of a study";
 pub(crate) const SEARCH: &str = "Examples:
-  foretell search --param lr=log:1e-4:1 --metric val_acc --epochs 30 -- python train.py --lr {lr}
+  foretell search --param lr=log:1e-4:1 --metric val_acc --epochs 30 \\
+    -- python train.py --lr {lr}
   foretell search study.toml --trials 100
   foretell search study.toml --explain";
 pub(crate) const EVALUATE: &str = "Examples:

@@ -30,7 +30,13 @@ use std::ffi::OsString;
 
 /// Forecasts the final values of neural-network training runs, and stops runs that will not win.
 #[derive(Parser)]
-#[command(name = "foretell", version, propagate_version = true, after_help = examples::PROGRAM)]
+#[command(
+    name = "foretell",
+    version,
+    propagate_version = true,
+    after_help = examples::PROGRAM,
+    term_width = terminal::help_width()
+)]
 struct Program {
     #[command(subcommand)]
     command: Command,

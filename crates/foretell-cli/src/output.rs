@@ -144,6 +144,43 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
+/// As [`table`], but a terminal that is too narrow shows it without the columns of the headings `spare`, as many as needed, the first ones first.
+/// A last line names them.
+pub(crate) fn table_without(headings: &[&str], rows: &[Vec<String>], spare: &[&str]) -> String {
+    let width = console::Term::stdout().size_checked().map(|(_, width)| usize::from(width));
+    let left_out = left_out(headings, rows, spare, width.unwrap_or(usize::MAX));
+    let kept = |at: &usize| !left_out.contains(&headings[*at]);
+    let kept: Vec<usize> = (0..headings.len()).filter(kept).collect();
+    let shown: Vec<&str> = kept.iter().map(|&at| headings[at]).collect();
+    let cells = |row: &Vec<String>| kept.iter().map(|&at| row[at].clone()).collect();
+    let text = table(&shown, &rows.iter().map(cells).collect::<Vec<_>>());
+    match left_out.is_empty() {
+        true => text,
+        false => format!("{text}\n\nleft out to fit the terminal: {}", left_out.join(", ")),
+    }
+}
+
+/// The first of the columns `spare` that a table of `width` columns of text has no room for.
+fn left_out<'a>(headings: &[&str], rows: &[Vec<String>], spare: &[&'a str], width: usize) -> Vec<&'a str> {
+    let widest = |at: usize| {
+        let cells = rows.iter().map(|row| console::measure_text_width(&row[at]));
+        // each column has a blank on both sides
+        cells.chain([console::measure_text_width(headings[at])]).max().unwrap_or(0) + 2
+    };
+    let mut needed: usize = (0..headings.len()).map(widest).sum();
+    let mut left_out = Vec::new();
+    for &name in spare {
+        if needed <= width {
+            break;
+        }
+        if let Some(at) = headings.iter().position(|heading| *heading == name) {
+            needed -= widest(at);
+            left_out.push(name);
+        }
+    }
+    left_out
+}
+
 /// FNV-1a, folded to 32 bits: a short name for a long text.
 pub(crate) fn fingerprint(text: &str) -> u32 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -207,6 +244,16 @@ mod tests {
         ];
         for (seconds, expected) in cases {
             assert_eq!(human_duration(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn a_narrow_table_leaves_out_the_columns_that_it_can_spare() {
+        let headings = ["study", "begun", "best"];
+        let rows = [["abcdefgh", "2026-11-26", "0.9"].map(str::to_owned).to_vec()];
+        let cases: [(usize, &[&str]); 4] = [(80, &[]), (28, &[]), (27, &["begun"]), (10, &["begun", "best"])];
+        for (width, expected) in cases {
+            assert_eq!(left_out(&headings, &rows, &["begun", "best"], width), expected, "{width}");
         }
     }
 

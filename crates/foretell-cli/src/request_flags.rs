@@ -111,10 +111,20 @@ fn parser(name: &str, schema: &Value) -> ValueParser {
     match schema["type"].as_str() {
         Some("integer") => {
             let least = schema["minimum"].as_u64().unwrap_or(0);
-            ValueParser::from(clap::value_parser!(u64).range(least..))
+            let example = schema["default"].as_u64().unwrap_or(30);
+            ValueParser::from(move |text: &str| whole(text, least, example))
         }
         Some("number") => ValueParser::from(finite),
         _ => ValueParser::string(),
+    }
+}
+
+/// A whole number that is at least `least`. A refusal shows `example`.
+fn whole(text: &str, least: u64, example: u64) -> Result<u64, String> {
+    match text.trim().parse::<u64>() {
+        Ok(number) if number >= least => Ok(number),
+        Ok(_) => Err(format!("it must be at least {least}")),
+        Err(_) => Err(format!("write a whole number, for example {example}")),
     }
 }
 
@@ -123,7 +133,7 @@ fn finite(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
         Ok(_) => Err("it must be a finite number".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Err(_) => Err("write a number, for example 0.9".to_owned()),
     }
 }
 

@@ -8,6 +8,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+/// The beginning of a line that people copy, which stays whole.
+const COMMAND: &str = "foretell ";
+
 /// The file for messages that cannot be written to standard error; none outside of a search.
 static UNSAID: Mutex<Option<PathBuf>> = Mutex::new(None);
 
@@ -36,6 +39,12 @@ pub(crate) fn note(text: &str) {
     }
 }
 
+/// The columns of a help text: those of the terminal, at most 120, because longer lines are hard to read; 80 without a terminal.
+pub(crate) fn help_width() -> usize {
+    let terminal = console::Term::stdout().size_checked().map(|(_, width)| usize::from(width));
+    terminal.unwrap_or(80).clamp(40, 120)
+}
+
 /// Wraps `text` to the width of `terminal`; returns it unchanged if there is no terminal.
 pub(crate) fn fitted<'a>(text: &'a str, terminal: &console::Term) -> Cow<'a, str> {
     match terminal.size_checked() {
@@ -46,7 +55,8 @@ pub(crate) fn fitted<'a>(text: &'a str, terminal: &console::Term) -> Cow<'a, str
 
 /// `text` with lines of at most `width` columns: broken between words, each further line indented by two more columns than the first.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
-    let lines = text.split('\n').map(|line| match console::measure_text_width(line) > width {
+    let is_long = |line: &str| console::measure_text_width(line) > width;
+    let lines = text.split('\n').map(|line| match is_long(line) && !line.trim_start().starts_with(COMMAND) {
         true => broken(line, width),
         false => line.to_owned(),
     });
@@ -140,6 +150,7 @@ mod tests {
             ("first\nsecond line here", 11, "first\nsecond line\n  here"),
             ("a-path/that/is/too/long for it", 10, "a-path/that/is/too/long\n  for it"),
             ("tables  keep  two", 40, "tables  keep  two"),
+            ("to copy:\n  foretell search x.toml", 10, "to copy:\n  foretell search x.toml"),
         ];
         for (text, width, expected) in cases {
             assert_eq!(wrapped(text, width), expected, "{width}: {text}");

@@ -182,7 +182,11 @@ fn what_may_not_change_is_refused_by_its_name() {
         ["search", "--param", "lr=log:0.5:1", "--metric", "val_acc", "--epochs", "6", "--trials", "3"];
     let rest = ["--seed", "7", "--no-stopping", "--out", "study", "--", "sh", "-c", SCRIPT];
     let (_, said) = output(&mut foretell(folder.path(), &[&start[..], &rest].concat()), 2);
-    assert!(said.contains("contains another study: seed is 0 there and 7 here. Choose"), "{said}");
+    assert!(
+        said.contains("contains another study. Yours differs in: seed 7 (was 0). To start a new study")
+            && said.contains("\n  foretell search --out study-2 --learn-from study --param lr=log:0.5:1"),
+        "{said}"
+    );
     assert_eq!(lines(folder.path()), before);
 }
 

@@ -17,11 +17,16 @@ fn help(arguments: &[&str]) -> String {
 /// Without the lines of commands that not every build has: `data` and `train` are of the feature `nn`, `serve` and `report` of
 /// `serve`, `reproduce` of `paper`.
 fn without_optional(help: &str) -> String {
+    let mut is_optional = false;
     help.lines()
         .filter(|line| {
-            !["data ", "train ", "serve ", "report ", "reproduce "]
-                .iter()
-                .any(|name| line.trim_start().starts_with(name))
+            // a line that is indented further continues the one before
+            if !line.starts_with("    ") {
+                is_optional = ["data ", "train ", "serve ", "report ", "reproduce "]
+                    .iter()
+                    .any(|name| line.trim_start().starts_with(name));
+            }
+            !is_optional
         })
         .map(|line| format!("{line}\n"))
         .collect()

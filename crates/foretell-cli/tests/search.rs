@@ -222,7 +222,7 @@ fn trials_count_with_the_best_they_reached_if_that_is_asked_for() {
     let another = search(&["--score", "last"]);
     assert_eq!(another.status.code(), Some(2));
     let said = text(&another.stderr);
-    assert!(said.contains("run_score (--score) is \"best\" there and the default here"), "{said}");
+    assert!(said.contains("score the default (was best)"), "{said}");
 }
 
 #[test]
@@ -234,8 +234,7 @@ fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("study: contains another study")
-            && said.contains("run_score (--score) is the default there and \"best\" here"),
+        said.contains("study: contains another study") && said.contains("score best (was the default)"),
         "{said}"
     );
     assert_eq!(before, records(folder.path()));

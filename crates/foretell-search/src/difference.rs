@@ -16,9 +16,79 @@ pub struct Difference {
     pub here: String,
 }
 
+impl Difference {
+    /// The difference in words, such as `seed 7 (was 0)`. For an object with the same keys in both, one entry per key that differs.
+    pub fn in_words(&self) -> Vec<String> {
+        let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+        match object(&self.there).zip(object(&self.here)) {
+            Some((there, here)) if there.keys().eq(here.keys()) => {
+                differences(&there, &here).iter().flat_map(Self::in_words).collect()
+            }
+            _ => {
+                let (there, here) = (plain(&self.there), plain(&self.here));
+                vec![match self.field.as_str() {
+                    "command" => changed_words(&there, &here),
+                    field => format!("{} {here} (was {there})", setting(field)),
+                }]
+            }
+        }
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {} there and {} here", self.field, self.there, self.here)
+        f.write_str(&self.in_words().join(", "))
+    }
+}
+
+/// The name of a field as people set it.
+fn setting(field: &str) -> String {
+    match field {
+        "max_resource" => "epochs".to_owned(),
+        "run_score" => "score".to_owned(),
+        "schedule" => "scheduler".to_owned(),
+        other => other.replace('_', "-"),
+    }
+}
+
+/// A value in JSON without quotes and braces: `{"asha":{"eta":3}}` is `asha (eta 3)`.
+fn plain(json: &str) -> String {
+    serde_json::from_str(json).map_or_else(|_| json.to_owned(), |value| without_marks(&value))
+}
+
+fn without_marks(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(without_marks).collect::<Vec<_>>().join(", "),
+        Value::Object(entries) => {
+            let entry = |(name, value): (&String, &Value)| match value {
+                Value::Object(_) => format!("{name} ({})", without_marks(value)),
+                _ => format!("{name} {}", without_marks(value)),
+            };
+            entries.iter().map(entry).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The words in which the command `here` differs from the command `there`: all between their common beginning and end.
+fn changed_words(there: &str, here: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (there.split(' ').collect(), here.split(' ').collect());
+    let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
+    let mut start = old.iter().zip(&new).take_while(same).count();
+    let most = old.len().min(new.len()) - start;
+    let end = old.iter().rev().zip(new.iter().rev()).take(most).take_while(same).count();
+    // the value of an option stands with its name
+    let is_name = start > 0 && new[start - 1].starts_with('-');
+    if is_name && old.len() > start + end && new.len() > start + end {
+        start -= 1;
+    }
+    let part = |words: &[&str]| words[start..words.len() - end].join(" ");
+    match (part(&old), part(&new)) {
+        (old, new) if old.is_empty() => format!("the command now has `{new}`"),
+        (old, new) if new.is_empty() => format!("the command no longer has `{old}`"),
+        (old, new) => format!("the command has `{new}` (was `{old}`)"),
     }
 }
 
@@ -39,4 +109,32 @@ pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<Difference> {
             here: shown(here.get(name)),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Difference;
+
+    #[test]
+    fn differences_are_worded_without_json() {
+        let cases = [
+            ("seed", "0", "7", "seed 7 (was 0)"),
+            ("max_resource", "5", "10", "epochs 10 (was 5)"),
+            ("schedule", "\"full\"", r#"{"asha":{"eta":3}}"#, "scheduler asha (eta 3) (was full)"),
+            (
+                "criterion",
+                r#"{"stop_probability":0.99,"offset":0.0}"#,
+                r#"{"stop_probability":0.999,"offset":0.0}"#,
+                "stop-probability 0.999 (was 0.99)",
+            ),
+            ("run_score", "the default", "\"best\"", "score best (was the default)"),
+            ("command", "\"a --lr {lr}\"", "\"a --lr {lr} --d {d}\"", "the command now has `--d {d}`"),
+            ("command", "\"a -b 1 -c 2\"", "\"a -b 3 -c 2\"", "the command has `-b 3` (was `-b 1`)"),
+            ("command", "\"a -b 1 -c 2\"", "\"a -c 2\"", "the command no longer has `-b 1`"),
+        ];
+        for (field, there, here, expected) in cases {
+            let [field, there, here] = [field, there, here].map(str::to_owned);
+            assert_eq!(Difference { field, there, here }.to_string(), expected);
+        }
+    }
 }

@@ -244,6 +244,22 @@ fn first_trials_stay_though_the_space_does_not_hold_them_any_more() {
 }
 
 #[test]
+fn a_search_ends_when_a_completed_trial_reaches_the_target_and_a_higher_one_continues_it() {
+    let until = |target| StudySpec { target, policy: Policy::none(), ..spec(wide(), 30) };
+    let all = run(until(None), &[]);
+    let scores: Vec<f64> = all.study().trials().iter().filter_map(|trial| trial.result()).collect();
+    let target = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let winner = scores.iter().position(|&score| score == target).expect("a best");
+    assert!(winner > 0 && winner + 1 < scores.len(), "the best is in the middle: {winner}");
+    let session = run(until(Some(target)), &[]);
+    assert_eq!(session.study().trials().len(), winner + 1, "no trial follows the one that reaches it");
+    assert!(session.is_done() && session.study().is_at_target());
+    assert_folds(&session, "at its target");
+    let further = run(until(Some(target + 1.0)), session.store().records());
+    assert_eq!(further.study().trials().len(), 30, "a target that is out of reach ends nothing");
+}
+
+#[test]
 fn a_search_ends_after_so_many_trials_without_a_new_best() {
     let ends = |most| StudySpec { until_no_improvement: most, policy: Policy::none(), ..spec(wide(), 60) };
     let session = run(ends(Some(6)), &[]);

@@ -38,6 +38,8 @@ class StudySettings(TypedDict, total=False):
     enqueue: Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str] | None
     #: End the search after this many trials without improvement.
     until_no_improvement: int | None
+    #: End the search once a completed trial reaches this score. Running trials complete.
+    target: float | None
     #: Number of seeds to train each configuration with. Each seed is a trial, and configurations are compared by their means.
     #: The remaining seeds are not trained once the mean so far cannot win.
     repeats: int | None

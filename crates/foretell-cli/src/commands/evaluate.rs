@@ -3,7 +3,7 @@
 use super::figures::{self, Measured};
 use crate::curves::{CurveFlags, last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Format, metric_difference, note, print, print_json, table};
+use crate::output::{self, Format, metric_difference, note, print, print_json, table_without};
 use crate::plot;
 use crate::progress::Steps;
 use crate::scheduling::measure_name;
@@ -377,7 +377,22 @@ const COLUMNS: [Column; 16] = [
     ("of note", apart),
 ];
 
+/// The columns that a narrow terminal leaves out, the first ones first.
+const SPARE: [&str; 10] = [
+    "fit",
+    "top decile ≤ 95 %",
+    "in 50 %",
+    "in 95 %",
+    "forecasts",
+    "of note",
+    "in 80 %",
+    "R² to the floor",
+    "tau",
+    "curves",
+];
+
 fn as_table(rows: &[Row]) -> String {
     let cells = |row| COLUMNS.iter().map(|(_, cell)| cell(row)).collect();
-    table(&COLUMNS.map(|(name, _)| name), &rows.iter().map(cells).collect::<Vec<_>>())
+    let rows: Vec<_> = rows.iter().map(cells).collect();
+    table_without(&COLUMNS.map(|(name, _)| name), &rows, &SPARE)
 }

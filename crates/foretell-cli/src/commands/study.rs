@@ -44,6 +44,16 @@ struct Form {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Print JSON, like --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl Form {
+    /// The format that was asked for.
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
 }
 
 #[derive(clap::Subcommand)]
@@ -103,6 +113,9 @@ enum Action {
         /// Output format.
         #[arg(long, value_enum, default_value_t)]
         format: best::BestFormat,
+        /// Print JSON, like --format json.
+        #[arg(long, conflicts_with = "format")]
+        json: bool,
     },
     /// Show the Pareto front of a study with several objectives.
     #[command(after_help = examples::FRONT)]
@@ -238,18 +251,20 @@ enum Action {
 /// Runs the command.
 pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
     match &arguments.action {
-        Action::Ls { folder, sort, form } => list::run(folder, *sort, form.format),
-        Action::Compare { first, second, form } => {
-            compare::run(&Stored::read(first, catalogue())?, &Stored::read(second, catalogue())?, form.format)
-        }
+        Action::Ls { folder, sort, form } => list::run(folder, *sort, form.format()),
+        Action::Compare { first, second, form } => compare::run(
+            &Stored::read(first, catalogue())?,
+            &Stored::read(second, catalogue())?,
+            form.format(),
+        ),
         Action::Enqueue { study, configurations, file } => {
             enqueue::run(&Stored::read(study, catalogue())?, configurations, file.as_deref())
         }
         Action::Note { study, text } => note_file::run(&Stored::read(study, catalogue())?.directory, text),
-        Action::Best { study, nth, format } => best::run(
+        Action::Best { study, nth, format, json } => best::run(
             &Stored::read(study, catalogue())?,
             usize::try_from(*nth).unwrap_or(usize::MAX),
-            *format,
+            if *json { best::BestFormat::Json } else { *format },
         ),
         Action::Front { study, format, plot, plot_size } => {
             Size::apply(*plot_size);
@@ -262,13 +277,13 @@ pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
                     "no trial was completed, so there is no best one yet. Choose a trial with --trial",
                 )
             })?;
-            again::run(&stored, &Again { trial, epochs: *epochs, seeds: *seeds }, form.format)
+            again::run(&stored, &Again { trial, epochs: *epochs, seeds: *seeds }, form.format())
         }
         Action::Show { study, trial: None, top, all, form } => {
-            show(&Stored::read(study, catalogue())?, *top, *all, form.format)
+            show(&Stored::read(study, catalogue())?, *top, *all, form.format())
         }
         Action::Show { study, trial: Some(trial), form, .. } => {
-            show_trial(&Stored::read(study, catalogue())?, *trial, form.format)
+            show_trial(&Stored::read(study, catalogue())?, *trial, form.format())
         }
         Action::Plot { study, out, plot_size, watch } => {
             Size::apply(*plot_size);
@@ -288,7 +303,7 @@ pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
         Action::Export { study, trials, format, out } => {
             export::run(&Stored::read(study, catalogue())?, *trials, *format, out.as_deref())
         }
-        Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format),
+        Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format()),
     }
 }
 

@@ -438,6 +438,12 @@ fn why_ended(study: &Study) -> String {
             "\nthe search ended: {most} trials in a row without improvement (--until-no-improvement {most})"
         );
     }
+    if let Some((best, target)) = study.best().zip(study.spec().target).filter(|_| study.is_at_target()) {
+        text += &format!(
+            "\nthe search ended: trial {} reached the target {target} (--target {target})",
+            best.trial
+        );
+    }
     text
 }
 

@@ -293,6 +293,9 @@ fn spawn_error(command: &Command, source: io::Error) -> StartError {
     let program = command.get_program().to_string_lossy().into_owned();
     match source.kind() {
         io::ErrorKind::NotFound => StartError::NotFound { program },
+        io::ErrorKind::PermissionDenied if std::path::Path::new(&program).is_file() => {
+            StartError::NotExecutable { program }
+        }
         _ => StartError::Spawn { program, source },
     }
 }

@@ -49,6 +49,14 @@ pub enum StartError {
         /// The program.
         program: String,
     },
+    /// The program is a file without the permission to run.
+    #[error(
+        "`{program}` is not executable. Run `chmod +x {program}`, or name its interpreter, for example `python {program}`"
+    )]
+    NotExecutable {
+        /// The program.
+        program: String,
+    },
     /// The program is there, but does not start.
     #[error("cannot start the command `{program}`: {source}")]
     Spawn {

@@ -113,6 +113,9 @@ pub struct StudyRequest {
     /// End the search once this many trials in a row bring no improvement.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub until_no_improvement: Option<u64>,
+    /// End the search once a completed trial reaches this score. Running trials complete.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "SCORE")))]
+    pub target: Option<f64>,
     /// Train each configuration with this many seeds and compare configurations by their means. Each seed is a trial, and the remaining
     /// ones are skipped once the mean so far cannot win.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Search", "x-rare" = true, "x-value" = "SEEDS", "minimum" = 1)))]

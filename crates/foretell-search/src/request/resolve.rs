@@ -121,6 +121,7 @@ impl StudyRequest {
             until_no_improvement: self
                 .until_no_improvement
                 .or(there.and_then(|there| there.until_no_improvement)),
+            target: self.target.or(there.and_then(|there| there.target)),
             repeats: self.repeats.or(there.and_then(|there| there.repeats)).filter(|repeats| *repeats != 1),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
@@ -453,5 +454,11 @@ fn different(there: &StudySpec, asked: &StudySpec) -> Refusal {
     let differences = there.conflicts(asked);
     let field = differences.first().map_or("study", |first| first.field.as_str());
     let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
-    Refusal { differs: true, ..Refusal::new(field, format!("a different study exists: {}", said.join(", "))) }
+    Refusal {
+        differs: true,
+        ..Refusal::new(
+            field,
+            format!("a different study exists. The request differs in: {}", said.join(", ")),
+        )
+    }
 }

@@ -167,7 +167,7 @@ fn what_is_wrong_is_named_by_its_field() {
 fn a_study_names_all_its_settings_and_they_make_the_same_study() {
     let ways = [
         "{}",
-        r#"{"caution": "safe", "shadow": true, "exempt": 0.1, "enqueue": ["lr=0.01"], "until_no_improvement": 9}"#,
+        r#"{"caution": "safe", "shadow": true, "exempt": 0.1, "enqueue": ["lr=0.01"], "until_no_improvement": 9, "target": 0.95}"#,
         r#"{"paper": true, "trials": 120, "nth_best": 2, "offset": 0.01, "error_budget": "per-run"}"#,
         r#"{"scheduler": "hyperband", "epochs": 27, "runs": 2}"#,
         r#"{"scheduler": "f-hyperband", "epochs": 9, "kappa": 0.25, "kappa_of": "rung", "reference": "rung"}"#,

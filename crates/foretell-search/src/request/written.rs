@@ -24,6 +24,7 @@ impl StudySpec {
             checkpoints: None,
             enqueue: written(&self.queue, |configuration| Queued::Values(configuration.clone())),
             until_no_improvement: self.until_no_improvement,
+            target: self.target,
             repeats: Some(self.repeats()),
             epochs: Some(self.max_resource),
             score: Some(self.run_score),

@@ -271,7 +271,7 @@ impl Study {
     pub fn is_done(&self) -> bool {
         let nothing_left = match &self.pending {
             Some((job, proposal)) => *proposal == Proposal::Spent || !self.may_start(*job),
-            None => self.scheduler.is_done() || self.is_without_improvement(),
+            None => self.scheduler.is_done() || self.is_without_improvement() || self.is_at_target(),
         };
         nothing_left && self.progress.trials.running == 0
     }

@@ -180,6 +180,7 @@ fn of_request(
         enqueue: None,
         budget_epochs: None,
         until_no_improvement: None,
+        target: None,
         repeats: None,
         objective: None,
         limit: None,

@@ -73,7 +73,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
         .join(FOLDER)
         .join(format!("trial-{}-epochs-{}-seeds-{}", again.trial, spec.max_resource, again.seeds));
     let interrupt = Interrupt::default();
-    let described = Described { spec, request: None };
+    let described = Described { spec, request: None, new_study: None };
     let mut search = StudyRun::open(&folder, described, &arguments, &workload, &[], &interrupt)?;
     note(&format!(
         "training trial {} again {}; kept in {}",

@@ -1,40 +1,52 @@
 //! Differences between an existing study and the requested one.
 
+use super::described_study::STUDIES;
+use super::flags::SearchArguments;
+use crate::asked::{Asked, shell_line};
 use crate::failure::Failure;
 use foretell_search::{Difference, StudySpec};
 use std::path::Path;
 
 /// Names the settings in which the study in `directory` differs from the one that was asked for, of those that may not
-/// change.
-pub(super) fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
-    let parts: Vec<String> = there.conflicts(asked).iter().map(in_words).collect();
+/// change. `new_study` is a command that starts the study elsewhere.
+pub(super) fn another_study(
+    directory: &Path,
+    there: &StudySpec,
+    asked: &StudySpec,
+    new_study: Option<&str>,
+) -> Failure {
+    let parts: Vec<String> = there.conflicts(asked).iter().flat_map(Difference::in_words).collect();
+    let way_on = new_study
+        .map_or(String::new(), |command| format!(" To start a new study that learns from it:\n  {command}"));
     Failure::input(format!(
-        "{}: contains another study: {}. Choose another --out, or use the flags of that study (ranges, choices, sampler, stop rule, number of trials and budgets may change, and epochs may increase)",
+        "{}: contains another study. Yours differs in: {}.{way_on}",
         directory.display(),
-        parts.join(", ")
+        parts.join(", "),
     ))
 }
 
-/// `name is … there and … here`, with its flag.
-fn in_words(Difference { field, there, here }: &Difference) -> String {
-    format!("{field}{} is {there} there and {here} here", flag_of(field))
-}
-
-/// A value as JSON without the quotes of a text.
-pub(super) fn quoted(value: &str) -> &str {
-    value.trim_matches('"')
-}
-
-/// The flag that sets a field of a study's description, in brackets, where it is named otherwise.
-fn flag_of(field: &str) -> &'static str {
-    match field {
-        "max_resource" => " (--epochs)",
-        "run_score" => " (--score)",
-        "criterion" => " (--stop-probability, --offset, --nth-best, --agreeing-checks, --error-budget)",
-        "schedule" => " (--scheduler and its settings)",
-        "space" => " (--param, or --space, --width, --max-layers)",
-        "workload" => " (the command, or --data and its sizes)",
-        "queue" => " (--enqueue)",
-        _ => "",
-    }
+/// The command that was `asked` for with another folder instead of `directory`, for a study that learns from the one there.
+pub(super) fn new_study(asked: &Asked, arguments: &SearchArguments, directory: &Path) -> String {
+    let free = (2..).map(|number| format!("{}-{number}", directory.display()));
+    let folder = free.into_iter().find(|folder| !Path::new(folder).exists()).unwrap_or_default();
+    let place = match arguments.name {
+        Some(_) => {
+            ["--name".to_owned(), folder.trim_start_matches(STUDIES).trim_start_matches('/').to_owned()]
+        }
+        None => ["--out".to_owned(), folder],
+    };
+    let own = asked.line.iter().position(|word| word == "--").unwrap_or(asked.line.len());
+    let (flags, command) = asked.line.split_at(own);
+    let is_place = |word: &str| word == "--name" || word == "--out";
+    let was_place = |at: usize| {
+        let word = &flags[at];
+        is_place(word.split('=').next().unwrap_or_default()) || (at > 0 && is_place(&flags[at - 1]))
+    };
+    let kept = (2..flags.len()).filter(|at| !was_place(*at)).map(|at| flags[at].clone());
+    let mut words = vec!["foretell".to_owned(), "search".to_owned()];
+    words.extend(place);
+    words.extend(["--learn-from".to_owned(), directory.display().to_string()]);
+    words.extend(kept);
+    words.extend_from_slice(command);
+    shell_line(&words)
 }

@@ -1,12 +1,15 @@
 //! Flags that control trials and the whole search.
 
 use crate::failure::Failure;
-use crate::output::ask;
+use crate::output::{ask, note};
 use foretell_run::{Hook, Limits, PRINTED, TRIAL_DIR, Watch};
 use foretell_search::StudySpec;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The device files of the drivers of Nvidia, AMD, Windows (WSL) and Intel.
+const GPU_DEVICES: [&str; 4] = ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/dri"];
 
 /// Where trials run, if not on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -170,6 +173,15 @@ impl Control {
             return Err(Failure::input(format!("--stall {times}: must be at least 1, for example 10")));
         }
         no_gpu_twice(&self.gpus)?;
+        if !self.gpus.is_empty()
+            && self.on.is_none()
+            && !GPU_DEVICES.iter().any(|device| Path::new(device).exists())
+        {
+            note(&format!(
+                "--gpus {}: no GPU was found on this machine, so trials may train on the CPU",
+                self.gpus.join(",")
+            ));
+        }
         self.confirm()?;
         if self.on != Some(On::Slurm) && !self.slurm.is_empty() {
             return Err(Failure::input("--slurm, or [slurm] in the study file, needs --on slurm"));

@@ -91,7 +91,11 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     let warm_start: Vec<Run> =
         lessons.into_iter().flat_map(|lessons| lessons.runs).chain(warm_start).collect();
     let interrupt = interrupt::Interrupt::default();
-    let described = Described { spec, request: Some(request) };
+    let described = Described {
+        spec,
+        request: Some(request),
+        new_study: Some(conflict::new_study(asked, arguments, &directory)),
+    };
     let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;
     let config = workload.config.as_ref().map(|config| config.file_name());
     asked.keep(search.directory(), &workload.command, config);

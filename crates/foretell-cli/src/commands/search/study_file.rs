@@ -12,7 +12,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use foretell_search::StudyRequest;
 use serde_json::{Map, Value};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -122,6 +122,12 @@ fn read(path: &Path) -> Result<Contents, Failure> {
             path.display()
         ))
     })?;
+    if let Some(line) = command_of_script(path, &text) {
+        return Err(Failure::input(format!(
+            "{}: this is a script, not a study file. To write a study file for it, run `foretell init -- {line}`",
+            path.display()
+        )));
+    }
     let place = |span: Range<usize>| {
         let before = &text[..span.start];
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
@@ -162,6 +168,22 @@ fn read(path: &Path) -> Result<Contents, Failure> {
 fn is_of_the_study(key: &str, value: &DeValue<'_>) -> bool {
     let written = matches!(value, DeValue::Table(_) | DeValue::Array(_));
     is_field(key) || [PARAMETERS, TRIAL].contains(&key) || (key == SPACE && written)
+}
+
+/// The command that starts the file `path` with the contents `text`, if that is a script.
+fn command_of_script(path: &Path, text: &str) -> Option<String> {
+    const INTERPRETERS: [(&str, &str); 6] =
+        [("py", "python"), ("sh", "sh"), ("R", "Rscript"), ("jl", "julia"), ("lua", "lua"), ("js", "node")];
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    let known = INTERPRETERS.iter().find(|(known, _)| *known == ending);
+    let name = path.display();
+    match known {
+        Some((_, interpreter)) => Some(format!("{interpreter} {name}")),
+        None if text.starts_with("#!") => {
+            Some(if path.is_absolute() { name.to_string() } else { format!("./{name}") })
+        }
+        None => None,
+    }
 }
 
 /// A value of the file as JSON.

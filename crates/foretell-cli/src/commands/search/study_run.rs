@@ -38,6 +38,8 @@ pub(super) struct Described {
     pub(super) spec: StudySpec,
     /// The request: settings that it leaves open are those of the existing study. Without it, that study must be `spec`.
     pub(super) request: Option<StudyRequest>,
+    /// The command for a new study instead, if the folder contains another one.
+    pub(super) new_study: Option<String>,
 }
 
 /// A study in its folder, ready to run.
@@ -186,7 +188,7 @@ impl StudyRun {
 /// failed as it was. Another study that has not reported yet is refused like any other.
 fn open_session(
     directory: &Path,
-    Described { mut spec, request }: Described,
+    Described { mut spec, request, new_study }: Described,
     mut store: EventStore,
     survey: &Survey,
 ) -> Result<Session<EventStore>, Failure> {
@@ -201,13 +203,15 @@ fn open_session(
             ));
             store.clear().map_err(Failure::midway)?;
         } else if again.as_ref().is_err_and(|refusal| refusal.differs) && !there.conflicts(&spec).is_empty() {
-            return Err(conflict::another_study(directory, there, &spec));
+            return Err(conflict::another_study(directory, there, &spec, new_study.as_deref()));
         } else {
             spec = again?;
         }
     }
     Session::open(spec.clone(), catalogue().into(), store).map_err(|error| match error {
-        SessionError::Another { there } => conflict::another_study(directory, &there, &spec),
+        SessionError::Another { there } => {
+            conflict::another_study(directory, &there, &spec, new_study.as_deref())
+        }
         SessionError::Store(error) => Failure::midway(error),
         // the enqueued configurations were not checked yet
         SessionError::Study(error) if survey.study.is_none() => Refusal::from(error).into(),

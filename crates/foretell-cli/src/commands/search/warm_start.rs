@@ -16,7 +16,7 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
     for path in paths {
         let is_study = log_in(path).is_file();
         let found = if is_study { of_study(path, spec)? } else { of_curves(path, spec)? };
-        check(path, &found, spec)?;
+        check(path, &found, spec, is_study)?;
         note(&format!("learning from {} runs of {}", found.len(), path.display()));
         runs.extend(found);
     }
@@ -177,8 +177,8 @@ fn other_direction(path: &Path, metric: &str) -> Failure {
     ))
 }
 
-/// Runs of other configurations, or all too short, teach nothing.
-fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
+/// Runs of other configurations, or all too short, teach nothing. A study may lack parameters, which were added since.
+fn check(path: &Path, runs: &[Run], spec: &StudySpec, is_study: bool) -> Result<(), Failure> {
     let refusal = |text: String| Err(Failure::input(format!("--learn-from {}: {text}", path.display())));
     let levels = spec.schedule.levels(spec.max_resource).map_err(Failure::input)?;
     let lowest = levels.first().copied().unwrap_or(1);
@@ -191,7 +191,8 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     }
     let names = spec.space.searched();
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
-    if let Some(missing) = names.iter().find(|name| !known(name)) {
+    let missing = names.iter().find(|name| !known(name));
+    if let Some(missing) = missing.filter(|_| !is_study || !names.iter().any(|name| known(&name))) {
         return refusal(format!(
             "its runs do not contain `{missing}`, which this study searches. Remove it, or rename its column"
         ));

@@ -5,6 +5,7 @@ use super::built_in::BuiltIn;
 use super::flags::SearchArguments;
 use crate::catalogue::named_space;
 use crate::failure::Failure;
+use foretell::Direction;
 use foretell_logs::direction_of;
 pub(crate) use foretell_logs::printed::name_in;
 use foretell_run::{
@@ -101,7 +102,11 @@ impl Workload {
         }
         let named = direction_of(&spec.metric).filter(|named| *named != spec.direction);
         let doubt = named.map_or(String::new(), |named| {
-            format!(", as requested, although its name suggests that {} is", named.better())
+            let flag = match spec.direction {
+                Direction::Minimize => "--minimize",
+                Direction::Maximize => "--maximize",
+            };
+            format!(". Its name suggests that {} is better; if so, remove {flag}", named.better())
         });
         format!("{}\nmetric: {}, {} is better{doubt}", self.about, spec.metric, spec.direction.better())
     }

@@ -3,7 +3,7 @@
 use crate::asked::{Asked, shell_line};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_value, note, print, print_json, table};
+use crate::output::{Format, metric_value, note, print, print_json, table_without};
 use crate::terminal::visible;
 use clap::ValueEnum;
 use foretell_run::{LogReader, Position, Stored, log_in, studies_in};
@@ -159,5 +159,6 @@ fn text(listing: &Listing) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = listing.studies.iter().map(row).collect();
-    table(&["study", "begun (UTC)", "", "trials", "epochs", "best", "note or command"], &rows)
+    let headings = ["study", "begun (UTC)", "", "trials", "epochs", "best", "note or command"];
+    table_without(&headings, &rows, &["note or command", "begun (UTC)", "epochs", ""])
 }

@@ -48,6 +48,9 @@ pub struct Settings {
     /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_no_improvement: Option<u64>,
+    /// No further trial is started once a completed one is at least this good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<f64>,
     /// The program that runs a trial; the command's number of epochs may change with the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<BTreeMap<String, String>>,

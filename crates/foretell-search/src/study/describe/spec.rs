@@ -72,6 +72,9 @@ pub struct StudySpec {
     /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "is_default")]
     pub until_no_improvement: Option<u64>,
+    /// No further trial is started once a completed one is at least this good, in the metric's own direction.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub target: Option<f64>,
     /// With how many seeds each configuration is trained, each as a trial; once, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
@@ -268,6 +271,7 @@ impl StudySpec {
             trials: DEFAULT_TRIALS,
             budget_epochs: None,
             until_no_improvement: None,
+            target: None,
             repeats: None,
             queue: Vec::new(),
             burn_in,
@@ -444,7 +448,12 @@ impl StudySpec {
     pub fn conflicts(&self, other: &Self) -> Vec<Difference> {
         let mut conflicts = differences(&self.regardless_of_settings(), &other.regardless_of_settings());
         let length = |study: &Self| study.max_resource.to_string();
-        if other.max_resource < self.max_resource && conflicts.iter().all(|it| it.field != "max_resource") {
+        // of the two, a study with rungs may also not become longer
+        let has_other_length = conflicts.iter().any(|it| it.field == "max_resource");
+        conflicts.retain(|it| it.field != "max_resource");
+        if other.max_resource < self.max_resource
+            || has_other_length && other.max_resource != self.max_resource
+        {
             conflicts.push(Difference {
                 field: "max_resource".to_owned(),
                 there: length(self),
@@ -516,6 +525,7 @@ impl StudySpec {
             run_score: Some(self.run_score),
             score_chosen: self.score_chosen,
             until_no_improvement: self.until_no_improvement,
+            target: self.target,
             workload: Some(self.workload.clone()),
         }
     }
@@ -529,7 +539,8 @@ impl StudySpec {
 
     /// The same study by `settings`, but for its totals.
     pub(in crate::study) fn going_by(self, settings: &Settings) -> Self {
-        let Settings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, .. } = *settings;
+        let Settings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, target, .. } =
+            *settings;
         Self {
             burn_in,
             policy: settings.policy.clone(),
@@ -538,6 +549,7 @@ impl StudySpec {
             refit,
             exempt,
             until_no_improvement,
+            target,
             predictor: settings.predictor.clone(),
             space: settings.space.clone().unwrap_or(self.space),
             sampler: settings.sampler.clone().unwrap_or(self.sampler),

@@ -256,9 +256,16 @@ impl Study {
         self.spec.repeats() > 1 && left <= self.progress.repeats().owed(self.spec.repeats())
     }
 
-    /// Whether `job` may start: the budget pays for it, and the best still improves.
+    /// Whether `job` may start: the budget pays for it, the best still improves, and the target is not reached.
     pub(in crate::study) fn may_start(&self, job: Job) -> bool {
-        self.can_pay(job) && !self.is_without_improvement()
+        self.can_pay(job) && !self.is_without_improvement() && !self.is_at_target()
+    }
+
+    /// Whether a completed trial reaches the target, so that no further one is started, and nobody has enqueued one.
+    pub fn is_at_target(&self) -> bool {
+        let direction = self.spec.direction;
+        let reached = |(_, score)| self.spec.target.is_some_and(|target| score >= direction.score(target));
+        self.progress.leader().is_some_and(reached) && self.queue.waiting().is_empty()
     }
 
     /// Whether so many trials in a row have ended without a new best that no further one is started, and nobody has enqueued one.
