@@ -7,5 +7,5 @@ X, y = load_digits(return_X_y=True); scores = []
 for k, (tr, te) in enumerate(StratifiedKFold(a.n_splits).split(X, y)):
     m = SGDClassifier(alpha=a.alpha, random_state=0)
     for e in range(a.epochs): m.partial_fit(X[tr], y[tr], classes=range(10))
-    s = m.score(X[te], y[te]); scores.append(s); print(f"Fold {k + 1}: accuracy {s:.4f}", flush=True); truth(v=s)
-print(f"Mean accuracy: {np.mean(scores):.4f} +- {np.std(scores):.4f}")
+    s = m.score(X[te], y[te]); scores.append(s); print(f"Fold {k + 1}: accuracy {s:.4f}", flush=True)
+print(f"Mean accuracy: {np.mean(scores):.4f} +- {np.std(scores):.4f}"); truth(v=np.mean(scores))

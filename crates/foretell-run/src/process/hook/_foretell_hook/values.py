@@ -149,11 +149,14 @@ def xgboost(_, self, model, epoch, *a, **k):
             value("xgboost", data + "-" + name, last, epoch=epoch + 1, stage="train" if is_train else "val" if data == names[-1] else None)
 
 
-@on("xgboost.callback", "CallbackContainer.before_training")
-def xgboost_begin(_, self, *a, **k):
-    for callback in self.callbacks:
-        if hasattr(callback, "metric_name") and callback.data and callback.metric_name:
-            monitor("xgboost", callback.data + "-" + callback.metric_name, callback.maximize)
+@on("xgboost.callback", "CallbackContainer.after_iteration")
+def xgboost_monitor(_, self, model, epoch, *a, **k):
+    """EarlyStopping without names watches the last metric of the last data set."""
+    names = list(self.history)
+    if names and all(len(got) == 1 for got in self.history[names[-1]].values()):
+        for callback in (c for c in self.callbacks if hasattr(c, "metric_name")):
+            data = callback.data or names[-1]
+            monitor("xgboost", data + "-" + (callback.metric_name or list(self.history[data])[-1]), callback.maximize)
 
 
 @on("xgboost.training", "train", before=True)
@@ -199,7 +202,11 @@ def sklearn(_, self, early_stopping, *a, **k):
     if early_stopping:
         scores = self.validation_scores_
         value("sklearn", "validation_score", scores[-1], epoch=len(scores), stage="val", better="max")
-    if len(self.loss_curve_) == 1:
+
+
+@on("sklearn.neural_network._multilayer_perceptron", "BaseMultilayerPerceptron._fit", before=True)
+def sklearn_begin(self, *a, incremental=False, **k):
+    if not incremental:  # partial_fit trains for one epoch
         length("sklearn", self.max_iter)
 
 
