@@ -165,7 +165,7 @@ def test_what_is_wrong_is_said(server):
         (lambda: foretell.connect(server.address, "../rates", SPACE, **HOW), ValueError, "'../rates' cannot be joined: this is not the name of a folder"),
         (lambda: foretell.connect(server.address, "\udc80", SPACE, **HOW), ValueError, r"'\udc80' cannot be joined"),
         (lambda: foretell.connect("127.0.0.1:1", "rates"), ConnectionError, "Check that `foretell serve` is running there"),
-        (lambda: foretell.connect(server.address, "rates", {"x": "int:1:2"}), RuntimeError, "a different study exists: space is lr, bias there and x here"),
+        (lambda: foretell.connect(server.address, "rates", {"x": "int:1:2"}), RuntimeError, "a different study exists. The request differs in: space"),
         (lambda: foretell.connect(server.address, "rates").report(7, 1, 0.5), (LookupError, ValueError), "no ask has returned it"),
     ]:
         with pytest.raises(kind) as error:
