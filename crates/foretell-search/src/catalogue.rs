@@ -175,11 +175,9 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether the samplers called `named` learn from rewards: see [`SamplerFamily::is_rewarded`].
-    pub(crate) fn is_rewarded(&self, named: &Named) -> bool {
-        self.samplers
-            .part(named, &Map::new())
-            .is_ok_and(|part| part.made().is_some_and(|family| family.is_rewarded()))
+    /// The samplers called `named`, if there are such.
+    pub(crate) fn family(&self, named: &Named) -> Option<Arc<dyn SamplerFamily>> {
+        self.samplers.part(named, &Map::new()).ok()?.made().cloned()
     }
 
     /// The predictor called `name` that forecasts by `policy`.

@@ -7,7 +7,7 @@ use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_TRIALS
 use crate::lessons::Lessons;
 use crate::limits::PLANNED_TRIALS;
 use crate::parameter_space::ParameterSpace;
-use crate::samplers::SamplerSpec;
+use crate::samplers::{SamplerFamily, SamplerSpec};
 use crate::schedulers::brackets::plan;
 use crate::schedulers::f_hyperband::{Kappa, Reference};
 use crate::schedulers::rank::Rank;
@@ -87,21 +87,22 @@ impl StudyRequest {
 
     /// The same, its numbers not checked.
     fn spec(&self, there: Option<&StudySpec>, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
-        self.check_shadow()?;
         let space = self.space.clone().or_else(|| there.map(|there| there.space.clone()));
         let mut space = space.ok_or_else(|| {
             Refusal::new("space", "a new study needs a search space, for example {\"lr\": \"log:1e-4:1\"}")
         })?;
         // objectives and the queue ask for its names
         catalogue.make_space(&mut space)?;
-        let is_rewarded = self.sampler.as_ref().is_some_and(|named| catalogue.is_rewarded(named));
+        let family = self.sampler.as_ref().and_then(|named| catalogue.family(named));
+        let is_rewarded = family.as_ref().is_some_and(|family| family.is_rewarded());
         let metric = self.metric_or(there.map(|there| &there.metric));
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
         self.check_runs(there)?;
         let schedule = self.schedule(there);
-        let trials = self.all_trials(&space, &schedule, max_resource, is_rewarded, there)?;
+        let trials = self.all_trials(&space, &schedule, max_resource, family.as_deref(), there)?;
         let named =
             self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
+        self.check_shadow(named.as_ref())?;
         let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
         let spec = StudySpec {
             sampler: self.sampler(trials, &space, there, catalogue)?,
@@ -195,9 +196,8 @@ impl StudyRequest {
     }
 
     /// Refuses a shadow of a policy that stops nothing.
-    fn check_shadow(&self) -> Result<(), Refusal> {
-        let stops_nothing =
-            self.policy.as_ref().is_some_and(|policy| policy.name == "none") || self.stopping == Some(false);
+    fn check_shadow(&self, named: Option<&Policy>) -> Result<(), Refusal> {
+        let stops_nothing = named.is_some_and(|policy| !policy.stops()) || self.stopping == Some(false);
         if self.shadow == Some(true) && stops_nothing {
             return Err(Refusal::new(
                 "shadow",
@@ -215,18 +215,18 @@ impl StudyRequest {
         there: Option<&StudySpec>,
     ) -> Result<Stopping, Refusal> {
         let paper = self.paper == Some(true);
-        let extrapolates = named.is_some_and(Policy::is_by_curve_alone);
-        if paper && extrapolates {
-            let why = "the paper's settings are for its own predictor, but the policy lce is another method. Leave one of them out";
+        let alone = named.filter(|policy| policy.is_by_curve_alone()).map(Policy::name);
+        if let Some(name) = alone.filter(|_| paper) {
+            let why = format!(
+                "the paper's settings are for its own predictor, but the policy {name} is another method. Leave one of them out"
+            );
             return Err(Refusal::new("paper", why));
         }
-        if self.caution.is_some() && (paper || extrapolates || !schedule.is_full()) {
-            let why = if paper {
-                "the paper's settings set their own caution"
-            } else if extrapolates {
-                "it was measured for policies other than lce"
-            } else {
-                "it was measured for trials that complete, but this scheduler uses rungs"
+        if self.caution.is_some() && (paper || alone.is_some() || !schedule.is_full()) {
+            let why = match alone {
+                _ if paper => "the paper's settings set their own caution".to_owned(),
+                Some(name) => format!("it was measured for policies other than {name}"),
+                None => "it was measured for trials that complete, but this scheduler uses rungs".to_owned(),
             };
             return Err(Refusal::new(
                 "caution",
@@ -235,7 +235,7 @@ impl StudyRequest {
         }
         // what a study has for forecasts by others' curves is nothing for those by each curve alone, nor the other way round
         let alike =
-            |there: &&StudySpec| self.policy.is_none() || there.policy.is_by_curve_alone() == extrapolates;
+            |there: &&StudySpec| self.policy.is_none() || there.policy.is_by_curve_alone() == alone.is_some();
         Ok(match (self.caution, there.filter(alike)) {
             _ if paper => Stopping::paper(),
             (None, Some(there)) => Stopping {
@@ -301,35 +301,27 @@ impl StudyRequest {
         }
     }
 
-    /// As many trials as there are combinations, for the sampler that tries all.
-    fn all_combinations(&self, space: &Space) -> Option<u64> {
-        match space {
-            Space::Parameters(space) if self.sampler == Some("grid".into()) => {
-                space.all(PLANNED_TRIALS).map(|all| all.len() as u64)
-            }
-            _ => None,
-        }
-    }
-
     /// The number of trials: with Hyperband as many as its brackets have.
     fn all_trials(
         &self,
         space: &Space,
         schedule: &Schedule,
         max_resource: u64,
-        is_rewarded: bool,
+        family: Option<&dyn SamplerFamily>,
         there: Option<&StudySpec>,
     ) -> Result<u64, Refusal> {
         let Schedule::Hyperband { eta, runs, .. } = *schedule else {
             // one that is stopped or fails costs less than its first job, but an epoch at least: the budget ends the search, not the
             // number of trials, unless a plan is made for that
-            let planned = schedule.is_planned_for_trials() || is_rewarded;
+            let planned =
+                schedule.is_planned_for_trials() || family.is_some_and(|family| family.is_rewarded());
             let levels = schedule.levels(max_resource).ok().filter(|_| planned);
             let first = levels.and_then(|levels| levels.first().copied());
             let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
             let many = paid.or(self.ends_by_time.then_some(PLANNED_TRIALS));
             let many = many.max(there.map(|there| there.trials));
-            return Ok(self.trials.or(many).or(self.all_combinations(space)).unwrap_or(DEFAULT_TRIALS));
+            let every = || family.and_then(|family| family.combinations(space));
+            return Ok(self.trials.or(many).or_else(every).unwrap_or(DEFAULT_TRIALS));
         };
         let plan =
             plan(max_resource, eta).map_err(|error| Refusal::new("eta", ScheduleError::from(error)))?;

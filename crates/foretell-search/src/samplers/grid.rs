@@ -3,6 +3,7 @@
 use super::known::text;
 use super::worth::Worth;
 use super::{NamedSampler, Sampler, SamplerFamily};
+use crate::limits::PLANNED_TRIALS;
 use crate::parameter::Parameter;
 use crate::parameter_space::ParameterSpace;
 use crate::space::Space;
@@ -52,6 +53,10 @@ impl NamedSampler for GridSampling {
 }
 
 impl SamplerFamily for GridSampling {
+    fn combinations(&self, space: &Space) -> Option<u64> {
+        parameters(space).ok()?.all(PLANNED_TRIALS).map(|all| all.len() as u64)
+    }
+
     fn check(&self, space: &Space) -> Result<(), String> {
         let space = parameters(space)?;
         if let Some(Parameter { name, kind, .. }) = endless(space) {

@@ -103,6 +103,12 @@ pub trait SamplerFamily: Send + Sync {
         false
     }
 
+    /// The number of configurations of `space` that its samplers propose in all; `None` if they do not try all.
+    fn combinations(&self, space: &Space) -> Option<u64> {
+        let _ = space;
+        None
+    }
+
     /// Checks that there is a sampler of `space`.
     ///
     /// # Errors

@@ -19,91 +19,64 @@ const FIRST_IN_WORDS: &str = "the first five trials are spread evenly over the s
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TpeSampling;
 
-impl NamedSampler for TpeSampling {
-    const NAME: &'static str = "tpe";
-    const ABOUT: &'static str =
-        "Tree-structured Parzen estimators: prefer configurations close to good trials (parameters only).";
-}
-
-impl SamplerFamily for TpeSampling {
-    fn learns_from_forecasts(&self) -> bool {
-        true
-    }
-
-    fn check(&self, space: &Space) -> Result<(), String> {
-        parameters(space).map(|_| ())
-    }
-
-    fn in_words(&self, _: &Json) -> Option<String> {
-        Some(FIRST_IN_WORDS.to_owned())
-    }
-
-    fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
-        Ok(Box::new(Surrogate::new(parameters(space)?, seed, Method::Tpe)))
-    }
-}
-
 /// Expected improvement under a Gaussian process; parameters only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpSampling;
-
-impl NamedSampler for GpSampling {
-    const NAME: &'static str = "gp";
-    const ABOUT: &'static str = "Expected improvement under a Gaussian process (parameters only).";
-}
-
-impl SamplerFamily for GpSampling {
-    fn learns_from_forecasts(&self) -> bool {
-        true
-    }
-
-    fn is_by_process(&self, _trial: u64) -> bool {
-        true
-    }
-
-    fn check(&self, space: &Space) -> Result<(), String> {
-        parameters(space).map(|_| ())
-    }
-
-    fn in_words(&self, _: &Json) -> Option<String> {
-        Some(FIRST_IN_WORDS.to_owned())
-    }
-
-    fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
-        Ok(Box::new(Surrogate::new(parameters(space)?, seed, Method::Gp(GpSearch::default()))))
-    }
-}
 
 /// Both in turn: the Gaussian process for every other trial; parameters only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TpeGpSampling;
 
-impl NamedSampler for TpeGpSampling {
-    const NAME: &'static str = "tpe-gp";
-    const ABOUT: &'static str = "tpe and gp in turn (parameters only).";
+/// Makes a family of the samplers of one method.
+macro_rules! by_method {
+    ($family:ident, $name:literal, $about:literal, $method:expr) => {
+        impl NamedSampler for $family {
+            const NAME: &'static str = $name;
+            const ABOUT: &'static str = $about;
+        }
+
+        impl SamplerFamily for $family {
+            fn learns_from_forecasts(&self) -> bool {
+                true
+            }
+
+            fn is_by_process(&self, trial: u64) -> bool {
+                $method.is_by_process(trial)
+            }
+
+            fn check(&self, space: &Space) -> Result<(), String> {
+                parameters(space).map(|_| ())
+            }
+
+            fn in_words(&self, _: &Json) -> Option<String> {
+                Some(FIRST_IN_WORDS.to_owned())
+            }
+
+            fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+                Ok(Box::new(Surrogate::new(parameters(space)?, seed, $method)))
+            }
+        }
+    };
 }
 
-impl SamplerFamily for TpeGpSampling {
-    fn learns_from_forecasts(&self) -> bool {
-        true
-    }
-
-    fn is_by_process(&self, trial: u64) -> bool {
-        trial.is_multiple_of(2)
-    }
-
-    fn check(&self, space: &Space) -> Result<(), String> {
-        parameters(space).map(|_| ())
-    }
-
-    fn in_words(&self, _: &Json) -> Option<String> {
-        Some(FIRST_IN_WORDS.to_owned())
-    }
-
-    fn sampler(&self, _: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
-        Ok(Box::new(Surrogate::new(parameters(space)?, seed, Method::InTurn(GpSearch::default()))))
-    }
-}
+by_method!(
+    TpeSampling,
+    "tpe",
+    "Tree-structured Parzen estimators: prefer configurations close to good trials (parameters only).",
+    Method::Tpe
+);
+by_method!(
+    GpSampling,
+    "gp",
+    "Expected improvement under a Gaussian process (parameters only).",
+    Method::Gp(GpSearch::default())
+);
+by_method!(
+    TpeGpSampling,
+    "tpe-gp",
+    "tpe and gp in turn (parameters only).",
+    Method::InTurn(GpSearch::default())
+);
 
 /// A sampler of `space` for the front of the metric that it is told and what trials came to in `others`, larger being better.
 pub(crate) fn front_sampler(
@@ -135,6 +108,17 @@ enum Method {
     Front(FrontSearch),
 }
 
+impl Method {
+    /// Whether a Gaussian process proposes the configuration of `trial`.
+    fn is_by_process(&self, trial: u64) -> bool {
+        match self {
+            Self::Tpe => false,
+            Self::Gp(_) | Self::Front(_) => true,
+            Self::InTurn(_) => trial.is_multiple_of(2),
+        }
+    }
+}
+
 /// Quasi-random draws, and then those of a method that learns from what trials came to.
 ///
 /// A proposal depends on the seed, the trial's number and the records before it: a restart at any record proposes the same.
@@ -155,12 +139,14 @@ impl Surrogate {
 impl Sampler for Surrogate {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
         let mut rng = trial_stream(self.seed, trial);
+        let is_by_process = self.method.is_by_process(trial);
         let draws = match &mut self.method {
             _ if self.evidence.len() < FIRST_DRAWS => Vec::new(),
-            Method::Tpe => parzen_draws(&self.evidence, &mut rng),
-            Method::InTurn(_) if !trial.is_multiple_of(2) => parzen_draws(&self.evidence, &mut rng),
-            Method::Gp(search) | Method::InTurn(search) => search.draws(&self.evidence, &mut rng),
             Method::Front(search) => search.draws(&self.evidence, &mut rng),
+            Method::Gp(search) | Method::InTurn(search) if is_by_process => {
+                search.draws(&self.evidence, &mut rng)
+            }
+            Method::Tpe | Method::Gp(_) | Method::InTurn(_) => parzen_draws(&self.evidence, &mut rng),
         };
         let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
         let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));
