@@ -60,11 +60,15 @@ fn with_flags(text: &str) -> String {
     words.collect()
 }
 
+/// The meaning of the field of a flag.
+fn meaning(schema: &Value) -> String {
+    let text = schema.get("x-flag-help").or(schema.get("description")).and_then(Value::as_str);
+    with_flags(text.unwrap_or_default())
+}
+
 /// The help text of a flag.
 fn help(schema: &Value) -> String {
-    let text =
-        schema.get("x-flag-help").or(schema.get("description")).and_then(Value::as_str).unwrap_or_default();
-    let text = with_flags(text);
+    let text = meaning(schema);
     match &schema["default"] {
         _ if text.contains("(default: ") => text,
         Value::Null | Value::Bool(_) => text.trim_end_matches('.').to_owned(),
@@ -337,9 +341,7 @@ impl Args for ComparedFlags {
         let several = |(name, schema): &(String, Value)| {
             let arg = arg(name, schema).action(ArgAction::Append).value_delimiter(',');
             let Some(default) = compared_default(name) else { return arg };
-            let text = help(schema);
-            let text = text.split(" (default: ").next().unwrap_or_default();
-            arg.help(format!("{text} (default: {default})"))
+            arg.help(format!("{} (default: {default})", meaning(schema).trim_end_matches('.')))
         };
         replayed().fold(command, |command, field| command.arg(several(field)))
     }

@@ -448,3 +448,50 @@ fn the_stopping_of_a_study_file_is_replayed() -> Tested {
     }
     Ok(())
 }
+
+#[test]
+fn a_study_file_with_brackets_is_replayed_and_a_flag_changes_its_caution() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (curves, study) = (folder.path().join("runs.csv"), folder.path().join("study.toml"));
+    write_curves(&curves, 60, 9)?;
+    let (path, file) = (curves.to_string_lossy(), study.to_string_lossy());
+    let written = |fields: &str| {
+        let text = format!(
+            "command = [\"train\", \"{{lr}}\"]\nmetric = \"acc\"\n{fields}\n[param]\nlr = \"log:1e-4:1\"\n"
+        );
+        fs::write(&study, text)
+    };
+    written("scheduler = \"f-hyperband\"")?;
+    let document = replayed(&[&*file, &*path, "--orderings", "2"])?;
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    let best = |row: &serde_json::Value| row["best_of_run_mean"].is_number();
+    assert_eq!(rows.iter().map(best).collect::<Vec<_>>(), [false, true, true], "none, f-hyperband, oracle");
+    written("caution = \"safe\"")?;
+    let caution = |flags: &[&str]| -> Result<serde_json::Value, Box<dyn Error>> {
+        let document = replayed(&[&[&*file, &*path, "--orderings", "2"], flags].concat())?;
+        Ok(document["rows"][1]["caution"].clone())
+    };
+    assert_eq!((caution(&[])?, caution(&["--caution", "fast"])?), ("safe".into(), "fast".into()));
+    Ok(())
+}
+
+#[test]
+fn only_settings_of_a_search_are_advised() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 40, 20)?;
+    let path = curves.to_string_lossy();
+    let advice = |policies: &str| -> Result<String, Box<dyn Error>> {
+        let flags = ["--policy", policies, "--patience", "2", "--orderings", "4"];
+        let text = String::from_utf8(ran(&[&["replay", &*path], &flags[..]].concat())?.stdout)?;
+        Ok(text.lines().find(|line| line.starts_with("Use: ")).unwrap_or_default().to_owned())
+    };
+    assert_eq!(
+        advice("none,i-epoch,oracle")?,
+        "",
+        "a search neither drops runs after a few epochs nor knows their ends"
+    );
+    let patience = advice("none,patience,i-epoch")?;
+    assert!(patience.contains("--policy patience --patience 2"), "{patience}");
+    Ok(())
+}

@@ -7,7 +7,7 @@ use foretell::{
     Configuration, Curve, Direction, HistoryOptions, PredictorOptions, Run, StopCriterion, Value, predictor,
 };
 use foretell_search::{
-    ForecastRule, Kappa, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay, trial_stream,
+    ForecastRule, Kappa, Reference, Schedule, Setting, StudySpec, Table, replay, trial_stream,
 };
 use rand::RngExt;
 use std::sync::Arc;
@@ -35,10 +35,10 @@ fn timed(what: &str, work: impl FnOnce() -> String) {
     println!("{what}: {:.2} s ({said})", start.elapsed().as_secs_f64());
 }
 
-fn replayed(what: &str, table: &Arc<Table>, name: &str, spec: ReplaySpec) {
+fn replayed(what: &str, table: &Arc<Table>, name: &str, setting: Setting) {
     timed(&format!("{what}, {name}"), || {
         let chosen = predictor(name, &PredictorOptions::default()).expect("a built-in predictor");
-        let setting = Setting::new(spec, Some(Arc::from(chosen)));
+        let setting = Setting { predictor: Some(Arc::from(chosen)), ..setting };
         let outcomes = replay(table, &[setting]).expect("a valid spec");
         format!("{:.2} times, best kept {:.0} %", outcomes[0].speedup().0, 100.0 * outcomes[0].best_kept())
     });
@@ -49,16 +49,21 @@ fn main() {
     let runs = if std::env::args().any(|argument| argument == "--test") { 120 } else { 1000 };
     let table = table(runs, 60);
     let criterion = StopCriterion { stop_probability: 0.95, ..StopCriterion::default() };
-    let full = ReplaySpec { policy: Policy::from(ForecastRule), criterion, ..ReplaySpec::default() };
+    let full = StudySpec { policy: ForecastRule.into(), criterion, burn_in: 100, ..table.study() };
+    let full = Setting::new(full, None);
     // after every run that finishes: with a larger factor too few finish to learn again at all
-    let refitting = ReplaySpec { refit: Some(1.01), ..full.clone() };
+    let refitting = Setting { study: StudySpec { refit: Some(1.01), ..full.study.clone() }, ..full.clone() };
     let schedule = |runs| Schedule::Hyperband {
         eta: 3,
         runs,
         kappa: Kappa { kappa: 0.25, ..Kappa::default() },
         reference: Reference::Level,
     };
-    let hyperband = ReplaySpec { schedule: schedule(40), orderings: 1, ..full.clone() };
+    let hyperband = Setting {
+        orderings: 1,
+        study: StudySpec { schedule: schedule(40), ..full.study.clone() },
+        ..full.clone()
+    };
     for name in ["ridge", "auto"] {
         replayed(&format!("{runs} runs x 10 orderings x 60 epochs"), &table, name, full.clone());
         replayed("the same with refits", &table, name, refitting.clone());

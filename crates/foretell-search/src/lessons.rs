@@ -1,6 +1,6 @@
 //! Lessons of earlier runs for stopping: which predictor forecasts them best, and how sure it has to be.
 
-use crate::replay::{ReplaySpec, Setting, Table, replay};
+use crate::replay::{Setting, Table, replay};
 use crate::stopping::ForecastRule;
 use crate::stopping::caution::Caution;
 use crate::study::StudySpec;
@@ -128,22 +128,24 @@ fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, ke
     let predictor: Arc<dyn Predictor> = Arc::from(predictor(name, &chosen).ok()?);
     let earlier = table.len() / 2;
     let setting = |stop_probability: f64| {
-        let replayed = ReplaySpec {
+        let study = StudySpec {
             policy: ForecastRule.into(),
             criterion: StopCriterion { stop_probability, ..spec.criterion },
-            burn_in: spec.burn_in as usize,
+            burn_in: spec.burn_in,
+            trials: spec.trials.max(2),
+            seed: spec.seed,
+            ..table.study()
+        };
+        Setting {
             warm_start: earlier,
-            study_size: Some((spec.trials as usize).clamp(2, table.len() - earlier)),
             check_every: (table.points() as u64).div_ceil(CHECKS),
             orderings: ORDERS,
-            seed: spec.seed,
-            ..ReplaySpec::default()
-        };
-        Setting::new(replayed, Some(Arc::clone(&predictor)))
+            ..Setting::new(study, Some(Arc::clone(&predictor)))
+        }
     };
     let outcomes = replay(&table, &SURE.map(setting)).ok()?;
     let mut all = outcomes.iter().map(|outcome| Sure {
-        stop_probability: outcome.spec.criterion.stop_probability,
+        stop_probability: outcome.study.criterion.stop_probability,
         best_kept: outcome.best_kept(),
         speedup: outcome.saved().0,
     });

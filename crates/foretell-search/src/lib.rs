@@ -86,8 +86,8 @@ pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use part::{Named, Part, PartError};
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
-    BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, ReplayError, ReplaySpec, Setting, Table,
-    Taken, Teacher, TrialTrace, moments, replay, replay_log, replay_watched,
+    BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, ReplayError, Setting, Table, Taken,
+    Teacher, TrialTrace, moments, replay, replay_log, replay_watched,
 };
 pub use request::{Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
 pub use returned::{Relation, Returned};

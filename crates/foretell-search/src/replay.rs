@@ -7,7 +7,7 @@ mod front;
 mod nearest;
 mod outcome;
 mod recording;
-mod spec;
+mod setting;
 mod table;
 
 pub use courses::{BestSoFarPoint, moments};
@@ -17,20 +17,18 @@ pub use error::ReplayError;
 pub use front::FrontKept;
 pub use nearest::{Nearest, Taken};
 pub use outcome::{OrderingOutcome, Outcome};
-pub use spec::ReplaySpec;
+pub use setting::{Setting, Teacher};
 pub use table::Table;
 
-use crate::parameter_space::ParameterSpace;
 use crate::record::Record;
 use crate::samplers::random::trial_stream;
 use crate::samplers::{Sampler, SamplerSpec};
 use crate::schedulers::brackets::plan;
-use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
 use drive::Drive;
-use foretell::{Configuration, HistoryOptions, Predictor, Run, StopCriterion};
+use foretell::{Configuration, Run};
 use nearest::space_of;
 use rand::RngExt;
 use rayon::prelude::*;
@@ -58,22 +56,22 @@ impl Draw {
 
 /// Draws the runs of ordering number `ordering`: for a pass over all runs a random order; for Hyperband one bracket
 /// after another, without repeats until fewer runs are left than the next bracket needs.
-fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayError> {
-    let mut random = trial_stream(spec.seed, ordering);
+fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<Draw, ReplayError> {
+    let mut random = trial_stream(setting.study.seed, ordering);
     let mut pool: Vec<usize> = (0..table.len()).collect();
     shuffle(&mut pool, &mut random);
-    let warm_start = pool.split_off(pool.len() - spec.warm_start);
-    let Schedule::Hyperband { eta, runs, .. } = spec.schedule else {
-        let size = spec.trials(table);
+    let warm_start = pool.split_off(pool.len() - setting.warm_start);
+    let Schedule::Hyperband { eta, runs, .. } = setting.study.schedule else {
+        let size = setting.trials(table);
         let before = pool
             .split_off(size)
             .chunks(size.max(1))
-            .take(spec.earlier_searches)
+            .take(setting.earlier_searches)
             .map(<[usize]>::to_vec)
             .collect();
         return Ok(Draw { ordering, trials: pool, warm_start, before });
     };
-    let plan = plan(spec.resource(table), eta).map_err(ScheduleError::from)?;
+    let plan = plan(setting.study.max_resource, eta).map_err(ScheduleError::from)?;
     let mut trials = Vec::new();
     let mut left = Vec::new();
     for _ in 0..runs {
@@ -98,106 +96,48 @@ fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
     }
 }
 
-/// A setting to replay, with the predictor for its forecasts (`None` if its policy needs none).
-#[derive(Clone)]
-pub struct Setting {
-    /// The setting.
-    pub spec: ReplaySpec,
-    /// The predictor.
-    pub predictor: Option<Arc<dyn Predictor>>,
-    /// Chooses predictor and Δ by the runs of the warm start, as a search does.
-    pub teacher: Option<Teacher>,
-    /// Where the runs of earlier searches are from, if not from the same runs.
-    pub earlier: Option<Arc<Table>>,
-}
-
-/// Returns a predictor and Δ from earlier runs, the study that learns from them, and the way it reads them; `None` if there are
-/// too few runs.
-pub type Teacher =
-    Arc<dyn Fn(&[Run], &StudySpec, &HistoryOptions) -> Option<(Arc<dyn Predictor>, f64)> + Send + Sync>;
-
 impl Setting {
-    /// A setting that chooses nothing by earlier runs.
-    pub fn new(spec: ReplaySpec, predictor: Option<Arc<dyn Predictor>>) -> Self {
-        Self { spec, predictor, teacher: None, earlier: None }
-    }
-
     /// The setting of one order: with the lessons of the runs that are held back in it.
     fn taught(&self, table: &Table, draw: &Draw) -> Self {
         let taught = self.teacher.as_ref().and_then(|teacher| {
-            let spec = study_spec(&self.spec, table, draw.trials.len() as u64);
-            teacher(&draw.earlier(table), &spec, table.options())
+            teacher(&draw.earlier(table), &self.study(table, draw.trials.len()), table.options())
         });
-        let Some((predictor, stop_probability)) = taught else { return self.clone() };
-        let criterion = StopCriterion { stop_probability, ..self.spec.criterion };
-        Self {
-            spec: ReplaySpec {
-                criterion,
-                policy: self.spec.policy.clone().by_forecasts(),
-                ..self.spec.clone()
-            },
-            predictor: Some(predictor),
-            ..self.clone()
+        let mut setting = self.clone();
+        if let Some((predictor, stop_probability)) = taught {
+            setting.predictor = Some(predictor);
+            setting.study.criterion.stop_probability = stop_probability;
+            setting.study.policy = setting.study.policy.by_forecasts();
         }
-    }
-}
-
-/// The study that a replay is.
-fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
-    let options = table.options();
-    let history = table.history();
-    // the configurations come from the table: neither the space nor the sampler proposes any
-    let space = Space::Parameters(ParameterSpace::any());
-    StudySpec {
-        sampler: spec.sampler.clone(),
-        schedule: spec.schedule,
-        rank: spec.rank,
-        run_score: options.run_score,
-        objectives: table.objectives().to_vec(),
-        max_resource: spec.resource(table),
-        trials,
-        burn_in: match spec.warm_start {
-            0 => spec.burn_in,
-            warm => warm.min(spec.burn_in),
-        } as u64,
-        policy: spec.policy.clone(),
-        predictor: String::new(),
-        criterion: spec.criterion,
-        refit: spec.refit,
-        exempt: spec.exempt,
-        seed: spec.seed,
-        ..StudySpec::new(space, &history.metric().name, history.direction())
+        setting
     }
 }
 
 /// The sampler of one ordering, which notes in `taken` the runs it takes: the sampled runs in their order, or by one that learns.
 fn proposals(
-    spec: &ReplaySpec,
+    StudySpec { sampler, seed, .. }: &StudySpec,
     table: &Table,
     draw: &Draw,
     taken: &Taken,
 ) -> Result<Box<dyn Sampler>, ReplayError> {
     let recorded = |&run: &usize| (run, table.run(run).configuration.clone());
     let drawn: Vec<(usize, Configuration)> = draw.trials.iter().map(recorded).collect();
-    if spec.sampler == SamplerSpec::default() {
+    if *sampler == SamplerSpec::default() {
         return Ok(Box::new(Replayer::new(drawn, Taken::clone(taken))));
     }
     let space = space_of(drawn.iter().map(|(_, configuration)| configuration)).ok_or(ReplayError::NoSpace)?;
-    let inner = spec
-        .sampler
-        .sampler(&Space::Parameters(space.clone()), spec.seed.wrapping_add(draw.ordering))
+    let inner = sampler
+        .sampler(&Space::Parameters(space.clone()), seed.wrapping_add(draw.ordering))
         .map_err(StudyError::from)?;
     Ok(Box::new(Nearest::new(inner, space, drawn, Taken::clone(taken))))
 }
 
 /// The curves of the searches before that of `draw`, one after another, each as far as it was trained.
 fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run>, ReplayError> {
-    let spec = ReplaySpec { warm_start: 0, ..setting.spec.clone() };
+    let alone = Setting { warm_start: 0, ..setting.clone() };
     let (table, before) = match &setting.earlier {
-        Some(other) => (other, self::draw(&spec, other, draw.ordering)?.before),
+        Some(other) => (other, self::draw(&alone, other, draw.ordering)?.before),
         None => (table, draw.before.clone()),
     };
-    let alone = Setting { spec, ..setting.clone() };
     let mut lessons: Vec<Run> = Vec::new();
     for trials in before {
         let search = Draw { ordering: draw.ordering, trials, warm_start: Vec::new(), before: Vec::new() };
@@ -241,27 +181,26 @@ fn driven(
     (bank, earlier): (Option<Arc<Bank>>, &[Run]),
     keep_log: bool,
 ) -> Result<(Trace, Vec<Record>), ReplayError> {
-    let spec = &setting.spec;
     let taken = Taken::default();
     let parts = Parts {
-        sampler: Some(proposals(spec, table, draw, &taken)?),
+        sampler: Some(proposals(&setting.study, table, draw, &taken)?),
         predictor: bank.as_ref().map(|bank| bank.predictor()),
         ..Parts::default()
     };
     // curves of earlier searches have places, and no recorded run: rules that look their ends up are refused
     let warm_start =
         if draw.warm_start.len() == earlier.len() { draw.warm_start.clone() } else { vec![0; earlier.len()] };
-    let recorded = Arc::new(Recorded::new(spec, Arc::clone(table), (warm_start, Taken::clone(&taken)), bank));
-    let study_spec = study_spec(spec, table, draw.trials.len() as u64);
+    let recorded =
+        Arc::new(Recorded::new(setting, Arc::clone(table), (warm_start, Taken::clone(&taken)), bank));
     let recording: Arc<dyn Recording> = recorded.clone();
-    let mut study = Study::assembled(study_spec, parts, Some(recording))?;
+    let mut study = Study::assembled(setting.study(table, draw.trials.len()), parts, Some(recording))?;
     let warm_start = study.warm_start(earlier);
     let mut drive = Drive {
         table,
         taken,
-        workers: spec.workers,
-        retrain: spec.retrain,
-        trials_a_run: match spec.schedule {
+        workers: setting.workers,
+        retrain: setting.retrain,
+        trials_a_run: match setting.study.schedule {
             Schedule::Hyperband { runs, .. } => draw.trials.len() as u64 / runs,
             _ => 0,
         },
@@ -294,17 +233,8 @@ pub fn replay_watched(
     settings: &[Setting],
     watch: &(dyn Fn() + Sync),
 ) -> Result<Vec<Outcome>, ReplayError> {
-    for Setting { spec, predictor, .. } in settings {
-        spec.validate(table)?;
-        let forecasts = spec.policy.is_by_forecasts();
-        if forecasts && spec.earlier_searches > 0 {
-            return Err(ReplayError::EarlierSearches);
-        }
-        if (forecasts || spec.rank != Rank::Value) && predictor.is_none() {
-            return Err(ReplayError::NoPredictor);
-        }
-    }
-    let orderings = settings.iter().map(|setting| setting.spec.orderings).max().unwrap_or(0);
+    settings.iter().try_for_each(|setting| setting.validate(table))?;
+    let orderings = settings.iter().map(|setting| setting.orderings).max().unwrap_or(0);
     let by_ordering: Vec<Vec<Option<OrderingOutcome>>> = (0..orderings)
         .into_par_iter()
         .map(|ordering| {
@@ -314,7 +244,7 @@ pub fn replay_watched(
         })
         .collect::<Result<_, _>>()?;
     let mut outcomes: Vec<Outcome> =
-        settings.iter().map(|setting| Outcome::new(setting.spec.clone(), table)).collect();
+        settings.iter().map(|setting| Outcome::new(setting.study.clone(), table)).collect();
     for ordering in by_ordering {
         for (outcome, one) in outcomes.iter_mut().zip(ordering) {
             outcome.orderings.extend(one);
@@ -332,8 +262,8 @@ pub fn replay_log(
     setting: &Setting,
     ordering: usize,
 ) -> Result<Vec<Record>, ReplayError> {
-    setting.spec.validate(table)?;
-    let draw = draw(&setting.spec, table, ordering as u64)?;
+    setting.validate(table)?;
+    let draw = draw(setting, table, ordering as u64)?;
     let setting = &setting.taught(table, &draw);
     let bank = setting.predictor.clone().map(|predictor| Arc::new(Bank::new(predictor)));
     replay_one(setting, table, &draw, bank, true).map(|(_, log)| log)
@@ -347,11 +277,11 @@ fn replay_ordering(
     let mut banks: Vec<Arc<Bank>> = Vec::new();
     let mut results = Vec::new();
     for setting in settings {
-        if ordering >= setting.spec.orderings {
+        if ordering >= setting.orderings {
             results.push(None);
             continue;
         }
-        let draw = draw(&setting.spec, table, ordering as u64)?;
+        let draw = draw(setting, table, ordering as u64)?;
         let setting = &setting.taught(table, &draw);
         let bank = setting.predictor.as_ref().map(|predictor| {
             let known = banks.iter().position(|bank| bank.is_of(predictor)).unwrap_or_else(|| {
@@ -362,7 +292,7 @@ fn replay_ordering(
             Arc::clone(&banks[known])
         });
         let (trace, _) = replay_one(setting, table, &draw, bank, false)?;
-        results.push(Some(OrderingOutcome::new(&setting.spec, table, &draw.trials, trace)?));
+        results.push(Some(OrderingOutcome::new(setting, table, &draw.trials, trace)?));
     }
     Ok(results)
 }

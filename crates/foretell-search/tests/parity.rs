@@ -12,9 +12,8 @@ use foretell_logs::{ReadOptions, read};
 use foretell_search::{
     AshaRule, Catalogue, Caution, Decision, Ending, Fate, ForecastRule, Input, Kappa, KappaOf, Learner,
     Lessons, Memory, NamedRule, Needs, ParameterSpace, Policy, RandomSampling, Rank, Reason, Record,
-    Reference, ReplaySpec, Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study,
-    StudyPlan, StudyRequest, StudySpec, Table, Teacher, TrialState, Watched, replay, replay_log,
-    trial_stream,
+    Reference, Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study, StudyPlan,
+    StudyRequest, StudySpec, Table, Teacher, TrialState, Watched, replay, replay_log, trial_stream,
 };
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -126,30 +125,35 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
     let spec = &case.spec;
     let options = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
     let chosen: Arc<dyn Predictor> = catalogue().predictor(&spec.policy, &spec.predictor, &options).unwrap();
-    let replayed = ReplaySpec {
-        schedule: spec.schedule,
-        rank: spec.rank,
-        policy: spec.policy.clone(),
-        criterion: spec.criterion,
-        burn_in: spec.burn_in as usize,
-        refit: spec.refit,
-        exempt: spec.exempt,
+    let unmeasured = table(case, &[]);
+    let replayed = Setting {
         workers: case.workers,
         orderings: 1,
-        seed: spec.seed,
-        ..ReplaySpec::default()
+        ..Setting::new(
+            StudySpec {
+                schedule: spec.schedule,
+                rank: spec.rank,
+                policy: spec.policy.clone(),
+                criterion: spec.criterion,
+                burn_in: spec.burn_in,
+                refit: spec.refit,
+                exempt: spec.exempt,
+                seed: spec.seed,
+                ..unmeasured.study()
+            },
+            Some(chosen),
+        )
     };
     // the order in which runs are drawn depends on their number alone
-    let unstopped =
-        Setting::new(ReplaySpec { policy: Policy::none(), rank: Rank::Value, ..replayed.clone() }, None);
-    let first = replay(&table(case, &[]), &[unstopped]).unwrap().remove(0);
+    let unstopped = StudySpec { policy: Policy::none(), rank: Rank::Value, ..replayed.study.clone() };
+    let unstopped = Setting { study: unstopped, ..replayed.clone() };
+    let first = replay(&unmeasured, &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let mut by_run = vec![Configuration::new(); case.values.len()];
     for (configuration, &run) in configurations(case, order.len()).into_iter().zip(&order) {
         by_run[run] = configuration;
     }
-    let setting = Setting::new(replayed, Some(chosen));
-    let replayed = replay_log(&table(case, &by_run), &setting, 0).unwrap();
+    let replayed = replay_log(&table(case, &by_run), &replayed, 0).unwrap();
     let live = live(case, &order);
     for (number, (live, replayed)) in live.iter().zip(&replayed).enumerate() {
         assert_eq!(live, replayed, "{what}: record {number}");
@@ -264,14 +268,11 @@ impl StopRule for Crowd {
     }
 }
 
-/// The rules of `catalogue` by name, those that only replays offer included. The predictor of forecasts is the study's.
+/// The rules of `catalogue` by name, those that only replays offer included.
 fn every_rule(catalogue: &Catalogue) -> Vec<Policy> {
     let fields = serde_json::Map::from_iter([("patience".to_owned(), 2.into())]);
     let policies = catalogue.replayed_policies().map(|(name, _)| catalogue.policy(&name.into(), &fields));
-    policies
-        .map(|policy| policy.expect("its usual settings"))
-        .filter(|policy| !policy.is_by_curve_alone())
-        .collect()
+    policies.map(|policy| policy.expect("its usual settings")).collect()
 }
 
 /// Those that a study offers.
@@ -279,12 +280,18 @@ fn policies() -> Vec<Policy> {
     every_rule(&catalogue()).into_iter().filter(|policy| !policy.needs(9).truth).collect()
 }
 
+/// The predictor of a study by `policy`: one that extrapolates, where each curve is forecast alone.
+fn predictor_of(policy: &Policy) -> String {
+    policy.usual().filter(|_| policy.is_by_curve_alone()).map_or("ridge".into(), |usual| usual.predictor)
+}
+
 /// Every policy, schedule and error budget, with what else there is to choose spread over them.
 fn all(spec: &StudySpec, values: &[Vec<f64>], what: &str) {
     let budgets = [ErrorBudget::PerCheck, ErrorBudget::PerRun, ErrorBudget::PerRunEvenly];
     let mut stopped: BTreeMap<String, usize> = BTreeMap::new();
     let mut turn = 0;
-    for policy in policies() {
+    // those that forecast each curve alone take long, and have a test of their own
+    for policy in policies().into_iter().filter(|policy| !policy.is_by_curve_alone()) {
         for schedule in schedules() {
             for error_budget in budgets {
                 turn += 1;
@@ -415,19 +422,26 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
             catalogue().predictor(&taught.policy, &taught.predictor, &PredictorOptions::default()).ok()?;
         Some((predictor, taught.criterion.stop_probability))
     });
-    let replayed = ReplaySpec {
-        policy: case.spec.policy.clone(),
-        criterion: case.spec.criterion,
-        burn_in: case.spec.burn_in as usize,
-        refit: case.spec.refit,
+    let unmeasured = table(&case, &[]);
+    let usual = Arc::from(predictor("mean-gain", &PredictorOptions::default()).unwrap());
+    let replayed = Setting {
         warm_start: 60,
-        study_size: Some(30),
         workers: case.workers,
         orderings: 1,
-        ..ReplaySpec::default()
+        ..Setting::new(
+            StudySpec {
+                policy: case.spec.policy.clone(),
+                criterion: case.spec.criterion,
+                burn_in: case.spec.burn_in,
+                refit: case.spec.refit,
+                trials: 30,
+                ..unmeasured.study()
+            },
+            Some(usual),
+        )
     };
-    let unstopped = Setting::new(ReplaySpec { policy: Policy::none(), ..replayed.clone() }, None);
-    let first = replay(&table(&case, &[]), &[unstopped]).unwrap().remove(0);
+    let unstopped = StudySpec { policy: Policy::none(), ..replayed.study.clone() };
+    let first = replay(&unmeasured, &[Setting { study: unstopped, ..replayed.clone() }]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let others = (0..case.values.len()).filter(|run| !order.contains(run));
     let mut by_run = vec![Configuration::new(); case.values.len()];
@@ -435,8 +449,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     for (configuration, run) in drawn.into_iter().zip(order.iter().copied().chain(others)) {
         by_run[run] = configuration;
     }
-    let usual = Arc::from(predictor("mean-gain", &PredictorOptions::default()).unwrap());
-    let setting = Setting { teacher: Some(teacher), ..Setting::new(replayed, Some(usual)) };
+    let setting = Setting { teacher: Some(teacher), ..replayed };
     let replayed = replay_log(&table(&case, &by_run), &setting, 0).unwrap();
     let held_back = |record: &Record| match record {
         Record::WarmStart { id, configuration, .. } => {
@@ -464,8 +477,9 @@ fn what_runs_do_later_changes_no_decision_before() {
     let before = Case { spec, values: made(40, 9, up), workers: 1 };
     let mut after = before.clone();
     // the last run that is drawn is recorded as far worse, and no share any more
-    let setting = Setting::new(ReplaySpec { orderings: 1, seed: 5, ..ReplaySpec::default() }, None);
-    let order = replay(&table(&before, &[]), &[setting]).unwrap().remove(0);
+    let table = table(&before, &[]);
+    let setting = Setting { orderings: 1, ..Setting::new(StudySpec { seed: 5, ..table.study() }, None) };
+    let order = replay(&table, &[setting]).unwrap().remove(0);
     let last = order.orderings[0].trace.trials[39].run;
     after.values[last] = (0..9).map(|t| -1e4 * f64::from(t)).collect();
     let [before, after] = [before, after].map(|case| compare(&case, "later"));
@@ -511,22 +525,27 @@ fn crossing(runs: u64, epochs: usize) -> Vec<Vec<f64>> {
 
 #[test]
 fn every_rule_has_wrong_stops_wherever_it_loses_the_best_run() {
-    let spec = StudySpec { burn_in: 3, ..spec("acc", Direction::Maximize, 27, 18) };
-    let case = Case { spec: spec.clone(), values: crossing(27, 18), workers: 1 };
-    let (table, mut losers) = (table(&case, &[]), 0);
+    let case = |runs, epochs| {
+        let spec = spec("acc", Direction::Maximize, runs, epochs as u64);
+        Case { spec, values: crossing(runs, epochs), workers: 1 }
+    };
+    // curves that are forecast alone take long
+    let (many, few) = (table(&case(27, 18), &[]), table(&case(12, 8), &[]));
+    let mut losers = 0;
     let rules = every_rule(&catalogue());
     for policy in &rules {
+        let (table, orderings) = if policy.is_by_curve_alone() { (&few, 2) } else { (&many, 8) };
         for (workers, caution) in [(1, 0.6), (1, 0.99), (9, 0.6)] {
-            let predictor = catalogue().predictor(policy, "ridge", &PredictorOptions::default()).unwrap();
-            let replayed = ReplaySpec {
+            let predictor = predictor_of(policy);
+            let predictor = catalogue().predictor(policy, &predictor, &PredictorOptions::default()).unwrap();
+            let study = StudySpec {
                 policy: policy.clone(),
                 criterion: StopCriterion { stop_probability: caution, ..StopCriterion::default() },
                 burn_in: 3,
-                workers,
-                orderings: 8,
-                ..ReplaySpec::default()
+                ..table.study()
             };
-            let outcome = replay(&table, &[Setting::new(replayed, Some(predictor))]).unwrap().remove(0);
+            let replayed = Setting { workers, orderings, ..Setting::new(study, Some(predictor)) };
+            let outcome = replay(table, &[replayed]).unwrap().remove(0);
             let lost: Vec<_> = outcome.orderings.iter().filter(|ordering| !ordering.best_kept).collect();
             losers += usize::from(!lost.is_empty());
             for ordering in lost {
@@ -543,10 +562,14 @@ fn every_rule_has_wrong_stops_wherever_it_loses_the_best_run() {
 fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
     for policy in policies() {
         let name = policy.name().to_owned();
-        let spec = StudySpec { policy, burn_in: 3, ..spec("acc", Direction::Maximize, 27, 18) };
-        let case = Case { spec, values: made(27, 18, Direction::Maximize), workers: 1 };
+        // curves that are forecast alone take long
+        let (trials, epochs) = if policy.is_by_curve_alone() { (8, 6) } else { (27, 18) };
+        let predictor = predictor_of(&policy);
+        let usual = spec("acc", Direction::Maximize, trials, epochs as u64);
+        let spec = StudySpec { policy, burn_in: 3, predictor, ..usual };
+        let case = Case { spec, values: made(trials, epochs, Direction::Maximize), workers: 1 };
         let replayed = compare(&case, &name);
-        let order: Vec<usize> = (0..27).collect();
+        let order: Vec<usize> = (0..trials as usize).collect();
         let log = live(&case, &order);
         let decided = |records: &[Record]| -> Vec<Record> {
             records.iter().filter(|record| matches!(record, Record::Decided(_))).cloned().collect()

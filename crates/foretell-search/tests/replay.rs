@@ -5,8 +5,8 @@ use foretell::{
     Predictor, Query, Run, StopCriterion, TrainingSet, Value,
 };
 use foretell_search::{
-    ForecastRule, Kappa, KappaOf, Oracle, PatienceRule, Policy, Record, Reference, ReplayError, ReplaySpec,
-    Schedule, Setting, Table, plan, replay, replay_log,
+    ForecastRule, Kappa, KappaOf, Oracle, PatienceRule, Policy, Record, Reference, ReplayError, Schedule,
+    Setting, StudySpec, Table, plan, replay, replay_log,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -29,8 +29,8 @@ fn scattered(n: usize) -> Vec<f64> {
 
 type Lent = Option<Arc<dyn Predictor>>;
 
-fn replayed(table: &Arc<Table>, spec: ReplaySpec, predictor: Lent) -> foretell_search::Outcome {
-    replay(table, &[Setting::new(spec, predictor)]).unwrap().remove(0)
+fn replayed(table: &Arc<Table>, setting: Setting, predictor: Lent) -> foretell_search::Outcome {
+    replay(table, &[Setting { predictor, ..setting }]).unwrap().remove(0)
 }
 
 fn last() -> Lent {
@@ -77,7 +77,7 @@ impl Model for Tripled {
 #[test]
 fn without_stopping_everything_is_trained_and_the_best_is_kept() {
     let table = table(&scattered(30), 8);
-    let outcome = replayed(&table, ReplaySpec::default(), None);
+    let outcome = replayed(&table, Setting::new(table.study(), None), None);
     assert_eq!(outcome.orderings.len(), 10);
     for ordering in &outcome.orderings {
         assert_eq!((ordering.spent, ordering.full, ordering.best_kept), (240, 240, true));
@@ -89,8 +89,10 @@ fn without_stopping_everything_is_trained_and_the_best_is_kept() {
 #[test]
 fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
     let table = table(&scattered(50), 10);
-    let spec =
-        ReplaySpec { policy: Policy::from(Oracle), burn_in: 5, first_check: 2, ..ReplaySpec::default() };
+    let spec = Setting {
+        first_check: 2,
+        ..Setting::new(StudySpec { policy: Policy::from(Oracle), burn_in: 5, ..table.study() }, None)
+    };
     for ordering in &replayed(&table, spec, None).orderings {
         let mut best = f64::NEG_INFINITY;
         let mut expected = 0;
@@ -118,11 +120,12 @@ fn a_lost_best_is_counted_with_its_regret() {
     };
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
     let table = Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap());
-    let spec = ReplaySpec {
-        policy: Policy::from(PatienceRule { patience: 1 }),
-        burn_in: 1,
+    let spec = Setting {
         orderings: 20,
-        ..ReplaySpec::default()
+        ..Setting::new(
+            StudySpec { policy: Policy::from(PatienceRule { patience: 1 }), burn_in: 1, ..table.study() },
+            None,
+        )
     };
     for ordering in &replayed(&table, spec, None).orderings {
         let first = ordering.trace.trials[0].run;
@@ -144,7 +147,7 @@ fn a_lost_best_is_counted_with_its_regret() {
 fn results_do_not_depend_on_the_number_of_threads() {
     let table = table(&scattered(60), 12);
     let (policy, criterion) = (Policy::from(ForecastRule), sure(0.9));
-    let spec = ReplaySpec { policy, criterion, burn_in: 20, ..ReplaySpec::default() };
+    let spec = Setting::new(StudySpec { policy, criterion, burn_in: 20, ..table.study() }, None);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| format!("{:?}", replayed(&table, spec.clone(), last())))
@@ -157,14 +160,19 @@ fn settings_that_learn_from_the_same_runs_share_models() {
     let table = table(&scattered(40), 10);
     let witness = Arc::new(Witness::default());
     let setting = |stop_probability| {
-        let spec = ReplaySpec {
-            policy: Policy::from(ForecastRule),
-            criterion: sure(stop_probability),
-            burn_in: 10,
+        let spec = Setting {
             orderings: 3,
-            ..ReplaySpec::default()
+            ..Setting::new(
+                StudySpec {
+                    policy: Policy::from(ForecastRule),
+                    criterion: sure(stop_probability),
+                    burn_in: 10,
+                    ..table.study()
+                },
+                None,
+            )
         };
-        Setting::new(spec, lent(&witness))
+        Setting { predictor: lent(&witness), ..spec }
     };
     replay(&table, &[setting(0.5), setting(0.9), setting(0.99)]).unwrap();
     let fits = witness.fits.lock().unwrap();
@@ -176,9 +184,11 @@ fn settings_that_learn_from_the_same_runs_share_models() {
 fn predictors_of_one_name_do_not_share_models() {
     let table = table(&scattered(40), 10);
     let witnesses = [Witness::default(), Witness::default()].map(Arc::new);
-    let spec =
-        ReplaySpec { policy: Policy::from(ForecastRule), burn_in: 10, orderings: 1, ..ReplaySpec::default() };
-    let setting = |witness| Setting::new(spec.clone(), lent(witness));
+    let spec = Setting {
+        orderings: 1,
+        ..Setting::new(StudySpec { policy: Policy::from(ForecastRule), burn_in: 10, ..table.study() }, None)
+    };
+    let setting = |witness| Setting { predictor: lent(witness), ..spec.clone() };
     replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
     let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
     assert!(fits[0] > 0 && fits[0] == fits[1], "{fits:?}");
@@ -188,7 +198,7 @@ fn predictors_of_one_name_do_not_share_models() {
 fn workers_share_the_clock_but_not_the_cost() {
     let table = table(&scattered(12), 5);
     for (workers, elapsed) in [(1, 60), (4, 15), (5, 15), (12, 5), (50, 5)] {
-        let spec = ReplaySpec { workers, orderings: 1, ..ReplaySpec::default() };
+        let spec = Setting { workers, orderings: 1, ..Setting::new(table.study(), None) };
         let trace = &replayed(&table, spec, None).orderings[0].trace;
         assert_eq!((trace.elapsed, trace.resume), (elapsed, 60), "{workers} workers");
     }
@@ -201,7 +211,8 @@ fn hyperband_spends_what_its_plan_says_both_ways() {
     for retrain in [false, true] {
         let schedule =
             Schedule::Hyperband { eta: 3, runs: 4, kappa: Kappa::default(), reference: Reference::Rung };
-        let spec = ReplaySpec { schedule, retrain, orderings: 2, ..ReplaySpec::default() };
+        let spec =
+            Setting { retrain, orderings: 2, ..Setting::new(StudySpec { schedule, ..table.study() }, None) };
         for ordering in &replayed(&table, spec, None).orderings {
             let trace = &ordering.trace;
             assert_eq!((trace.scratch, trace.resume), (4 * totals.scratch, 4 * totals.resume));
@@ -218,12 +229,12 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
     let spent = |reference, kappa: f64| {
         let kappa = Kappa { kappa, of: KappaOf::Next };
         let schedule = Schedule::Hyperband { eta: 3, runs: 10, kappa, reference };
-        let spec = ReplaySpec {
-            schedule,
-            policy: Policy::from(Oracle),
-            burn_in: 20,
+        let spec = Setting {
             orderings: 3,
-            ..ReplaySpec::default()
+            ..Setting::new(
+                StudySpec { schedule, policy: Policy::from(Oracle), burn_in: 20, ..table.study() },
+                None,
+            )
         };
         let outcome = replayed(&table, spec, None);
         assert!(outcome.orderings.iter().all(|o| o.spent < o.full));
@@ -245,7 +256,10 @@ fn levels_learn_from_what_reached_them_and_forecast_no_further() {
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 6, kappa: Kappa::default(), reference: Reference::Level };
     let policy = Policy::from(ForecastRule);
-    let spec = ReplaySpec { schedule, policy, burn_in: 12, orderings: 2, ..ReplaySpec::default() };
+    let spec = Setting {
+        orderings: 2,
+        ..Setting::new(StudySpec { schedule, policy, burn_in: 12, ..table.study() }, None)
+    };
     replayed(&table, spec, lent(&witness));
     let fits = witness.fits.lock().unwrap();
     assert!(!fits.is_empty());
@@ -266,8 +280,11 @@ fn a_configuration_that_was_learned_from_gets_its_held_out_forecast() {
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 12, kappa: Kappa::default(), reference: Reference::Level };
     let policy = Policy::from(ForecastRule);
-    let spec =
-        ReplaySpec { schedule, policy, burn_in: 30, orderings: 1, retrain: true, ..ReplaySpec::default() };
+    let spec = Setting {
+        orderings: 1,
+        retrain: true,
+        ..Setting::new(StudySpec { schedule, policy, burn_in: 30, ..table.study() }, None)
+    };
     let outcome = replayed(&table, spec, lent(&witness));
     let trials = outcome.orderings[0].trace.trials.len() as f64;
     assert!(outcome.stopped() <= trials, "a run that is stopped at several rungs counts once");
@@ -281,8 +298,14 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     let table = table(&scattered(120), 27);
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 3, kappa: Kappa::default(), reference: Reference::Level };
-    let cold = ReplaySpec { schedule, policy: Policy::from(Oracle), orderings: 2, ..ReplaySpec::default() };
-    let warm = ReplaySpec { warm_start: 50, ..cold.clone() };
+    let cold = Setting {
+        orderings: 2,
+        ..Setting::new(
+            StudySpec { schedule, policy: Policy::from(Oracle), burn_in: 100, ..table.study() },
+            None,
+        )
+    };
+    let warm = Setting { warm_start: 50, ..cold.clone() };
     let saved = |spec| {
         let outcome = replayed(&table, spec, None);
         (outcome.mean(|o| (o.full - o.spent) as f64), outcome)
@@ -298,12 +321,12 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
 #[test]
 fn exempt_runs_are_trained_to_their_end_and_audited() {
     let table = table(&scattered(300), 10);
-    let spec = ReplaySpec {
-        policy: Policy::from(Oracle),
-        burn_in: 10,
-        exempt: 0.1,
+    let spec = Setting {
         orderings: 4,
-        ..ReplaySpec::default()
+        ..Setting::new(
+            StudySpec { policy: Policy::from(Oracle), burn_in: 10, exempt: 0.1, ..table.study() },
+            None,
+        )
     };
     let outcome = replayed(&table, spec, None);
     let (spared, wrong) = outcome.audit(&table);
@@ -317,14 +340,19 @@ fn exempt_runs_are_trained_to_their_end_and_audited() {
 fn refitting_learns_from_more_runs() {
     let table = table(&scattered(120), 6);
     let witness = Arc::new(Witness::default());
-    let spec = ReplaySpec {
-        policy: Policy::from(ForecastRule),
-        criterion: StopCriterion { error_budget: ErrorBudget::PerRun, ..sure(0.99) },
-        burn_in: 10,
-        refit: Some(1.5),
-        exempt: 0.5,
+    let spec = Setting {
         orderings: 1,
-        ..ReplaySpec::default()
+        ..Setting::new(
+            StudySpec {
+                policy: Policy::from(ForecastRule),
+                criterion: StopCriterion { error_budget: ErrorBudget::PerRun, ..sure(0.99) },
+                burn_in: 10,
+                refit: Some(1.5),
+                exempt: 0.5,
+                ..table.study()
+            },
+            None,
+        )
     };
     replayed(&table, spec, lent(&witness));
     let sizes: std::collections::BTreeSet<usize> =
@@ -335,11 +363,12 @@ fn refitting_learns_from_more_runs() {
 #[test]
 fn i_epoch_trains_all_a_little_and_the_best_to_the_end() {
     let table = table(&scattered(40), 10);
-    let spec = ReplaySpec {
-        schedule: Schedule::IEpoch { epochs: 2, keep: 5 },
-        burn_in: 1,
+    let spec = Setting {
         orderings: 2,
-        ..ReplaySpec::default()
+        ..Setting::new(
+            StudySpec { schedule: Schedule::IEpoch { epochs: 2, keep: 5 }, burn_in: 1, ..table.study() },
+            None,
+        )
     };
     let outcome = replayed(&table, spec, None);
     assert!(outcome.orderings.iter().all(|o| o.spent == 40 * 2 + 5 * 8 && o.best_kept));
@@ -351,7 +380,11 @@ fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
     let table = table(&scattered(81), 27);
     for schedule in [Schedule::Asha { eta: 3, rungs: None }, Schedule::SuccessiveHalving { eta: 3 }] {
         for workers in [1, 7] {
-            let spec = ReplaySpec { schedule, workers, orderings: 2, ..ReplaySpec::default() };
+            let spec = Setting {
+                workers,
+                orderings: 2,
+                ..Setting::new(StudySpec { schedule, ..table.study() }, None)
+            };
             let outcome = replayed(&table, spec, None);
             assert!((outcome.best_kept() - 1.0).abs() < 1e-12, "{schedule:?}");
             assert!(outcome.speedup().0 > 3.0, "{schedule:?}");
@@ -362,28 +395,35 @@ fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
 #[test]
 fn bad_settings_are_refused_with_their_numbers() {
     let table = table(&scattered(20), 9);
-    let good = ReplaySpec { burn_in: 5, ..ReplaySpec::default() };
+    let good = StudySpec { burn_in: 5, ..table.study() };
+    let with = |study| Setting::new(study, None);
     let hyperband = |eta, kappa| {
         let kappa = Kappa { kappa, of: KappaOf::Next };
         Schedule::Hyperband { eta, runs: 2, kappa, reference: Reference::Rung }
     };
     let cases = [
-        (ReplaySpec { schedule: hyperband(1, 1.0), ..good.clone() }, "eta = 1"),
-        (ReplaySpec { schedule: hyperband(10, 1.0), ..good.clone() }, "largest resource 9 is below eta = 10"),
-        (ReplaySpec { schedule: hyperband(3, 0.0), ..good.clone() }, "kappa = 0"),
-        (ReplaySpec { schedule: hyperband(3, 1.5), ..good.clone() }, "kappa = 1.5"),
-        (ReplaySpec { criterion: sure(0.4), ..good.clone() }, "stop probability 0.4"),
-        (ReplaySpec { criterion: sure(1.0), ..good.clone() }, "stop probability 1"),
-        (ReplaySpec { policy: Policy::from(Oracle), burn_in: 20, ..good.clone() }, "burn-in of 20"),
-        (ReplaySpec { warm_start: 20, ..good.clone() }, "warm start of 20 runs leaves none of 20"),
-        (ReplaySpec { max_resource: Some(10), ..good.clone() }, "10, but the recorded runs have 9"),
-        (ReplaySpec { orderings: 0, ..good.clone() }, "orderings is 0"),
-        (ReplaySpec { exempt: 1.0, ..good.clone() }, "exempt fraction 1"),
-        (ReplaySpec { refit: Some(1.0), ..good.clone() }, "refit factor 1"),
-        (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good.clone() }, "for 9 epochs"),
+        (with(StudySpec { schedule: hyperband(1, 1.0), ..good.clone() }), "eta = 1"),
+        (
+            with(StudySpec { schedule: hyperband(10, 1.0), ..good.clone() }),
+            "largest resource 9 is below eta = 10",
+        ),
+        (with(StudySpec { schedule: hyperband(3, 0.0), ..good.clone() }), "kappa = 0"),
+        (with(StudySpec { schedule: hyperband(3, 1.5), ..good.clone() }), "kappa = 1.5"),
+        (with(StudySpec { criterion: sure(0.4), ..good.clone() }), "stop probability 0.4"),
+        (with(StudySpec { criterion: sure(1.0), ..good.clone() }), "stop probability 1"),
+        (with(StudySpec { policy: Policy::from(Oracle), burn_in: 20, ..good.clone() }), "burn-in of 20"),
+        (Setting { warm_start: 20, ..with(good.clone()) }, "warm start of 20 runs leaves none of 20"),
+        (with(StudySpec { max_resource: 10, ..good.clone() }), "10, but the recorded runs have 9"),
+        (Setting { orderings: 0, ..with(good.clone()) }, "orderings is 0"),
+        (with(StudySpec { exempt: 1.0, ..good.clone() }), "exempt fraction 1"),
+        (with(StudySpec { refit: Some(1.0), ..good.clone() }), "refit factor 1"),
+        (
+            with(StudySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good.clone() }),
+            "for 9 epochs",
+        ),
     ];
-    for (spec, message) in cases {
-        let error = replay(&table, &[Setting::new(spec, None)]).unwrap_err().to_string();
+    for (setting, message) in cases {
+        let error = replay(&table, &[setting]).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
 }
@@ -424,7 +464,10 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
     let table = table_of(&[rises(0.3), rises(0.9), diverged, rises(0.5), rises(0.7)]);
     // it is seen at its second value that is not finite, the fifth
     for policy in [Policy::none(), Policy::from(Oracle), Policy::from(PatienceRule { patience: 9 })] {
-        let spec = ReplaySpec { policy: policy.clone(), burn_in: 1, orderings: 4, ..ReplaySpec::default() };
+        let spec = Setting {
+            orderings: 4,
+            ..Setting::new(StudySpec { policy: policy.clone(), burn_in: 1, ..table.study() }, None)
+        };
         let outcome = replayed(&table, spec.clone(), None);
         for (ordering, one) in outcome.orderings.iter().enumerate() {
             assert_eq!(one.full, 4 * 10 + 5, "{policy:?}");
@@ -432,9 +475,8 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
                 assert_eq!(one.spent, one.full);
                 continue;
             }
-            let setting = Setting::new(spec.clone(), None);
             let mut spent = BTreeMap::new();
-            for record in replay_log(&table, &setting, ordering).unwrap() {
+            for record in replay_log(&table, &spec, ordering).unwrap() {
                 if let Record::Reported { trial, step, .. } = record {
                     spent.insert(trial, step);
                 }
@@ -449,11 +491,12 @@ fn the_place_of_the_best_that_was_kept_and_the_regret_where_the_best_was_lost() 
     // patience of one point stops every run but the first: all but the best are flat, and that starts flat
     let flat = |end: f64| vec![end; 4];
     let table = table_of(&[flat(0.3), flat(0.5), flat(0.2), vec![0.1, 0.1, 0.1, 0.9]]);
-    let spec = ReplaySpec {
-        policy: Policy::from(PatienceRule { patience: 1 }),
-        burn_in: 1,
+    let spec = Setting {
         orderings: 40,
-        ..ReplaySpec::default()
+        ..Setting::new(
+            StudySpec { policy: Policy::from(PatienceRule { patience: 1 }), burn_in: 1, ..table.study() },
+            None,
+        )
     };
     let outcome = replayed(&table, spec, None);
     let mut places = [0_usize; 5];

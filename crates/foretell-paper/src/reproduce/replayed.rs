@@ -3,7 +3,7 @@
 use super::kept::{Name, interned, interned_if_any};
 use super::measure::Part;
 use super::released::Prepared;
-use foretell_search::{BestSoFarPoint, Reference, ReplaySpec};
+use foretell_search::{BestSoFarPoint, Reference, Setting};
 use serde::{Deserialize, Serialize};
 
 /// The paper's predictor with its one Gaussian σ(τ), and ours.
@@ -96,7 +96,7 @@ pub struct Course {
 /// A row that is to be filled, and its setting.
 pub(super) struct Wanted {
     pub(super) row: Replayed,
-    pub(super) spec: ReplaySpec,
+    pub(super) setting: Setting,
 }
 
 /// A row of `part` on `prepared` without numbers.

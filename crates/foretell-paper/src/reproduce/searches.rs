@@ -6,7 +6,7 @@ use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
 use super::show::Layout;
 use crate::catalogue;
 use foretell::StopCriterion;
-use foretell_search::{ForecastRule, Named, Policy, ReplaySpec};
+use foretell_search::{ForecastRule, Named, Setting, StudySpec, Table};
 use serde_json::Map;
 
 /// The predictors that extrapolate curves.
@@ -26,41 +26,43 @@ const NTH_BEST: usize = 10;
 /// The runs of a search that people can pay for; the whole of a file comes besides.
 const SMALL_STUDY: usize = 200;
 
-/// All searches on the `runs` runs of a file, in studies of 200 and of all: the SRM and `auto` after a burn-in of 100, in three variants,
+/// All searches on the runs of a file, in studies of 200 and of all: the SRM and `auto` after a burn-in of 100, in three variants,
 /// and extrapolation, which learns from no other run, from the second run on and after the same burn-in.
-pub(super) fn wanted(prepared: &Prepared, runs: usize, orderings: usize, seed: u64) -> Vec<Wanted> {
-    let small = (runs > SMALL_STUDY).then_some(Some(SMALL_STUDY));
-    let usual = ReplaySpec { orderings, seed, ..ReplaySpec::default() };
-    let mut all = Vec::new();
+pub(super) fn wanted(prepared: &Prepared, table: &Table, orderings: usize, seed: u64) -> Vec<Wanted> {
+    let small = (table.len() > SMALL_STUDY).then_some(Some(SMALL_STUDY));
+    let mut all: Vec<Wanted> = Vec::new();
     for study_size in small.into_iter().chain([None]) {
-        let spec = ReplaySpec { study_size, ..usual.clone() };
+        let trials = study_size.unwrap_or(table.len()) as u64;
+        let study = StudySpec { trials, seed, burn_in: BURN_IN as u64, ..table.study() };
+        let usual = Setting { orderings, ..Setting::new(study, None) };
         for predictor in PREDICTORS {
-            all.extend(by_model(prepared, predictor, &spec));
+            all.extend(by_model(prepared, predictor, study_size, &usual));
         }
-        all.extend(by_extrapolation(prepared, &spec));
+        all.extend(by_extrapolation(prepared, study_size, &usual));
     }
     all
 }
 
 /// The three variants of the paper's simulated search, with each stop probability.
-fn by_model(prepared: &Prepared, predictor: &'static str, usual: &ReplaySpec) -> Vec<Wanted> {
+fn by_model(
+    prepared: &Prepared,
+    predictor: &'static str,
+    study_size: Option<usize>,
+    usual: &Setting,
+) -> Vec<Wanted> {
     let variants = [("delta", 0.0, 1), ("delta and offset", OFFSET, 1), ("nth best", 0.0, NTH_BEST)];
     let mut wanted = Vec::new();
     for (variant, offset, nth_best) in variants {
         for stop_probability in STOP_PROBABILITIES {
             let is_published = prepared.stem == "deep_resnets_cifar10"
-                && usual.study_size.is_none()
+                && study_size.is_none()
                 && variant == "delta"
                 && stop_probability > 0.98;
             let criterion = StopCriterion { stop_probability, offset, nth_best, ..StopCriterion::default() };
-            let spec = ReplaySpec {
-                policy: Policy::from(ForecastRule),
-                criterion,
-                burn_in: BURN_IN,
-                ..usual.clone()
-            };
-            let row = row(prepared, variant, predictor, &spec);
-            wanted.push(Wanted { row: Replayed { published: is_published.then_some(3.4), ..row }, spec });
+            let study = StudySpec { policy: ForecastRule.into(), criterion, ..usual.study.clone() };
+            let row = row(prepared, variant, predictor, (study_size, &study));
+            let row = Replayed { published: is_published.then_some(3.4), ..row };
+            wanted.push(Wanted { row, setting: Setting { study, ..usual.clone() } });
         }
     }
     wanted
@@ -68,44 +70,49 @@ fn by_model(prepared: &Prepared, predictor: &'static str, usual: &ReplaySpec) ->
 
 /// Extrapolation by the spread of its forecast, as the SRM, and by both of Domhan et al.'s criteria; the published one by these alone, from
 /// the second run on, in one order of all runs of MetaQNN.
-fn by_extrapolation(prepared: &Prepared, usual: &ReplaySpec) -> Vec<Wanted> {
+fn by_extrapolation(prepared: &Prepared, study_size: Option<usize>, usual: &Setting) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for (policy, is_published) in [("srm", false), ("lce", true), ("lce-optimistic", true)] {
         let Ok(policy) = catalogue().policy(&Named::from(policy), &Map::new()) else { continue };
-        for (burn_in, stop_probability) in
-            [1, BURN_IN].into_iter().flat_map(|burn_in| EXTRAPOLATION_PROBABILITIES.map(|p| (burn_in, p)))
+        for (burn_in, stop_probability) in [1, BURN_IN as u64]
+            .into_iter()
+            .flat_map(|burn_in| EXTRAPOLATION_PROBABILITIES.map(|p| (burn_in, p)))
         {
             let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
-            let spec = ReplaySpec {
+            let study = StudySpec {
                 policy: policy.clone(),
                 criterion,
                 burn_in,
                 refit: Some(EXTRAPOLATION_REFIT),
-                ..usual.clone()
+                ..usual.study.clone()
             };
-            let is_searched = is_published
-                && burn_in == 1
-                && usual.study_size.is_none()
-                && prepared.stem == "metaqnn_cifar10";
-            wanted.push(Wanted { row: row(prepared, "delta", OURS, &spec), spec: spec.clone() });
+            let is_searched =
+                is_published && burn_in == 1 && study_size.is_none() && prepared.stem == "metaqnn_cifar10";
+            let row = |predictor| row(prepared, "delta", predictor, (study_size, &study));
+            let setting = Setting { study: study.clone(), ..usual.clone() };
+            wanted.push(Wanted { row: row(OURS), setting: setting.clone() });
             if is_searched {
-                let spec = ReplaySpec { orderings: 1, ..spec };
-                wanted.push(Wanted { row: row(prepared, "delta", PUBLISHED, &spec), spec });
+                wanted.push(Wanted { row: row(PUBLISHED), setting: Setting { orderings: 1, ..setting } });
             }
         }
     }
     wanted
 }
 
-fn row(prepared: &Prepared, variant: &'static str, predictor: &'static str, spec: &ReplaySpec) -> Replayed {
+fn row(
+    prepared: &Prepared,
+    variant: &'static str,
+    predictor: &'static str,
+    (study_size, study): (Option<usize>, &StudySpec),
+) -> Replayed {
     Replayed {
         predictor: Some(predictor),
-        policy: Some(spec.policy.name().to_owned()),
-        study_size: spec.study_size,
-        burn_in: spec.burn_in,
-        stop_probability: Some(spec.criterion.stop_probability),
-        offset: spec.criterion.offset,
-        nth_best: spec.criterion.nth_best,
+        policy: Some(study.policy.name().to_owned()),
+        study_size,
+        burn_in: study.burn_in as usize,
+        stop_probability: Some(study.criterion.stop_probability),
+        offset: study.criterion.offset,
+        nth_best: study.criterion.nth_best,
         ..blank(Part::Stopping, prepared, variant)
     }
 }

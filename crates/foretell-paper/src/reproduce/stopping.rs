@@ -10,7 +10,7 @@ use super::show::{Layout, Show};
 use crate::catalogue;
 use foretell::{Predictor, PredictorOptions, Purpose, StopCriterion};
 use foretell_search::{
-    ForecastRule, Kappa, Oracle, Outcome, Policy, Reference, ReplaySpec, Schedule, Setting, Table, moments,
+    ForecastRule, Kappa, Oracle, Outcome, Policy, Reference, Schedule, Setting, StudySpec, Table, moments,
     replay,
 };
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub(super) fn rows(
             ));
             continue;
         }
-        let wanted = wanted(part, prepared, table.len(), how);
+        let wanted = wanted(part, prepared, &table, how);
         let made = predictors(how.draws, how.seed)?;
         // one predictor at a time: its settings share their fits
         let mut open = wanted;
@@ -103,7 +103,7 @@ pub(super) fn cheapest(part: Part, sets: &[Prepared], how: Simulated) -> Result<
     let mut rows = Vec::new();
     for prepared in used {
         let table = table(prepared)?;
-        let mut wanted = wanted(part, prepared, table.len(), how);
+        let mut wanted = wanted(part, prepared, &table, how);
         wanted.retain(|wanted| is_cheap(&wanted.row));
         let made = predictors(how.draws, how.seed)?;
         rows.extend(replayed(&table, prepared, wanted, &made, how.draws, &mut Kept::default())?);
@@ -120,11 +120,11 @@ fn in_file(prepared: &Prepared, error: &dyn std::fmt::Display) -> Failed {
     Failed::input(format!("{}: {error}", prepared.stem))
 }
 
-/// All rows of `part` on the `runs` runs of a file, without their numbers.
-fn wanted(part: Part, prepared: &Prepared, runs: usize, how: Simulated) -> Vec<Wanted> {
+/// All rows of `part` on the runs of a file, without their numbers.
+fn wanted(part: Part, prepared: &Prepared, table: &Table, how: Simulated) -> Vec<Wanted> {
     match part {
-        Part::Hyperband => hyperband(prepared, how.orderings.min(HYPERBAND_DRAWS), how.seed),
-        _ => searches::wanted(prepared, runs, how.orderings, how.seed),
+        Part::Hyperband => hyperband(prepared, table, how.orderings.min(HYPERBAND_DRAWS), how.seed),
+        _ => searches::wanted(prepared, table, how.orderings, how.seed),
     }
 }
 
@@ -141,7 +141,7 @@ fn replayed(
     let key = |wanted: &Wanted| {
         let fingerprint = prepared.fingerprint;
         let row = serde_json::to_string(&wanted.row).expect("a row is JSON");
-        let ReplaySpec { orderings, seed, .. } = wanted.spec;
+        let Setting { orderings, study: StudySpec { seed, .. }, .. } = wanted.setting;
         format!("{fingerprint:08x} orderings {orderings} seed {seed} draws {draws:?} {row}")
     };
     let (mut rows, mut open) = (Vec::new(), Vec::new());
@@ -152,10 +152,10 @@ fn replayed(
         }
     }
     let predictor = |wanted: &Wanted| {
-        let alone = wanted.spec.policy.is_by_curve_alone();
+        let alone = wanted.setting.study.policy.is_by_curve_alone();
         wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
     };
-    let setting = |wanted: &Wanted| Setting::new(wanted.spec.clone(), predictor(wanted));
+    let setting = |wanted: &Wanted| Setting { predictor: predictor(wanted), ..wanted.setting.clone() };
     let settings: Vec<Setting> = open.iter().map(setting).collect();
     let outcomes = replay(table, &settings).map_err(|error| in_file(prepared, &error))?;
     let moments = moments(&outcomes);
@@ -194,25 +194,18 @@ fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failed> {
 }
 
 /// Hyperband, f-Hyperband cold and with models of earlier runs, and perfect foresight.
-fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
+fn hyperband(prepared: &Prepared, table: &Table, orderings: usize, seed: u64) -> Vec<Wanted> {
     let criterion = StopCriterion { stop_probability: HYPERBAND_DELTA, ..StopCriterion::default() };
-    let spec = |policy, reference, kappa, warm_start| ReplaySpec {
-        schedule: Schedule::Hyperband {
-            eta: ETA,
-            runs: HYPERBAND_RUNS,
-            kappa: Kappa { kappa, ..Kappa::default() },
-            reference,
-        },
-        policy,
-        criterion,
-        burn_in: BURN_IN,
-        warm_start,
-        orderings,
-        seed,
-        ..ReplaySpec::default()
+    let setting = |policy, reference, kappa, warm_start| {
+        let kappa = Kappa { kappa, ..Kappa::default() };
+        let schedule = Schedule::Hyperband { eta: ETA, runs: HYPERBAND_RUNS, kappa, reference };
+        let burn_in = BURN_IN as u64;
+        let study = StudySpec { schedule, policy, criterion, burn_in, seed, ..table.study() };
+        Setting { warm_start, orderings, ..Setting::new(study, None) }
     };
     let row = |variant| blank(Part::Hyperband, prepared, variant);
-    let mut wanted = vec![Wanted { row: row("none"), spec: spec(Policy::none(), Reference::Rung, 1.0, 0) }];
+    let plain = setting(Policy::none(), Reference::Rung, 1.0, 0);
+    let mut wanted = vec![Wanted { row: row("none"), setting: plain }];
     for reference in [Reference::Rung, Reference::Level] {
         for kappa in KAPPAS {
             for (variant, warm) in [("cold", 0), ("warm", BURN_IN)] {
@@ -224,12 +217,12 @@ fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
                         kappa: Some(kappa),
                         ..row(variant)
                     };
-                    let spec = spec(Policy::from(ForecastRule), reference, kappa, warm);
-                    wanted.push(Wanted { row, spec });
+                    let setting = setting(Policy::from(ForecastRule), reference, kappa, warm);
+                    wanted.push(Wanted { row, setting });
                 }
             }
             let row = Replayed { reference: Some(reference), kappa: Some(kappa), ..row("oracle") };
-            wanted.push(Wanted { row, spec: spec(Policy::from(Oracle), reference, kappa, 0) });
+            wanted.push(Wanted { row, setting: setting(Policy::from(Oracle), reference, kappa, 0) });
         }
     }
     wanted

@@ -30,7 +30,7 @@ pub enum ReplayError {
     )]
     BurnIn {
         /// The burn-in.
-        burn_in: usize,
+        burn_in: u64,
         /// Finished runs.
         got: usize,
     },

@@ -1,7 +1,7 @@
 //! The fraction of the front of its runs that a replay kept.
 
 use super::drive::Trace;
-use super::spec::ReplaySpec;
+use super::setting::Setting;
 use super::table::Table;
 use crate::objective::{front_of, hypervolume, ranges, scaled};
 use crate::samplers::random::trial_stream;
@@ -29,11 +29,11 @@ pub struct FrontKept {
 }
 
 impl FrontKept {
-    pub(super) fn new(spec: &ReplaySpec, table: &Table, trials: &[usize], trace: &Trace) -> Option<Self> {
+    pub(super) fn new(setting: &Setting, table: &Table, trials: &[usize], trace: &Trace) -> Option<Self> {
         if table.objectives().is_empty() {
             return None;
         }
-        let resource = spec.resource(table);
+        let resource = setting.study.max_resource;
         let all: Vec<Vec<f64>> = trials.iter().map(|&run| table.all_scores(run, resource)).collect();
         let (worst, best) = ranges(&all);
         let all = scaled(&all, &worst, &best);
@@ -51,9 +51,10 @@ impl FrontKept {
             trace.trials.iter().filter(|trial| trial.finished).map(|trial| trial.run).collect();
         let finished: Vec<usize> = (0..trials.len()).filter(|&at| finished.contains(&trials[at])).collect();
         let (kept, hypervolume) = share(&finished);
-        let affordable = (trace.spent(spec.retrain) / resource.max(1)) as usize;
-        let at_random: Vec<(f64, f64)> =
-            (0..CHOICES).map(|choice| share(&chosen(trials.len(), affordable, spec.seed, choice))).collect();
+        let affordable = (trace.spent(setting.retrain) / resource.max(1)) as usize;
+        let at_random: Vec<(f64, f64)> = (0..CHOICES)
+            .map(|choice| share(&chosen(trials.len(), affordable, setting.study.seed, choice)))
+            .collect();
         Some(Self {
             size: front.len() as f64,
             kept,

@@ -3,11 +3,12 @@
 use super::drive::{Trace, TrialTrace};
 use super::error::ReplayError;
 use super::front::FrontKept;
-use super::spec::ReplaySpec;
+use super::setting::Setting;
 use super::table::Table;
 use crate::saving::Saving;
 use crate::schedulers::brackets::plan;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
+use crate::study::StudySpec;
 use foretell::statistics::{mean, standard_error};
 
 /// The outcome of one ordering.
@@ -38,14 +39,14 @@ pub struct OrderingOutcome {
 
 impl OrderingOutcome {
     pub(super) fn new(
-        spec: &ReplaySpec,
+        setting: &Setting,
         table: &Table,
         trials: &[usize],
         mut trace: Trace,
     ) -> Result<Self, ReplayError> {
-        let resource = spec.resource(table);
+        let resource = setting.study.max_resource;
         let score = |run: usize| table.score(run, resource);
-        let (spent, full) = epochs(spec, table, trials, &trace)?;
+        let (spent, full) = epochs(setting, table, trials, &trace)?;
         let best = trials.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
         let finished = trace.trials.iter().filter(|trial| trial.finished).map(|trial| score(trial.run));
         let found = finished.fold(f64::NEG_INFINITY, f64::max);
@@ -70,7 +71,7 @@ impl OrderingOutcome {
             regret: score(best) - worst,
             regret_natural: (value(score(best)) - value(worst)).abs(),
             stopped_wrongly,
-            front: FrontKept::new(spec, table, trials, &trace),
+            front: FrontKept::new(setting, table, trials, &trace),
             trace,
         })
     }
@@ -88,16 +89,16 @@ impl OrderingOutcome {
 
 /// Points spent, and points without stopping. A run that diverged ends where that is seen, whatever the rule, so that no rule gains by it.
 fn epochs(
-    spec: &ReplaySpec,
+    setting: &Setting,
     table: &Table,
     trials: &[usize],
     trace: &Trace,
 ) -> Result<(u64, u64), ReplayError> {
-    let resource = spec.resource(table);
-    let spent = trace.spent(spec.retrain);
-    if let Schedule::Hyperband { eta, runs, .. } = spec.schedule {
+    let resource = setting.study.max_resource;
+    let spent = trace.spent(setting.retrain);
+    if let Schedule::Hyperband { eta, runs, .. } = setting.study.schedule {
         let totals = plan(resource, eta).map_err(ScheduleError::from)?.totals();
-        return Ok((spent, runs * if spec.retrain { totals.scratch } else { totals.resume }));
+        return Ok((spent, runs * if setting.retrain { totals.scratch } else { totals.resume }));
     }
     let beyond = |trial: &TrialTrace| trial.trained - table.trained_to(trial.run, trial.trained);
     let after_divergence: u64 = trace.trials.iter().map(beyond).sum();
@@ -107,16 +108,16 @@ fn epochs(
 /// The outcomes of one setting over all orderings.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The setting.
-    pub spec: ReplaySpec,
+    /// The study.
+    pub study: StudySpec,
     /// In order.
     pub orderings: Vec<OrderingOutcome>,
     spread: f64,
 }
 
 impl Outcome {
-    pub(super) fn new(spec: ReplaySpec, table: &Table) -> Self {
-        Self { spec, orderings: Vec::new(), spread: table.spread() }
+    pub(super) fn new(study: StudySpec, table: &Table) -> Self {
+        Self { study, orderings: Vec::new(), spread: table.spread() }
     }
 
     fn each(&self, value: impl Fn(&OrderingOutcome) -> f64) -> Vec<f64> {
@@ -181,7 +182,7 @@ impl Outcome {
     /// Mean number of trials that were not trained to the largest resource they were meant for: stopped, at one rung or at several, or,
     /// under i-epoch, dropped.
     pub fn stopped(&self) -> f64 {
-        match self.spec.schedule {
+        match self.study.schedule {
             Schedule::IEpoch { .. } => self.mean_trials(|trial| !trial.finished),
             Schedule::Full
             | Schedule::SuccessiveHalving { .. }
@@ -203,7 +204,7 @@ impl Outcome {
     /// Of the trials exempt from stopping that would have been stopped: how many, and how many of them came to be the
     /// best of all trained to the end. The unbiased audit of the stopper.
     pub fn audit(&self, table: &Table) -> (usize, usize) {
-        let resource = self.spec.resource(table);
+        let resource = self.study.max_resource;
         let (mut spared, mut wrong) = (0, 0);
         for ordering in &self.orderings {
             let finished = ordering.trace.trials.iter().filter(|t| t.finished);

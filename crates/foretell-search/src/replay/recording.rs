@@ -1,7 +1,7 @@
 //! The recorded runs behind a replayed study: its sampler, how its runs end, and forecasters shared between studies.
 
 use super::nearest::Taken;
-use super::spec::ReplaySpec;
+use super::setting::Setting;
 use super::table::Table;
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
@@ -76,12 +76,12 @@ pub(super) struct Recorded {
 
 impl Recorded {
     pub(super) fn new(
-        spec: &ReplaySpec,
+        setting: &Setting,
         table: Arc<Table>,
         (warm_start, taken): (Vec<usize>, Taken),
         bank: Option<Arc<Bank>>,
     ) -> Self {
-        let checks = Checks { first: spec.first_check, every: spec.check_every };
+        let checks = Checks { first: setting.first_check, every: setting.check_every };
         Self { table, warm_start, taken, checks, bank, failure: Mutex::default() }
     }
 

@@ -6,6 +6,7 @@ use super::replayed::Replayed;
 use super::report::{FrontRow, Row, Totals};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
+use foretell_search::{ForecastRule, Named, NamedRule};
 
 /// The saving, whether the best was kept, and the table of all settings.
 pub(super) fn text(file: &Replayed, arguments: &ReplayArguments) -> String {
@@ -56,16 +57,23 @@ fn kept(row: &Row) -> String {
     format!("the best run kept in {orders} of {} orders{other}{regret}", row.orderings)
 }
 
-/// The setting of `row` as flags of `foretell search`; in words if there are no such flags.
+/// The setting of `row` as flags of `foretell search`.
 fn setting(row: &Row) -> String {
     let mut flags = vec!["foretell search".to_owned()];
-    match (row.policy.as_str(), row.caution) {
-        (_, Some(_)) if row.default => return flags.remove(0),
-        (_, Some(caution)) => return format!("foretell search --caution {caution}"),
-        ("i-epoch", _) => return "a few epochs for every run, and the rest for the best of them".to_owned(),
-        ("srm" | "last-value", _) => {}
-        (other, _) => flags.push(format!("--policy {other}")),
+    match row.caution {
+        Some(_) if row.default => return flags.remove(0),
+        Some(caution) => return format!("foretell search --caution {caution}"),
+        None => {}
     }
+    let Named { name, settings } = row.variant.study().policy.named();
+    flags.extend((name != ForecastRule::NAME).then(|| format!("--policy {name}")));
+    flags.extend(settings.as_object().into_iter().flatten().map(|(name, value)| {
+        format!(
+            "--{} {}",
+            name.replace('_', "-"),
+            value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+        )
+    }));
     flags.extend(row.stop_probability.map(|p| format!("--stop-probability {p}")));
     flags.extend(row.agreeing_checks.map(|n| format!("--agreeing-checks {n}")));
     let budget = match row.error_budget {
@@ -107,7 +115,7 @@ fn full(file: &Replayed, arguments: &ReplayArguments) -> String {
     if !others.is_empty() {
         lines.push(format!("Other settings: {}.", others.join("; ")));
     }
-    if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
+    if let Some(oracle) = file.rows.iter().find(|row| row.variant.is_bound()) {
         lines.push(format!(
             "Upper bound with perfect foresight: {:.1} times less training (after {} completed runs).",
             oracle.totals.speedup_total, oracle.burn_in
@@ -176,17 +184,16 @@ fn what_was_replayed(file: &Replayed) -> String {
 fn advice(file: &Replayed, chosen: &Recommendation) -> String {
     let (row, there) = (&file.rows[chosen.row], &chosen.elsewhere);
     if row.default || chosen.usual.is_some_and(|usual| !there.beats(&usual)) {
-        let tried = file.rows.iter().filter(|row| !matches!(row.policy.as_str(), "none" | "oracle")).count();
+        let tried = file.rows.iter().filter(|row| row.variant.is_for_searches()).count();
         return format!(
             "None of {tried} settings, chosen on half of the orders, does better on the other half. Use foretell search with its defaults."
         );
     }
-    let what = match row.policy.as_str() {
-        "srm" => "Chosen on half of the orders, and measured on the other half".to_owned(),
-        rule => format!(
-            "A simpler rule, {rule}, does better. Chosen on half of the orders, and measured on the other half"
-        ),
+    let simpler = match row.policy.as_str() {
+        ForecastRule::NAME => String::new(),
+        rule => format!("A simpler rule, {rule}, does better. "),
     };
+    let what = format!("{simpler}Chosen on half of the orders, and measured on the other half");
     let than = chosen.usual.map_or(String::new(), |usual| {
         format!(
             " (foretell search by default: {:.1} times, {} of {})",
@@ -240,7 +247,7 @@ fn scheduled(file: &Replayed, arguments: &ReplayArguments) -> String {
         )
     });
     lines.extend(plan_of.and_then(Result::ok).map(|plan| plan.to_string()));
-    let waits = |row: &&Row| !matches!(row.policy.as_str(), "none" | "i-epoch") && row.burn_in >= row.runs;
+    let waits = |row: &&Row| row.variant.has_rule() && row.burn_in >= row.runs as u64;
     if let Some(row) = file.rows.iter().find(waits).filter(|_| arguments.warm_start == 0) {
         lines.push(format!(
             "The burn-in of {} is not below the {} configurations tried, so nothing could be stopped. Lower --burn-in.",
@@ -306,9 +313,9 @@ const COLUMNS: [Column; 14] = [
     ("policy", |row, _| row.policy.clone()),
     ("predictor", |row, _| row.predictor.clone().unwrap_or("–".to_owned())),
     ("Δ", |row, _| rule(row)),
-    ("burn-in", |row, _| match row.policy.as_str() {
-        "none" | "i-epoch" => "–".to_owned(),
-        _ => row.burn_in.to_string(),
+    ("burn-in", |row, _| match row.variant.has_rule() {
+        true => row.burn_in.to_string(),
+        false => "–".to_owned(),
     }),
     ("speed-up", |row, _| {
         format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr)

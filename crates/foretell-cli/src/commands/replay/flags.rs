@@ -9,11 +9,10 @@ use crate::plot::Size;
 use crate::request_flags::ComparedFlags;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use foretell::{ErrorBudget, StopCriterion};
 use foretell_search::limits;
 use foretell_search::{
-    AshaRule, Caution, ForecastRule, Kappa, KappaOf, MedianRule, NamedRule, NamedSampler, NoStopping, Oracle,
-    RandomSampling, Rank, Reference, Refit, SchedulerName,
+    AshaRule, Caution, ForecastRule, MedianRule, NamedRule, NamedSampler, NoStopping, Oracle, RandomSampling,
+    Rank, SchedulerName, Setting, Table,
 };
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -153,7 +152,7 @@ fn study_size(text: &str) -> Result<usize, String> {
 }
 
 /// The burn-in of a pass over all runs at most: the paper's.
-const PAPER_BURN_IN: usize = 100;
+const PAPER_BURN_IN: u64 = 100;
 /// Runs that a forecast learns from at least.
 pub(super) const LEAST_LEARNED: usize = 3;
 
@@ -213,18 +212,6 @@ impl ReplayArguments {
                 &"there is no file for the figure. Add --plot FILE, or choose best-so-far with --format json",
             ));
         }
-        for stop_probability in self.compared("stop_probability") {
-            let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
-            criterion.validate().map_err(|error| flag("--stop-probability", &error))?;
-        }
-        for kappa in self.compared("kappa") {
-            let kappa = Kappa { kappa, of: KappaOf::Next };
-            kappa.validate().map_err(|error| flag("--kappa", &error))?;
-        }
-        for offset in self.compared("offset") {
-            let criterion = StopCriterion { offset, ..StopCriterion::default() };
-            criterion.validate().map_err(|error| flag("--offset", &error))?;
-        }
         let at_least_1 = [
             ("--first-check", self.first_check == 0),
             ("--check-every", self.check_every == 0),
@@ -241,9 +228,6 @@ impl ReplayArguments {
         ];
         if let Some((name, value, most)) = at_most.iter().find(|(_, value, most)| value > most) {
             return Err(flag(name, &format!("{value} is too large. The maximum is {most}")));
-        }
-        if self.agreeing(false).contains(&0) {
-            return Err(flag("--agreeing-checks", &"it is 0, but must be at least 1"));
         }
         Ok(())
     }
@@ -287,11 +271,6 @@ impl ReplayArguments {
         if stops { named } else { Vec::new() }
     }
 
-    /// When models are learned again; `None` if no flag sets it.
-    pub(super) fn refit(&self) -> Option<Refit> {
-        self.asked.last("refit")
-    }
-
     /// The scheduler, which chooses the next run and how far to train it.
     pub(super) fn scheduler(&self) -> SchedulerName {
         self.asked.values("scheduler", false).pop().unwrap_or_default()
@@ -307,51 +286,50 @@ impl ReplayArguments {
         self.compared(name).pop().expect("a field of a replay has a default")
     }
 
-    /// The most rungs of asha below the end.
-    pub(super) fn rungs(&self) -> Option<u32> {
-        self.asked.last("rungs")
+    /// The values to compare of the field `name` of a rule that stops by forecasts; where its settings are not `compared`, because others
+    /// are compared with it, one.
+    pub(super) fn of_rule<T: DeserializeOwned>(&self, name: &str, compared: bool) -> Vec<T> {
+        self.asked.values(name, !compared || self.scheduler() != SchedulerName::Full)
     }
 
-    /// The numbers of checks that must agree. `baseline`: for a policy that is only a comparison.
-    pub(super) fn agreeing(&self, baseline: bool) -> Vec<usize> {
-        self.asked.values("agreeing_checks", baseline || self.scheduler() != SchedulerName::Full)
+    /// The replay of the runs of `table` by the flags that are no fields of a study.
+    pub(super) fn own(&self, table: &Table) -> Setting {
+        let mut study = table.study();
+        study.seed = self.seed;
+        study.max_resource = self.max_resource.unwrap_or(study.max_resource);
+        study.trials = self.study_size.map_or(study.trials, |size| size as u64);
+        Setting {
+            first_check: self.first_check,
+            check_every: self.check_every,
+            retrain: self.retrain,
+            warm_start: self.warm_start,
+            earlier_searches: self.earlier_searches,
+            workers: self.workers,
+            orderings: self.orderings,
+            ..Setting::new(study, None)
+        }
     }
 
     /// The burn-ins for a set of `runs` runs.
-    pub(super) fn burn_ins(&self, runs: usize) -> Vec<usize> {
+    pub(super) fn burn_ins(&self, runs: u64) -> Vec<u64> {
         if let Some(burn_ins) = self.asked.all("burn_in") {
             burn_ins
         } else if self.scheduler().is_hyperband() {
             vec![PAPER_BURN_IN]
         } else {
             // forecasts learn from three runs at least, as in `foretell search`
-            vec![runs.div_ceil(3).max(LEAST_LEARNED.min(runs.saturating_sub(1))).min(PAPER_BURN_IN)]
+            vec![runs.div_ceil(3).max((LEAST_LEARNED as u64).min(runs.saturating_sub(1))).min(PAPER_BURN_IN)]
         }
     }
 
-    /// The error budgets that Δ promises. `baseline`: for a policy that is only a comparison.
-    pub(super) fn budgets(&self, baseline: bool) -> Vec<ErrorBudget> {
-        self.asked.values("error_budget", baseline || self.scheduler() != SchedulerName::Full)
-    }
-
     /// Policy i-epoch: how many of `runs` runs continue.
-    pub(super) fn kept(&self, runs: usize) -> u64 {
-        self.keep.unwrap_or(10.min(runs as u64))
+    pub(super) fn kept(&self, runs: u64) -> u64 {
+        self.keep.unwrap_or(10.min(runs))
     }
 
     /// Policy i-epoch: points that every run gets, of `points`.
-    pub(super) fn first_points(&self, points: usize) -> u64 {
-        self.i_epochs.unwrap_or(points.div_ceil(20) as u64)
-    }
-
-    /// Each reference with each κ.
-    pub(super) fn references(&self) -> Vec<(Reference, Kappa)> {
-        let of = self.chosen("kappa_of");
-        let references: Vec<Reference> = self.compared("reference");
-        let kappas: Vec<f64> = self.compared("kappa");
-        let pairs =
-            references.into_iter().flat_map(|reference| kappas.iter().map(move |&kappa| (reference, kappa)));
-        pairs.map(|(reference, kappa)| (reference, Kappa { kappa, of })).collect()
+    pub(super) fn first_points(&self, points: u64) -> u64 {
+        self.i_epochs.unwrap_or(points.div_ceil(20))
     }
 
     /// The figure to draw.
@@ -369,7 +347,8 @@ mod tests {
     use super::*;
     use crate::curves::DEFAULT_PREDICTOR;
     use clap::{Args, Command, FromArgMatches};
-    use foretell_search::{DEFAULT_ETA, DEFAULT_PATIENCE};
+    use foretell::ErrorBudget;
+    use foretell_search::{DEFAULT_ETA, DEFAULT_PATIENCE, Reference};
 
     #[test]
     fn every_default_is_a_value_of_its_field() {
@@ -380,9 +359,11 @@ mod tests {
             let rungs = scheduler == "asha";
             let expected = if rungs { vec![0.9] } else { vec![0.9, 0.95, 0.99] };
             assert_eq!(arguments.compared::<f64>("stop_probability"), expected);
-            assert_eq!(arguments.agreeing(false), if rungs { vec![1] } else { vec![1, 2] });
-            assert_eq!(arguments.agreeing(true), [1]);
-            assert_eq!(arguments.budgets(false).len(), if rungs { 1 } else { 2 });
+            let checks = |compared| arguments.of_rule::<u64>("agreeing_checks", compared);
+            assert_eq!(checks(true), if rungs { vec![1] } else { vec![1, 2] });
+            assert_eq!(checks(false), [1]);
+            let budgets = arguments.of_rule::<ErrorBudget>("error_budget", true);
+            assert_eq!(budgets.len(), if rungs { 1 } else { 2 });
             assert_eq!(arguments.compared::<String>("predictor"), [DEFAULT_PREDICTOR]);
             assert_eq!(arguments.compared::<f64>("offset"), [0.0]);
             assert_eq!((arguments.chosen::<usize>("nth_best"), arguments.chosen::<f64>("exempt")), (1, 0.0));
@@ -391,7 +372,8 @@ mod tests {
                 (DEFAULT_PATIENCE, DEFAULT_ETA)
             );
             assert_eq!(arguments.chosen::<Rank>("rank"), Rank::default());
-            assert_eq!(arguments.references().len(), 1);
+            let pairs = (arguments.compared::<f64>("kappa"), arguments.compared::<Reference>("reference"));
+            assert_eq!((pairs.0.len(), pairs.1.len()), (1, 1));
         }
     }
 }

@@ -207,25 +207,24 @@ fn replay_file(
         return Err(in_file(&too_few(&recorded, target)));
     }
     let table = Arc::new(table);
-    let variants = settings::variants(arguments, study, &table)?;
+    let mut variants = settings::variants(arguments, study, &table)?;
     let predictors = predictors(arguments, &variants)?;
-    let predictor = |variant: &Variant| predictors.get(&variant.forecasts_by()?).cloned();
     let earlier = arguments
         .earlier_from
         .as_deref()
         .map(|path| earlier_table(arguments, path, &recorded))
         .transpose()?;
-    let chosen = |variant: &Variant| Setting {
-        earlier: earlier.clone(),
-        teacher: variant.teaching_caution().map(|caution| teacher(arguments, caution)),
-        ..Setting::new(variant.spec.clone(), predictor(variant))
-    };
-    let settings: Vec<Setting> = variants.iter().map(chosen).collect();
+    for variant in &mut variants {
+        let predictor = variant.forecasts_by().and_then(|name| predictors.get(&name).cloned());
+        let teacher = variant.teaching_caution().map(|caution| teacher(arguments, caution));
+        variant.setting = Setting { predictor, teacher, earlier: earlier.clone(), ..variant.setting.clone() };
+    }
+    let settings: Vec<Setting> = variants.iter().map(|variant| variant.setting.clone()).collect();
     let outcomes = replay_watched(&table, &settings, &|| steps.step()).map_err(|error| match error {
         ReplayError::Fit(_) if is_small => in_file(&too_few(&recorded, target)),
         _ => in_file(&error),
     })?;
-    let mut rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
+    let mut rows = report::rows(&recorded.name, &table, variants, &outcomes, arguments);
     if arguments.writes_best_so_far() {
         report::add_best_so_far(&mut rows, &table, &outcomes, arguments.finer);
     }
@@ -234,5 +233,5 @@ fn replay_file(
     let (curves, seconds) = (recorded.name, recorded.seconds);
     let of_tool = recorded.notes.iter().any(|note| note.topic == Topic::Found);
     let notes = recorded.notes.iter().map(ToString::to_string).collect();
-    Ok(Replayed { curves, metric, of_tool, seconds, notes, names, table, variants, outcomes, rows })
+    Ok(Replayed { curves, metric, of_tool, seconds, notes, names, table, outcomes, rows })
 }

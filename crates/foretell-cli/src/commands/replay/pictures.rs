@@ -3,6 +3,7 @@
 use super::flags::{FigureKind, ReplayArguments};
 use super::recommend::recommended;
 use super::replayed::Replayed;
+use super::report::Row;
 use super::settings::Variant;
 use crate::plot;
 use foretell::ErrorBudget;
@@ -24,13 +25,13 @@ fn orderings(file: &Replayed) -> usize {
 
 /// The variant's policy or predictor, with the settings that distinguish it from others of its policy, without Δ.
 fn name(file: &Replayed, variant: &Variant) -> String {
-    let mut name = match &variant.predictor {
-        Some(predictor) if variant.way == ForecastRule::NAME => predictor.clone(),
+    let mut name = match variant.predictor() {
+        Some(predictor) if variant.way == ForecastRule::NAME => predictor.to_owned(),
         _ => variant.way.clone(),
     };
     let own = particulars(variant);
-    let others: Vec<[String; 7]> =
-        file.variants.iter().filter(|v| v.way == variant.way).map(particulars).collect();
+    let all = file.rows.iter().map(|row| &row.variant);
+    let others: Vec<[String; 7]> = all.filter(|other| other.way == variant.way).map(particulars).collect();
     for (i, text) in own.iter().enumerate() {
         if others.iter().any(|other| other[i] != *text) {
             name = format!("{name}, {text}");
@@ -41,25 +42,25 @@ fn name(file: &Replayed, variant: &Variant) -> String {
 
 /// The settings that may distinguish variants of one policy.
 fn particulars(variant: &Variant) -> [String; 7] {
-    let budget = match variant.criterion.map(|criterion| criterion.error_budget) {
+    let budget = match variant.criterion().map(|criterion| criterion.error_budget) {
         Some(ErrorBudget::PerRun) => "Δ a run",
         Some(ErrorBudget::PerRunEvenly) => "Δ a run, evenly",
         Some(ErrorBudget::PerCheck) | None => "Δ a check",
     };
-    let spec = &variant.spec;
+    let study = variant.study();
     [
         budget.to_owned(),
-        format!("{} agree", variant.criterion.map_or(1, |criterion| criterion.agreeing_checks)),
-        format!("burn-in {}", spec.burn_in),
-        format!("δ {}", spec.criterion.offset),
-        format!("best {}", spec.criterion.nth_best),
+        format!("{} agree", variant.criterion().map_or(1, |criterion| criterion.agreeing_checks)),
+        format!("burn-in {}", study.burn_in),
+        format!("δ {}", study.criterion.offset),
+        format!("best {}", study.criterion.nth_best),
         reference(variant),
-        spec.sampler.name().to_owned(),
+        study.sampler.name().to_owned(),
     ]
 }
 
 fn reference(variant: &Variant) -> String {
-    variant.reference.map_or(String::new(), |(reference, kappa)| {
+    variant.reference().map_or(String::new(), |(reference, kappa)| {
         let reference = if reference == Reference::Level { "level" } else { "rung" };
         format!("{reference} κ {}", kappa.kappa)
     })
@@ -67,17 +68,14 @@ fn reference(variant: &Variant) -> String {
 
 /// Speed-up against Δ; policies without a Δ are level lines through all that were tried.
 fn speedup(file: &Replayed) -> plot::Speedup {
-    let mut tried: Vec<f64> = file
-        .variants
-        .iter()
-        .filter_map(|v| v.criterion.map(|criterion| criterion.stop_probability))
-        .collect();
+    let criteria = file.rows.iter().filter_map(|row| row.variant.criterion());
+    let mut tried: Vec<f64> = criteria.map(|criterion| criterion.stop_probability).collect();
     tried.sort_by(f64::total_cmp);
     tried.dedup();
     let mut series: Vec<plot::SpeedupSeries> = Vec::new();
-    for (variant, outcome) in file.variants.iter().zip(&file.outcomes) {
+    for (Row { variant, .. }, outcome) in file.rows.iter().zip(&file.outcomes) {
         // none saves nothing, and i-epoch saves so much, at any loss, that it would flatten the rest
-        if !variant.spec.policy.stops() {
+        if !variant.has_rule() {
             continue;
         }
         let (saved, stderr) = outcome.saved();
@@ -87,7 +85,7 @@ fn speedup(file: &Replayed) -> plot::Speedup {
             stderr,
             best_kept: outcome.best_kept(),
         };
-        let points: Vec<plot::SpeedupPoint> = match variant.criterion {
+        let points: Vec<plot::SpeedupPoint> = match variant.criterion() {
             Some(criterion) => vec![point(criterion.stop_probability)],
             None => tried.iter().map(|&probability| point(probability)).collect(),
         };
@@ -107,7 +105,7 @@ fn speedup(file: &Replayed) -> plot::Speedup {
 fn best_so_far(file: &Replayed, arguments: &ReplayArguments) -> plot::BestSoFar {
     let finer = f64::from(arguments.finer);
     let moments = moments(&file.outcomes);
-    let series = (0..file.variants.len()).map(|i| plot::BestSoFarSeries {
+    let series = (0..file.rows.len()).map(|i| plot::BestSoFarSeries {
         name: full_name(file, i),
         points: file.outcomes[i].best_so_far(&file.table, &moments, finer),
     });
@@ -123,9 +121,9 @@ fn best_so_far(file: &Replayed, arguments: &ReplayArguments) -> plot::BestSoFar 
 
 /// The variant's name with its Δ.
 fn full_name(file: &Replayed, i: usize) -> String {
-    let variant = &file.variants[i];
+    let variant = &file.rows[i].variant;
     let delta =
-        variant.criterion.map_or(String::new(), |criterion| format!(", Δ {}", criterion.stop_probability));
+        variant.criterion().map_or(String::new(), |criterion| format!(", Δ {}", criterion.stop_probability));
     name(file, variant) + &delta
 }
 
@@ -166,9 +164,9 @@ fn recorded_run(file: &Replayed, trial: &TrialTrace, wrong: bool) -> plot::Recor
 /// Speed-up of all Hyperband runs so far against plain Hyperband, which spends the same on each.
 fn iterations(file: &Replayed) -> plot::Hyperband {
     let mut series = Vec::new();
-    for (i, (variant, outcome)) in file.variants.iter().zip(&file.outcomes).enumerate() {
+    for (i, (row, outcome)) in file.rows.iter().zip(&file.outcomes).enumerate() {
         let points = outcome.speedup_by_iteration();
-        if variant.spec.policy.stops() && !points.is_empty() {
+        if row.variant.has_rule() && !points.is_empty() {
             series.push(plot::HyperbandSeries { name: full_name(file, i), points });
         }
     }
@@ -185,5 +183,5 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
 /// The setting that a person would look at first: the recommended one, else the first that stops.
 fn shown(file: &Replayed) -> Option<usize> {
     let recommended = || recommended(file).map(|chosen| chosen.row);
-    file.usual().or_else(recommended).or_else(|| file.variants.iter().position(Variant::stops))
+    file.usual().or_else(recommended).or_else(|| file.rows.iter().position(|row| row.variant.stops()))
 }

@@ -49,7 +49,7 @@ pub(super) struct Recommendation {
     pub(super) usual: Option<Measured>,
 }
 
-/// The fastest setting that stops without foresight and is safe on the first half of the orders; else the one that kept the best run
+/// The fastest setting that stops the trials of a search and is safe on the first half of the orders; else the one that kept the best run
 /// most often there, and among these the one that lost least. `None` if none was tried.
 pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
     let orders = file.outcomes.first()?.orderings.len();
@@ -58,11 +58,8 @@ pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
         1 => (0..1, 0..1),
         _ => (0..orders.div_ceil(2), orders.div_ceil(2)..orders),
     };
-    let tried = |i: &usize| {
-        let variant = &file.variants[*i];
-        variant.stops() && !variant.is_bound()
-    };
-    let seen: Vec<(usize, Measured)> = (0..file.variants.len())
+    let tried = |i: &usize| file.rows[*i].variant.is_for_searches();
+    let seen: Vec<(usize, Measured)> = (0..file.rows.len())
         .filter(tried)
         .map(|i| (i, Measured::new(&file.outcomes[i], chosen_by.clone())))
         .collect();

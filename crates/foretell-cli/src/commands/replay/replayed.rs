@@ -1,7 +1,6 @@
 //! Results of the replay of one file.
 
 use super::report::Row;
-use super::settings::Variant;
 use foretell_search::Table;
 use std::sync::Arc;
 
@@ -18,7 +17,6 @@ pub(super) struct Replayed {
     /// The ids of all runs read.
     pub(super) names: Vec<String>,
     pub(super) table: Arc<Table>,
-    pub(super) variants: Vec<Variant>,
     pub(super) outcomes: Vec<foretell_search::Outcome>,
     pub(super) rows: Vec<Row>,
 }
@@ -26,6 +24,6 @@ pub(super) struct Replayed {
 impl Replayed {
     /// The row of the settings that `foretell search` would use for a study of this size, if it was replayed.
     pub(super) fn usual(&self) -> Option<usize> {
-        self.variants.iter().position(Variant::is_default)
+        self.rows.iter().position(|row| row.variant.is_default())
     }
 }

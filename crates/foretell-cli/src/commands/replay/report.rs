@@ -1,10 +1,11 @@
 //! The rows of a replay, as scripts and people read them.
 
+use super::flags::ReplayArguments;
 use super::settings::Variant;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
 use foretell_search::{
-    BestSoFarPoint, Caution, FrontKept, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table, moments,
+    BestSoFarPoint, Caution, FrontKept, KappaOf, Outcome, Policy, Rank, Reference, StudySpec, Table, moments,
 };
 use serde::Serialize;
 
@@ -21,13 +22,16 @@ pub(super) struct BestValue {
 /// One setting on one set of curves; means are over orderings.
 #[derive(Serialize)]
 pub(super) struct Row {
+    /// The setting.
+    #[serde(skip)]
+    pub(super) variant: Variant,
     pub(super) curves: String,
     pub(super) policy: String,
     pub(super) predictor: Option<String>,
     pub(super) stop_probability: Option<f64>,
     pub(super) offset: f64,
     pub(super) nth_best: usize,
-    pub(super) burn_in: usize,
+    pub(super) burn_in: u64,
     pub(super) orderings: usize,
     /// Epochs spent; with Hyperband over all its runs.
     pub(super) epochs_spent: f64,
@@ -160,17 +164,14 @@ impl FrontRow {
 pub(super) fn rows(
     curves: &str,
     table: &Table,
-    variants: &[Variant],
+    variants: Vec<Variant>,
     outcomes: &[Outcome],
-    finer: u32,
+    arguments: &ReplayArguments,
 ) -> Vec<Row> {
-    let mut rows: Vec<Row> = variants
-        .iter()
-        .zip(outcomes)
-        .map(|(variant, outcome)| row(curves, table, variant, outcome, f64::from(finer)))
-        .collect();
+    let row = |(variant, outcome)| row(curves, table, variant, outcome, arguments);
+    let mut rows: Vec<Row> = variants.into_iter().zip(outcomes).map(row).collect();
     for i in 0..rows.len() {
-        rows[i].saving_of_oracle = saving_of_oracle(variants, &rows, i);
+        rows[i].saving_of_oracle = saving_of_oracle(&rows, i);
     }
     rows
 }
@@ -188,26 +189,30 @@ pub(super) fn add_best_so_far(rows: &mut [Row], table: &Table, outcomes: &[Outco
 
 /// The saving of row `i` in the cost of training without a stopper (by the same scheduler, if `none` was replayed), over the saving of
 /// `oracle`.
-fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64> {
-    if !variants[i].stops() || variants[i].is_bound() {
+fn saving_of_oracle(rows: &[Row], i: usize) -> Option<f64> {
+    let variant = &rows[i].variant;
+    if !variant.stops() || variant.is_bound() {
         return None;
     }
-    let like = |spec: &ReplaySpec| ReplaySpec {
+    let like = |variant: &Variant| StudySpec {
         policy: Policy::none(),
         criterion: StopCriterion::default(),
-        ..spec.clone()
+        predictor: String::new(),
+        ..variant.study().clone()
     };
-    let is_bound = |v: &Variant| v.is_bound() && like(&v.spec) == like(&variants[i].spec);
-    let oracle = &rows[variants.iter().position(is_bound)?];
-    let none = variants.iter().zip(rows).find(|(variant, _)| !variant.stops()).map(|(_, row)| row);
+    let is_bound = |row: &&Row| row.variant.is_bound() && like(&row.variant) == like(variant);
+    let oracle = rows.iter().find(is_bound)?;
+    let none = rows.iter().find(|row| !row.variant.stops());
     let whole = none.map_or(rows[i].epochs_full, |row| row.epochs_spent);
     let share = (whole - rows[i].epochs_spent) / (whole - oracle.epochs_spent);
     Some(share).filter(|share| share.is_finite())
 }
 
-fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer: f64) -> Row {
+fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, arguments: &ReplayArguments) -> Row {
+    let finer = f64::from(arguments.finer);
     let (speedup_mean, speedup_stderr) = outcome.speedup();
-    let spec = &outcome.spec;
+    let StudySpec { burn_in, rank, refit, exempt, ref sampler, .. } = *variant.study();
+    let reference = variant.reference();
     let best_of_runs = outcome.best_of_runs(table);
     let all_runs: usize = outcome.orderings.iter().map(|o| o.trace.by_run.len()).sum();
     let of_runs = |value: f64| (!best_of_runs.is_empty()).then_some(value);
@@ -216,15 +221,15 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         policy: variant.way.clone(),
         predictor: match variant.teaching_caution() {
             Some(_) => Some("chosen".to_owned()),
-            None => variant.predictor.clone(),
+            None => variant.predictor().map(str::to_owned),
         },
         stop_probability: variant
-            .criterion
+            .criterion()
             .filter(|_| variant.teaching_caution().is_none())
             .map(|criterion| criterion.stop_probability),
-        offset: spec.criterion.offset,
-        nth_best: spec.criterion.nth_best,
-        burn_in: spec.burn_in,
+        offset: variant.study().criterion.offset,
+        nth_best: variant.study().criterion.nth_best,
+        burn_in,
         orderings: outcome.orderings.len(),
         epochs_spent: outcome.mean(|o| o.spent as f64) / finer,
         epochs_full: outcome.mean(|o| o.full as f64) / finer,
@@ -235,8 +240,8 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         stopped_mean: outcome.stopped(),
         runs: outcome.orderings.first().map_or(0, |o| o.trace.trials.len()),
         wrong_stops_mean: outcome.wrong_stops(),
-        agreeing_checks: variant.criterion.map(|criterion| criterion.agreeing_checks),
-        error_budget: variant.criterion.map(|criterion| criterion.error_budget),
+        agreeing_checks: variant.criterion().map(|criterion| criterion.agreeing_checks),
+        error_budget: variant.criterion().map(|criterion| criterion.error_budget),
         regret_sd_mean: outcome.regret_sd(),
         regret_max: outcome.orderings.iter().map(|o| o.regret_natural).fold(0.0, f64::max),
         saving_of_oracle: None,
@@ -244,21 +249,22 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         elapsed_mean: outcome.mean(|o| o.trace.elapsed as f64) / finer,
         epochs_scratch: outcome.mean(|o| o.trace.scratch as f64) / finer,
         epochs_resume: outcome.mean(|o| o.trace.resume as f64) / finer,
-        sampler: spec.sampler.name().to_owned(),
-        rank: Some(spec.rank).filter(|rank| *rank != Rank::Value),
+        sampler: sampler.name().to_owned(),
+        rank: Some(rank).filter(|rank| *rank != Rank::Value),
         best_so_far: Vec::new(),
-        reference: variant.reference.map(|(reference, _)| reference),
-        kappa: variant.reference.map(|(_, kappa)| kappa.kappa),
-        kappa_of: variant.reference.map(|(_, kappa)| kappa.of),
+        reference: reference.map(|(reference, _)| reference),
+        kappa: reference.map(|(_, kappa)| kappa.kappa),
+        kappa_of: reference.map(|(_, kappa)| kappa.of),
         best_of_run_mean: of_runs(mean(&best_of_runs)),
         best_of_run_stderr: of_runs(standard_error(&best_of_runs)),
         runs_without_result: of_runs(1.0 - best_of_runs.len() as f64 / all_runs.max(1) as f64),
         default: variant.is_default(),
         caution: variant.caution.map(Caution::name),
-        refit: spec.refit,
-        study_size: spec.study_size,
+        refit,
+        study_size: arguments.study_size,
         front: outcome.front().map(FrontRow::new),
-        audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
+        audit: (exempt > 0.0).then(|| outcome.audit(table)),
         totals: Totals::new(outcome),
+        variant,
     }
 }

@@ -1,5 +1,5 @@
-//! The settings that a replay compares: by default those of a few searches, and on demand every policy with every value of the flags that
-//! matter to it.
+//! The settings that a replay compares, each made of a request for a study as a search resolves it: a few by default, and on demand a grid with
+//! every value of the fields that matter to each stop rule.
 
 use super::flags::ReplayArguments;
 use super::way::Way;
@@ -8,29 +8,30 @@ use crate::failure::Failure;
 use foretell::StopCriterion;
 use foretell_search::{
     AshaRule, Caution, ForecastRule, Kappa, MedianRule, NamedRule, NoStopping, Oracle, ParameterSpace, Rank,
-    Reference, Refit, Refusal, ReplaySpec, Rungs, SamplerSpec, Schedule, Space, Stopping, StudyRequest,
-    Table,
+    Reference, Refit, Refusal, SamplerSpec, Schedule, SchedulerName, Setting, Space, Stopping, StudyRequest,
+    StudySpec, Table,
 };
+use serde_json::{Map, Value};
 
 /// One setting.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Variant {
     /// The name of its way of stopping.
     pub(super) way: String,
-    pub(super) predictor: Option<String>,
-    /// When a forecast stops a run, if forecasts are made.
-    pub(super) criterion: Option<StopCriterion>,
-    /// With Hyperband: the runs that a run is compared with.
-    pub(super) reference: Option<(Reference, Kappa)>,
-    pub(super) spec: ReplaySpec,
+    pub(super) setting: Setting,
     /// The setting of `foretell search --caution`, if it is one.
     pub(super) caution: Option<Caution>,
 }
 
 impl Variant {
+    /// The study that it replays.
+    pub(super) fn study(&self) -> &StudySpec {
+        &self.setting.study
+    }
+
     /// The caution by which predictor and Δ are chosen from the runs of a warm start, as `foretell search --learn-from` chooses them.
     pub(super) fn teaching_caution(&self) -> Option<Caution> {
-        self.caution.filter(|_| self.spec.warm_start > 0)
+        self.caution.filter(|_| self.setting.warm_start > 0)
     }
 
     /// Whether these are the default settings of `foretell search`.
@@ -38,19 +39,53 @@ impl Variant {
         self.caution == Some(Caution::default())
     }
 
+    /// When a forecast stops a run, if forecasts do.
+    pub(super) fn criterion(&self) -> Option<StopCriterion> {
+        self.study().policy.is_by_forecasts().then_some(self.study().criterion)
+    }
+
+    /// The name of the predictor by which it forecasts.
+    pub(super) fn predictor(&self) -> Option<&str> {
+        let forecasts = self.study().policy.is_by_forecasts() || self.study().rank != Rank::Value;
+        forecasts.then_some(&self.study().predictor)
+    }
+
     /// The predictor by which it forecasts, and whether each curve alone.
     pub(super) fn forecasts_by(&self) -> Option<(bool, String)> {
-        Some((self.spec.policy.is_by_curve_alone(), self.predictor.clone()?))
+        Some((self.study().policy.is_by_curve_alone(), self.predictor()?.to_owned()))
+    }
+
+    /// With Hyperband: the runs that a run is compared with.
+    pub(super) fn reference(&self) -> Option<(Reference, Kappa)> {
+        match self.study().schedule {
+            Schedule::Hyperband { kappa, reference, .. } if self.has_rule() => Some((reference, kappa)),
+            _ => None,
+        }
+    }
+
+    /// Whether a rule stops runs.
+    pub(super) fn has_rule(&self) -> bool {
+        self.study().policy.stops()
     }
 
     /// Whether it stops runs, by a rule or by its schedule.
     pub(super) fn stops(&self) -> bool {
-        self.spec.policy.stops() || matches!(self.spec.schedule, Schedule::IEpoch { .. })
+        self.has_rule() || self.is_own_schedule()
     }
 
     /// Whether it knows how runs end.
     pub(super) fn is_bound(&self) -> bool {
-        self.spec.policy.needs(1).truth
+        self.study().policy.needs(1).truth
+    }
+
+    /// Whether a search can use it, and stops trials by it.
+    pub(super) fn is_for_searches(&self) -> bool {
+        self.has_rule() && !self.is_bound()
+    }
+
+    /// Whether only a replay has its schedule.
+    fn is_own_schedule(&self) -> bool {
+        matches!(self.study().schedule, Schedule::IEpoch { .. })
     }
 }
 
@@ -65,13 +100,23 @@ pub(super) fn variants(
     }
     let mut variants = Vec::new();
     for sampler in &arguments.sampler {
-        let sampler = catalogue().sampler(&sampler.as_str().into(), &serde_json::Map::new(), 0, None);
-        let sampler = sampler.map_err(|error| Failure::input(format!("--sampler: {}", error.reason)))?;
-        let with_sampler = |variant: Variant| {
-            let spec = ReplaySpec { sampler: sampler.clone(), ..variant.spec };
-            Variant { spec, ..variant }
-        };
-        variants.extend(in_random_order(arguments, table)?.into_iter().map(with_sampler));
+        let usual = StudyRequest { sampler: Some(sampler.as_str().into()), ..StudyRequest::default() };
+        for way in arguments.ways()? {
+            let cautious = |caution| {
+                of_request(arguments, &StudyRequest { caution: Some(caution), ..usual.clone() }, table)
+            };
+            let cautions = arguments.cautions();
+            if way.is_compared() {
+                variants.extend(cautions.into_iter().map(cautious).collect::<Result<Vec<_>, _>>()?);
+            } else if way.policy.needs(1).truth
+                && let Some(&caution) = cautions.first()
+            {
+                variants.push(bound(&cautious(caution)?));
+            }
+            for request in grid(arguments, &way, &usual, table)? {
+                variants.push(of_grid(arguments, &way, &request, table)?);
+            }
+        }
     }
     Ok(variants)
 }
@@ -100,82 +145,38 @@ fn short(
     Ok(variants)
 }
 
-fn in_random_order(arguments: &ReplayArguments, table: &Table) -> Result<Vec<Variant>, Failure> {
-    let mut variants = Vec::new();
-    for way in arguments.ways()? {
-        if way.is_compared() {
-            for caution in arguments.cautions() {
-                variants.push(usual(arguments, caution, table)?);
-            }
-        } else if way.policy.needs(1).truth
-            && let Some(&caution) = arguments.cautions().first()
-        {
-            variants.push(bound(&usual(arguments, caution, table)?));
-        }
-        for spec in specs(arguments, &way, table) {
-            let predictors = way.predictors(&arguments.compared::<String>("predictor"));
-            for predictor in &predictors {
-                for criterion in criteria(arguments, !way.is_compared(), &spec.criterion) {
-                    let spec = ReplaySpec { policy: way.policy.clone(), criterion, ..spec.clone() };
-                    variants.push(Variant {
-                        way: way.name.clone(),
-                        predictor: Some(predictor.clone()),
-                        criterion: Some(criterion),
-                        reference: reference(&spec),
-                        spec,
-                        caution: None,
-                    });
-                }
-            }
-            if predictors.is_empty() {
-                let spec = ranked(arguments, ReplaySpec { policy: way.policy.clone(), ..spec });
-                let ranking = (spec.rank != Rank::Value)
-                    .then(|| arguments.compared::<String>("predictor").into_iter().next());
-                variants.push(Variant {
-                    way: way.name.clone(),
-                    predictor: ranking.flatten(),
-                    criterion: None,
-                    reference: reference(&spec),
-                    spec,
-                    caution: None,
-                });
-            }
-        }
-    }
-    Ok(variants)
-}
-
-/// `spec` with the value that its runs are compared by at rungs.
-fn ranked(arguments: &ReplayArguments, spec: ReplaySpec) -> ReplaySpec {
-    let rank = arguments.chosen("rank");
-    if rank == Rank::Value {
-        return spec;
-    }
-    let Stopping { burn_in, refit, .. } = Stopping::ranking();
-    let burn_in = arguments.asked.last("burn_in").unwrap_or(burn_in as usize);
-    ReplaySpec { rank, burn_in, refit: arguments.refit().map_or(refit, Refit::growth), ..spec }
-}
-
-/// The settings of `foretell search --caution` for a study of as many runs.
-fn usual(arguments: &ReplayArguments, caution: Caution, table: &Table) -> Result<Variant, Refusal> {
-    of_request(arguments, &StudyRequest { caution: Some(caution), ..StudyRequest::default() }, table)
-}
-
 /// The setting of a search that is asked for by `request`, for a study of as many runs.
 fn of_request(
     arguments: &ReplayArguments,
     request: &StudyRequest,
     table: &Table,
 ) -> Result<Variant, Refusal> {
-    let common = common(arguments);
-    let (runs, metric) = (common.trials(table), table.history().metric());
+    let mut setting = resolved(arguments, request, table)?;
+    let study = &mut setting.study;
+    let most = (arguments.own(table).trials(table) as u64).saturating_sub(1).max(1);
+    study.burn_in = study.burn_in.min(most);
+    let is_by_others = study.policy.is_by_forecasts() && !study.policy.is_by_curve_alone();
+    let way = if is_by_others { ForecastRule::NAME } else { study.policy.name() };
+    Ok(Variant { way: way.to_owned(), setting, caution: request.caution })
+}
+
+/// The replay of the study that `request` makes of the recorded runs.
+fn resolved(arguments: &ReplayArguments, request: &StudyRequest, table: &Table) -> Result<Setting, Refusal> {
+    let own = arguments.own(table);
+    let metric = table.history().metric();
+    let is_hyperband = request.scheduler.is_some_and(SchedulerName::is_hyperband);
+    // one that chooses networks has no recorded parameters to choose by
+    let sampler = request.sampler.clone().filter(|_| !matches!(request.space, Some(Space::Own(_))));
     let asked = StudyRequest {
         space: Some(Space::Parameters(ParameterSpace::parse(&["any=float:0:1"])?)),
         metric: Some(metric.name.clone()),
         direction: Some(metric.direction),
-        trials: Some(runs as u64).filter(|_| request.runs.is_none()),
-        epochs: Some(common.resource(table)),
-        learn_from: (common.warm_start > 0).then(Vec::new),
+        trials: (!is_hyperband).then_some(own.trials(table) as u64),
+        epochs: Some(own.study.max_resource),
+        seed: Some(arguments.seed),
+        exempt: request.exempt.or_else(|| arguments.asked.last("exempt")),
+        learn_from: (own.warm_start > 0).then(Vec::new),
+        sampler: sampler.clone(),
         // the recorded runs are there, whatever these would choose
         enqueue: None,
         budget_epochs: None,
@@ -188,131 +189,106 @@ fn of_request(
         ..request.clone()
     };
     let study = asked.resolve_with(None, catalogue())?;
-    let is_by_forecasts = study.policy.is_by_forecasts();
-    let spec = ReplaySpec {
-        sampler: request.sampler.as_ref().map_or_else(SamplerSpec::default, |_| study.sampler.clone()),
-        schedule: study.schedule,
-        rank: study.rank,
-        policy: study.policy,
-        criterion: study.criterion,
-        burn_in: (study.burn_in as usize).min(runs.saturating_sub(1)).max(1),
-        refit: study.refit,
-        exempt: request.exempt.unwrap_or(common.exempt),
-        ..common
-    };
-    let forecasts = is_by_forecasts || spec.rank != Rank::Value;
-    let way = if is_by_forecasts && !spec.policy.is_by_curve_alone() {
-        ForecastRule::NAME
-    } else {
-        spec.policy.name()
-    };
-    Ok(Variant {
-        way: way.to_owned(),
-        predictor: forecasts.then_some(study.predictor),
-        criterion: is_by_forecasts.then_some(spec.criterion),
-        reference: reference(&spec),
-        spec,
-        caution: request.caution,
-    })
+    let sampler = sampler.map_or_else(SamplerSpec::default, |_| study.sampler.clone());
+    Ok(Setting { study: StudySpec { sampler, trials: own.study.trials, ..study }, ..own })
 }
 
 /// The most that the setting `like` could save.
 fn bound(like: &Variant) -> Variant {
     let criterion = StopCriterion::default();
+    let study = StudySpec { policy: Oracle.into(), criterion, rank: Rank::Value, ..like.study().clone() };
     Variant {
         way: Oracle::NAME.to_owned(),
-        predictor: None,
-        criterion: None,
-        spec: ReplaySpec { policy: Oracle.into(), criterion, rank: Rank::Value, ..like.spec.clone() },
         caution: None,
-        ..like.clone()
+        setting: Setting { study, ..like.setting.clone() },
     }
 }
 
-/// Each budget with each Δ and each number of agreeing checks, with the offset and the n-th best of `common`.
-fn criteria(arguments: &ReplayArguments, baseline: bool, common: &StopCriterion) -> Vec<StopCriterion> {
-    let mut criteria = Vec::new();
-    for error_budget in arguments.budgets(baseline) {
-        for stop_probability in arguments.compared("stop_probability") {
-            for agreeing_checks in arguments.agreeing(baseline) {
-                criteria.push(StopCriterion { stop_probability, agreeing_checks, error_budget, ..*common });
-            }
-        }
-    }
-    criteria
-}
-
-fn reference(spec: &ReplaySpec) -> Option<(Reference, Kappa)> {
-    match spec.schedule {
-        Schedule::Hyperband { kappa, reference, .. } if spec.policy.stops() => Some((reference, kappa)),
-        _ => None,
-    }
-}
-
-/// The schedules, burn-ins, offsets and incumbents that matter to `way`.
-fn specs(arguments: &ReplayArguments, way: &Way, table: &Table) -> Vec<ReplaySpec> {
+/// The requests of a `way` of stopping: `usual` with every value of each field that matters to it.
+fn grid(
+    arguments: &ReplayArguments,
+    way: &Way,
+    usual: &StudyRequest,
+    table: &Table,
+) -> Result<Vec<StudyRequest>, Refusal> {
     let needs = way.policy.needs(1);
-    let (offsets, ranks) = match needs.incumbent {
-        true => (arguments.compared("offset"), arguments.compared("nth_best")),
-        false => (vec![0.0], vec![1]),
-    };
+    let scheduler = arguments.scheduler();
+    let ranks = arguments.chosen::<Rank>("rank") != Rank::Value && !needs.forecasts;
     let own = way.policy.usual();
+    let usual = StudyRequest {
+        // a search refuses a rule that knows how runs end
+        policy: (!needs.truth).then(|| way.policy.named().clone()),
+        stopping: needs.truth.then_some(false),
+        scheduler: Some(scheduler),
+        runs: scheduler.is_hyperband().then_some(arguments.runs),
+        rungs: arguments.asked.last("rungs"),
+        eta: Some(arguments.chosen("eta")),
+        kappa_of: Some(arguments.chosen("kappa_of")),
+        rank: ranks.then(|| arguments.chosen("rank")),
+        refit: arguments.asked.last("refit").or((own.is_none() && !ranks).then_some(Refit::Once)),
+        ..usual.clone()
+    };
     let burn_ins = match &own {
+        _ if ranks => vec![arguments.asked.last("burn_in").unwrap_or(Stopping::ranking().burn_in)],
         _ if !needs.burn_in && !needs.forecasts => vec![1],
-        Some(own) => arguments.asked.all("burn_in").unwrap_or_else(|| vec![own.burn_in as usize]),
-        None => arguments.burn_ins(common(arguments).trials(table)),
+        Some(own) => arguments.asked.all("burn_in").unwrap_or_else(|| vec![own.burn_in]),
+        None => arguments.burn_ins(arguments.own(table).trials(table) as u64),
     };
-    let mut specs = Vec::new();
-    for schedule in schedules(arguments, way, table) {
-        for &burn_in in &burn_ins {
-            for &offset in &offsets {
-                for &nth_best in &ranks {
-                    let criterion = StopCriterion { offset, nth_best, ..StopCriterion::default() };
-                    let common = common(arguments);
-                    let refit = match (arguments.refit(), &own) {
-                        (None, Some(own)) => own.refit,
-                        _ => common.refit,
-                    };
-                    specs.push(ReplaySpec { schedule, burn_in, criterion, refit, ..common });
-                }
-            }
-        }
-    }
-    specs
-}
-
-fn common(arguments: &ReplayArguments) -> ReplaySpec {
-    ReplaySpec {
-        refit: arguments.refit().and_then(Refit::growth),
-        exempt: arguments.chosen("exempt"),
-        max_resource: arguments.max_resource,
-        first_check: arguments.first_check,
-        check_every: arguments.check_every,
-        retrain: arguments.retrain,
-        warm_start: arguments.warm_start,
-        earlier_searches: arguments.earlier_searches,
-        study_size: arguments.study_size,
-        workers: arguments.workers,
-        orderings: arguments.orderings,
-        seed: arguments.seed,
-        ..ReplaySpec::default()
-    }
-}
-
-fn schedules(arguments: &ReplayArguments, way: &Way, table: &Table) -> Vec<Schedule> {
-    if way.is_schedule() {
-        let points = arguments.max_resource.map_or(table.points(), |resource| resource as usize);
-        return vec![Schedule::IEpoch {
-            epochs: arguments.first_points(points),
-            keep: arguments.kept(common(arguments).trials(table)),
-        }];
-    }
-    let pairs = arguments.references();
+    let is_compared = way.is_compared();
+    let listed = |name: &str| arguments.compared::<Value>(name);
+    let first = |name: &str| listed(name).into_iter().take(1).collect::<Vec<_>>();
     // without stopping, the runs that a run is compared with do not matter
-    let differ = arguments.scheduler().is_hyperband() && way.policy.stops();
-    let schedule = |&(reference, kappa): &(Reference, Kappa)| {
-        let (eta, most, runs) = (arguments.chosen("eta"), arguments.rungs(), arguments.runs);
-        arguments.scheduler().schedule(&Rungs { eta, most, runs, kappa, reference })
+    let references = scheduler.is_hyperband() && way.policy.stops();
+    let mut axes = ["reference", "kappa"]
+        .map(|name| (name, if references { listed(name) } else { first(name) }))
+        .to_vec();
+    axes.push(("burn_in", burn_ins.into_iter().map(Value::from).collect()));
+    if needs.incumbent {
+        axes.extend(["offset", "nth_best"].map(|name| (name, listed(name))));
+    }
+    if needs.forecasts {
+        axes.push((
+            "predictor",
+            way.predictors(&arguments.compared::<String>("predictor")).into_iter().map(Value::from).collect(),
+        ));
+        axes.push(("error_budget", arguments.of_rule("error_budget", is_compared)));
+        axes.push(("stop_probability", listed("stop_probability")));
+        axes.push(("agreeing_checks", arguments.of_rule("agreeing_checks", is_compared)));
+    } else if ranks {
+        axes.push(("predictor", first("predictor")));
+    }
+    let read = points(&axes).into_iter().map(|point| StudyRequest::from_fields(&point));
+    read.map(|point| Ok(usual.overlaid(&point?))).collect()
+}
+
+/// Each value of the first axis with each of the others.
+fn points(axes: &[(&str, Vec<Value>)]) -> Vec<Map<String, Value>> {
+    let Some(((name, values), others)) = axes.split_first() else { return vec![Map::new()] };
+    let others = points(others);
+    let with = |value: &Value| {
+        let mut all = others.clone();
+        all.iter_mut().for_each(|point| drop(point.insert((*name).to_owned(), value.clone())));
+        all
     };
-    pairs[..if differ { pairs.len() } else { 1 }].iter().map(schedule).collect()
+    values.iter().flat_map(with).collect()
+}
+
+/// The setting of a point of the grid, whose burn-in is taken as it is.
+fn of_grid(
+    arguments: &ReplayArguments,
+    way: &Way,
+    request: &StudyRequest,
+    table: &Table,
+) -> Result<Variant, Refusal> {
+    let mut setting = resolved(arguments, &StudyRequest { burn_in: None, ..request.clone() }, table)?;
+    let study = &mut setting.study;
+    study.policy = way.policy.clone();
+    study.burn_in = request.burn_in.unwrap_or(study.burn_in);
+    if way.is_schedule() {
+        study.schedule = Schedule::IEpoch {
+            epochs: arguments.first_points(study.max_resource),
+            keep: arguments.kept(arguments.own(table).trials(table) as u64),
+        };
+    }
+    Ok(Variant { way: way.name.clone(), setting, caution: None })
 }

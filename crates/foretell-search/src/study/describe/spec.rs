@@ -177,10 +177,12 @@ pub enum StudyError {
     Predictor(#[from] UnknownPredictor),
     /// A policy that extrapolates curves, with a predictor that does not.
     #[error(
-        "the policies lce and lce-optimistic extrapolate each curve, but {predictor} does not extrapolate. Leave it out or choose {}, or use the policy srm, which works with any predictor",
+        "the policy {policy} extrapolates each curve, but {predictor} does not extrapolate. Leave it out or choose {}, or use the policy srm, which works with any predictor",
         .known.join(" or ")
     )]
     NoExtrapolation {
+        /// The policy's name.
+        policy: String,
         /// The predictor's name.
         predictor: String,
         /// Those that do.
@@ -305,6 +307,29 @@ impl StudySpec {
 
     /// Checks the ranges of all that `parts` do not replace.
     pub(crate) fn validate_with(&self, parts: &Parts) -> Result<(), StudyError> {
+        self.validate_plan(parts.scheduler.is_some())?;
+        self.validate_queue()?;
+        self.validate_objectives()?;
+        if self.policy.needs(self.max_resource).truth {
+            return Err(StudyError::Truth { policy: self.policy.name().to_owned() });
+        }
+        if parts.predictor.is_none() {
+            let catalogue = &parts.catalogue;
+            let known = catalogue.predictor(&self.policy, &self.predictor, &PredictorOptions::default())?;
+            if self.policy.is_by_curve_alone() && !known.extrapolates() {
+                let (policy, predictor) = (self.policy.name().to_owned(), self.predictor.clone());
+                return Err(StudyError::NoExtrapolation {
+                    policy,
+                    predictor,
+                    known: catalogue.extrapolating(),
+                });
+            }
+        }
+        if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
+    }
+
+    /// Checks the numbers of its plan and of its stop rule; of its schedule unless the caller `brings_scheduler`.
+    pub(crate) fn validate_plan(&self, brings_scheduler: bool) -> Result<(), StudyError> {
         let counts = [("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)];
         if let Some(trials) = self.until_no_improvement {
             at_least_one(&[("until_no_improvement", trials)])?;
@@ -318,7 +343,7 @@ impl StudySpec {
             ("agreeing_checks", self.criterion.agreeing_checks as u64),
         ];
         at_most(limits::COUNT, &others)?;
-        if parts.scheduler.is_none() {
+        if !brings_scheduler {
             self.schedule.validate(self.trials, self.max_resource)?;
         }
         at_most(limits::COUNT, &counts)?;
@@ -326,26 +351,13 @@ impl StudySpec {
         if let Some(rule) = self.policy.rule() {
             rule.check(self.max_resource)?;
         }
-        self.validate_queue()?;
         share("exempt fraction", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
-        self.validate_objectives()?;
-        if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, &self.policy) {
-            return Err(StudyError::Rank);
+        match brings_scheduler || self.schedule.compares_by(self.rank, &self.policy) {
+            true => Ok(()),
+            false => Err(StudyError::Rank),
         }
-        if self.policy.needs(self.max_resource).truth {
-            return Err(StudyError::Truth { policy: self.policy.name().to_owned() });
-        }
-        if parts.predictor.is_none() {
-            let catalogue = &parts.catalogue;
-            let known = catalogue.predictor(&self.policy, &self.predictor, &PredictorOptions::default())?;
-            if self.policy.is_by_curve_alone() && !known.extrapolates() {
-                let (predictor, known) = (self.predictor.clone(), catalogue.extrapolating());
-                return Err(StudyError::NoExtrapolation { predictor, known });
-            }
-        }
-        if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
     }
 
     /// The options by which its runs are laid on a grid, except for the target.
