@@ -3,6 +3,7 @@
 use crate::objective::ObjectiveError;
 use crate::parameter_space::ParameterSpaceError;
 use crate::part::PartError;
+use crate::schedulers::schedule::ScheduleError;
 use crate::study::StudyError;
 use foretell::StopCriterionError;
 use serde::de::DeserializeOwned;
@@ -111,6 +112,7 @@ impl From<StudyError> for Refusal {
             StudyError::NoRewards { .. } => "sampler",
             StudyError::Queue(_) | StudyError::NoQueue { .. } => "enqueue",
             StudyError::Rank => "rank",
+            StudyError::Schedule(ScheduleError::Kappa(_)) => "kappa",
             StudyError::Schedule(_) => "scheduler",
             StudyError::Truth { .. } => "policy",
             StudyError::Objective(error) => match error {

@@ -9,6 +9,7 @@ use crate::plot::Size;
 use crate::request_flags::ComparedFlags;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use foretell::StopCriterion;
 use foretell_search::limits;
 use foretell_search::{
     AshaRule, Caution, ForecastRule, MedianRule, NamedRule, NamedSampler, NoStopping, Oracle, RandomSampling,
@@ -211,6 +212,10 @@ impl ReplayArguments {
                 "--figure",
                 &"there is no file for the figure. Add --plot FILE, or choose best-so-far with --format json",
             ));
+        }
+        for stop_probability in self.compared("stop_probability") {
+            let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
+            criterion.validate().map_err(|error| flag("--stop-probability", &error))?;
         }
         let at_least_1 = [
             ("--first-check", self.first_check == 0),
