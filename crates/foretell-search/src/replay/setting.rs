@@ -110,6 +110,7 @@ impl Setting {
             reward: None,
             budget_epochs: None,
             until_no_improvement: None,
+            target: None,
             repeats: None,
             queue: Vec::new(),
             shadow: false,

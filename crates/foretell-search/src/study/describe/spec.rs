@@ -392,7 +392,7 @@ impl StudySpec {
 
     /// Everything that determines the study, as a text that folders are named after: all but the limits that may be raised later.
     pub fn identity(&self) -> String {
-        let study = Self { budget_epochs: None, until_no_improvement: None, ..self.clone() };
+        let study = Self { budget_epochs: None, until_no_improvement: None, target: None, ..self.clone() };
         serde_json::to_string(&study).unwrap_or_default()
     }
 
