@@ -245,11 +245,11 @@ mod tests {
     #[test]
     fn a_study_that_learns_from_curves_is_taught_by_many_runs_alone() {
         let by_curves = StudySpec { policy: ChainRule::default().into(), ..spec() };
-        let of = |count| {
+        let lessons = |count| {
             Lessons::new(&runs(count), &by_curves, &spec().history_options(), Some(Caution::Balanced))
         };
-        assert_eq!(of(ENOUGH_TO_REPLAY - 1), None);
-        let taught = of(80).expect("enough to replay").taught(by_curves.clone());
+        assert_eq!(lessons(ENOUGH_TO_REPLAY - 1), None);
+        let taught = lessons(80).expect("enough to replay").taught(by_curves.clone());
         assert_eq!(taught.policy, ForecastRule.into());
     }
 
