@@ -272,10 +272,7 @@ impl StopRule for Crowd {
 fn every_rule(catalogue: &Catalogue) -> Vec<Policy> {
     let fields = serde_json::Map::from_iter([("patience".to_owned(), 2.into())]);
     let policies = catalogue.replayed_policies().map(|(name, _)| catalogue.policy(&name.into(), &fields));
-    policies
-        .map(|policy| policy.expect("its usual settings"))
-        .filter(|policy| !policy.is_by_curve_alone())
-        .collect()
+    policies.map(|policy| policy.expect("its usual settings")).collect()
 }
 
 /// Those that a study offers.

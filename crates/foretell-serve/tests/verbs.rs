@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{STUDY, call, done, local, made, serve, started};
 use foretell_run::{EventStore, Hosted, Leases, Orders, Reading, Task};
 use foretell_search::{
-    Ending, Memory, Order, ParameterSpace, Parts, Record, Session, Space, Study, StudyRequest,
+    Catalogue, Ending, Memory, Order, ParameterSpace, Parts, Record, Session, Space, Study, StudyRequest,
 };
 use foretell_serve::Options;
 use serde_json::{Value, json};
@@ -76,22 +76,29 @@ fn the_same_words_make_the_same_study_over_http_and_in_a_request() {
     }
 }
 
+/// The rules of the catalogue.
+fn rules() -> Vec<&'static str> {
+    Catalogue::default().policies().map(|(name, _)| name).collect()
+}
+
 #[test]
-fn one_worker_decides_as_a_study_in_this_process() {
+fn one_worker_decides_by_every_rule_as_a_study_in_this_process() {
+    let decide: Vec<&str> = rules().into_iter().filter(|policy| decides_as_in_this_process(policy)).collect();
+    assert!(!decide.contains(&"none") && decide.len() + 2 > rules().len(), "only {decide:?} decide");
+}
+
+/// Compares the records of a study by `policy` over HTTP with those of a session; whether it decided on any trial.
+fn decides_as_in_this_process(policy: &str) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve(folder.path(), local(), None);
+    let fields = json!({
+        "space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 9, "trials": 16, "burn_in": 6, "policy": policy
+    });
+    let fields = fields.as_object().expect("fields");
+    let (status, answer) = call(address, "PUT", "/api/studies/s", &json!(fields).to_string());
+    assert_eq!(status, 201, "{policy}: {answer}");
     work(address, "a");
-    let space = ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters);
-    let metric = Some("val_acc".to_owned());
-    let settings = StudyRequest {
-        space,
-        metric,
-        epochs: Some(9),
-        trials: Some(16),
-        burn_in: Some(6),
-        ..StudyRequest::default()
-    };
-    let spec = settings.resolve(None).expect("a study");
+    let spec = StudyRequest::from_fields(fields).and_then(|request| request.resolve(None)).expect("a study");
     let mut session = Session::open(spec, Parts::default(), Memory::default()).expect("a session");
     while let Some(start) = session.ask().expect("it is stored") {
         let lr = start.configuration["lr"].number().expect("a number");
@@ -103,14 +110,13 @@ fn one_worker_decides_as_a_study_in_this_process() {
         }
         session.tell(start.trial, Ending::Finished).expect("it is stored");
     }
-    assert_eq!(records(folder.path()), session.store().records());
-    let stops = records(folder.path()).iter().filter(|record| matches!(record, Record::Decided(_))).count();
-    assert!(stops > 0, "nothing was ever decided");
+    assert_eq!(records(folder.path()), session.store().records(), "{policy}");
     let best = done(address, "GET", "/api/studies/s/best", "");
     let expected = session.best().expect("there is a best");
     assert_eq!((&best["best"]["trial"], &best["done"]), (&json!(expected.trial), &json!(true)));
     // once it is done the log is free for others
     EventStore::open(folder.path().join("s/events.jsonl")).expect("nobody holds it");
+    session.store().records().iter().any(|record| matches!(record, Record::Decided(_)))
 }
 
 #[test]

@@ -177,10 +177,14 @@ fn a_study_names_all_its_settings_and_they_make_the_same_study() {
         r#"{"policy": "asha", "eta": 4}"#,
         r#"{"stopping": false, "sampler": "gp"}"#,
         r#"{"objective": ["val_acc", "lr:min", "latency:min"], "limit": "latency<=20"}"#,
+        r#"{"direction": "maximize", "repeats": 2, "burn_in": 5, "stop_probability": 0.9, "agreeing_checks": 3, "refit": 1.3, "predictor": "ridge"}"#,
     ];
+    let all = serde_json::to_value(StudyRequest::default()).expect("JSON");
+    let mut open: Vec<String> = all.as_object().expect("fields").keys().cloned().collect();
     for way in ways {
         let mut asked = fields(SPACE);
         asked.extend(fields(way));
+        open.retain(|field| !asked.contains_key(field));
         let spec = StudyRequest::from_fields(&asked).and_then(|request| request.resolve(None)).expect(way);
         let named = spec.request();
         // who names every setting has chosen the score, too
@@ -189,6 +193,10 @@ fn a_study_names_all_its_settings_and_they_make_the_same_study() {
         // also as it is written down
         assert_eq!(StudyRequest::from_fields(&named.fields()).expect(way), named, "{way}");
     }
+    // those of a sampler of another crate, and who continues trials and which runs are learned from: no study keeps these
+    let others = "alpha checkpoints epsilon_trials gamma initial_value learn_from replay reward";
+    open.sort();
+    assert_eq!(open.join(" "), others, "fields that no way sets");
 }
 
 #[test]
