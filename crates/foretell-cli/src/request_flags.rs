@@ -60,15 +60,20 @@ fn with_flags(text: &str) -> String {
     words.collect()
 }
 
-/// The meaning of the field of a flag.
-fn meaning(schema: &Value) -> String {
-    let text = schema.get("x-flag-help").or(schema.get("description")).and_then(Value::as_str);
+/// The first of `keys` that the field of a flag has, as a text.
+fn first_of(schema: &Value, keys: &[&str]) -> String {
+    let text = keys.iter().find_map(|key| schema.get(key)).and_then(Value::as_str);
     with_flags(text.unwrap_or_default())
+}
+
+/// The meaning of the field of a flag, without the defaults of a search.
+fn meaning(schema: &Value) -> String {
+    first_of(schema, &["x-flag-help", "x-meaning", "description"])
 }
 
 /// The help text of a flag.
 fn help(schema: &Value) -> String {
-    let text = meaning(schema);
+    let text = first_of(schema, &["x-flag-help", "description"]);
     match &schema["default"] {
         _ if text.contains("(default: ") => text,
         Value::Null | Value::Bool(_) => text.trim_end_matches('.').to_owned(),

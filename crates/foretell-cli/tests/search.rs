@@ -386,8 +386,18 @@ fn what_a_diverged_trial_reported_is_shown_to_its_end() {
 fn no_default_burn_in_is_too_short_to_learn_from() {
     let folder = tempfile::tempdir().unwrap();
     for (trials, burn_in) in [("2", 2), ("6", 3), ("30", 3), ("600", 3)] {
-        let arguments =
-            ["search", "--param", "x=float:0:1", "--epochs", "9", "--trials", trials, "--explain"];
+        let arguments = [
+            "search",
+            "--policy",
+            "srm",
+            "--param",
+            "x=float:0:1",
+            "--epochs",
+            "9",
+            "--trials",
+            trials,
+            "--explain",
+        ];
         let output = foretell(folder.path(), &[&arguments[..], &["--", "true"]].concat()).output().unwrap();
         let said = text(&output.stdout);
         assert!(said.contains(&format!("after a burn-in of {burn_in} completed trials")), "{trials}: {said}");

@@ -163,7 +163,8 @@ mod tests {
             ParameterSpace::parse(&["learning_rate=log:1e-4:1", "optimizer=choice:sgd,adam", "same=int:3:3"]);
         let space = Space::Parameters(space.expect("a space"));
         let usual = StudySpec::new(space, "val_acc", foretell::Direction::Maximize);
-        let mut study = Study::new(StudySpec { max_resource: epochs, ..usual }).expect("a study");
+        let policy = foretell_search::Policy::none();
+        let mut study = Study::new(StudySpec { max_resource: epochs, policy, ..usual }).expect("a study");
         for trial in 0..3 {
             study.step(&Input::WorkerIdle);
             for step in 1..=epochs / 2 {

@@ -234,7 +234,7 @@ impl Collector {
             && text.contains(|c: char| c.is_ascii_digit())
             && !text.contains(['{', '|'])
             && begin.starts_with(|c: char| !c.is_ascii_digit())
-            && !text.ends_with([':', ','])
+            && !text.trim_end().ends_with([':', ','])
             && !telling.is_match(text)
     }
 

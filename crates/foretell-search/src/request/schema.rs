@@ -11,7 +11,7 @@ const NOISE: [&str; 2] = ["format", "title"];
 impl StudyRequest {
     /// The JSON Schema of each field, self-contained: its `description`, its `type` or its choices as `oneOf`, its `default` where there
     /// is one, or else its description ends in what it is usually; and for flags `x-heading`, `x-value` (what the value is called),
-    /// `x-flag-help` (where the flag turns something off) and `x-rare` (few need it).
+    /// `x-flag-help` (where the flag turns something off), `x-meaning` (the description without what it is usually) and `x-rare` (few need it).
     pub fn schema(catalogue: &Catalogue) -> Map<String, Value> {
         let whole = Value::from(schemars::schema_for!(Self));
         let Value::Object(fields) = &whole["properties"] else { return Map::new() };
@@ -28,11 +28,10 @@ impl StudyRequest {
             }
         }
         for (name, values) in Self::usual() {
-            let Some(Value::String(text)) = fields.get_mut(name).map(|field| &mut field["description"])
-            else {
-                continue;
-            };
-            *text = format!("{} (default: {})", text.trim_end_matches('.'), in_words(name, &values));
+            let Some(field) = fields.get_mut(name) else { continue };
+            let meaning = field["description"].as_str().unwrap_or_default().trim_end_matches('.').to_owned();
+            field["description"] = format!("{meaning} (default: {})", in_words(name, &values)).into();
+            field["x-meaning"] = meaning.into();
         }
         fields
     }
