@@ -402,6 +402,14 @@ fn the_default_predictor_decides_alike_too() {
     assert!(decisions.iter().any(|decision| decision.reason == Reason::WillNotWin));
 }
 
+/// The run that a record of a replay holds back, with its whole curve.
+fn held_back(record: &Record, case: &Case) -> Option<Run> {
+    let Record::WarmStart { id, configuration, .. } = record else { return None };
+    let values = &case.values[id.parse::<usize>().unwrap()];
+    let curve = Curve::of_epochs(values, Direction::Maximize);
+    Some(Run { id: id.clone(), configuration: configuration.clone(), curve })
+}
+
 /// The settings that a search chooses from earlier runs are chosen again by a replay that holds these runs back.
 #[test]
 fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() {
@@ -451,15 +459,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     }
     let setting = Setting { teacher: Some(teacher), ..replayed };
     let replayed = replay_log(&table(&case, &by_run), &setting, 0).unwrap();
-    let held_back = |record: &Record| match record {
-        Record::WarmStart { id, configuration, .. } => {
-            let values = &case.values[id.parse::<usize>().unwrap()];
-            let curve = Curve::of_epochs(values, Direction::Maximize);
-            Some(Run { id: id.clone(), configuration: configuration.clone(), curve })
-        }
-        _ => None,
-    };
-    let earlier: Vec<Run> = replayed.iter().filter_map(held_back).collect();
+    let earlier: Vec<Run> = replayed.iter().filter_map(|record| held_back(record, &case)).collect();
     assert_eq!(earlier.len(), 60);
     let lessons = request.lessons(&case.spec, &earlier).expect("enough runs to learn from");
     assert!(lessons.sure.is_some(), "{lessons}");

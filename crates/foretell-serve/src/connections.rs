@@ -97,6 +97,17 @@ impl Drop for Connection {
     }
 }
 
+/// Whoever has one address of version 6 has its network of 2^64.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,16 +127,5 @@ mod tests {
         assert!(open(true).is_err_and(|why| why.contains("at most 5 connections")));
         drop((reader, last, workers));
         assert!(open(false).is_ok(), "closed connections do not count");
-    }
-}
-
-/// Whoever has one address of version 6 has its network of 2^64.
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
     }
 }

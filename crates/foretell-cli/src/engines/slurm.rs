@@ -63,8 +63,9 @@ impl Slurm {
 
     /// The time limit of its jobs, in words.
     pub(crate) fn limit(options: &[String]) -> String {
-        let time = options.iter().filter_map(|option| option.trim_start_matches('-').strip_prefix("time="));
-        match time.last() {
+        let mut time =
+            options.iter().filter_map(|option| option.trim_start_matches('-').strip_prefix("time="));
+        match time.next_back() {
             Some(time) => format!("the time limit of the jobs is `time = \"{time}\"` in [slurm]"),
             None => "the jobs have the time limit of their partition, unless [slurm] sets `time`".to_owned(),
         }
