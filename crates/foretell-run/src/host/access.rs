@@ -57,7 +57,7 @@ pub enum AccessError {
 impl Access {
     /// The study that `text` names: `http://HOST:PORT`, `HOST:PORT`, the folder of a study, or its file with the address. The token of an
     /// address that is typed is `token`. The folder may still be missing, or have no file with an address: then there are no addresses
-    /// yet, and the file is read [again](Self::again).
+    /// yet, and the file is read again.
     ///
     /// # Errors
     /// [`AccessError`].
