@@ -34,7 +34,7 @@ def test_steps_that_count_from_0_are_those_that_count_from_1():
 
 
 def test_a_step_that_goes_back_is_refused_and_one_that_is_repeated_is_said(caplog):
-    study = Study(RATES, **HOW)
+    study = Study(RATES, policy="none", **HOW)
     trial = study.ask()
     trial.report(0.5, 5)
     with pytest.raises(ValueError, match="step 3 was reported after step 5. Steps must increase"):
@@ -65,7 +65,7 @@ def test_one_objective_that_fails_loses_nothing_of_the_others(tmp_path):
         for epoch in trial.epochs():
             trial.report(value(trial.config["lr"], epoch), epoch)
 
-    study = Study(RATES, folder=tmp_path / "study", **HOW)
+    study = Study(RATES, folder=tmp_path / "study", policy="none", **HOW)
     with pytest.raises(ValueError, match="broken"):
         study.optimize(objective, n_jobs=3)
     states = [trial["state"] for trial in study.trials]
