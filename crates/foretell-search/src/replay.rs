@@ -133,9 +133,13 @@ fn proposals(
 
 /// The curves of the searches before that of `draw`, one after another, each as far as it was trained.
 fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run>, ReplayError> {
-    let alone = Setting { warm_start: 0, ..setting.clone() };
+    let mut alone = Setting { warm_start: 0, ..setting.clone() };
     let (table, before) = match &setting.earlier {
-        Some(other) => (other, self::draw(&alone, other, draw.ordering)?.before),
+        Some(other) => {
+            // their runs are as long as they are, not as those of this search
+            alone.study.max_resource = other.points() as u64;
+            (other, self::draw(&alone, other, draw.ordering)?.before)
+        }
         None => (table, draw.before.clone()),
     };
     let mut lessons: Vec<Run> = Vec::new();
