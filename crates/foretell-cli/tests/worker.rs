@@ -132,7 +132,7 @@ fn a_trial_that_starts_again_twice_without_a_new_epoch_ends_with_that_reason() {
         "{said}"
     );
     let kinds = |trial: u64| trials(folder.path())[&trial].last().unwrap().clone();
-    assert!(kinds(0).contains("failed") && kinds(1).contains("completed"), "the other trial goes on");
+    assert!(kinds(0).contains("failed") && kinds(1).contains("completed"), "the other trial continues");
     assert!(seen() < 12, "{} lines: it does not start a fourth time", seen());
 }
 

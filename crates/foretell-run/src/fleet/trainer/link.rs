@@ -83,7 +83,7 @@ impl Heard {
 /// The answer of the study.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sent {
-    /// The training goes on.
+    /// The training continues.
     GoesOn,
     /// It is to stop.
     Stops,
