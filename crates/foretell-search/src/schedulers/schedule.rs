@@ -202,6 +202,11 @@ impl Schedule {
         matches!(self, Self::Full)
     }
 
+    /// Whether only a replay has it: no search can ask for it.
+    pub fn is_for_replays(&self) -> bool {
+        matches!(self, Self::IEpoch { .. })
+    }
+
     /// Whether its rungs depend on the total of trials, which then cannot be raised later.
     pub fn is_planned_for_trials(&self) -> bool {
         matches!(self, Self::IEpoch { .. } | Self::SuccessiveHalving { .. })

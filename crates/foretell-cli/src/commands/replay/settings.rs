@@ -70,7 +70,7 @@ impl Variant {
 
     /// Whether it stops runs, by a rule or by its schedule.
     pub(super) fn stops(&self) -> bool {
-        self.has_rule() || self.is_own_schedule()
+        self.has_rule() || self.study().schedule.is_for_replays()
     }
 
     /// Whether it knows how runs end.
@@ -81,11 +81,6 @@ impl Variant {
     /// Whether a search can use it, and stops trials by it.
     pub(super) fn is_for_searches(&self) -> bool {
         self.has_rule() && !self.is_bound()
-    }
-
-    /// Whether only a replay has its schedule.
-    fn is_own_schedule(&self) -> bool {
-        matches!(self.study().schedule, Schedule::IEpoch { .. })
     }
 }
 
