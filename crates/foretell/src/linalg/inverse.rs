@@ -5,7 +5,7 @@ use crate::linalg::simd::{LANES, dispatched, dot_body};
 /// A symmetric matrix of order n, stored as its lower triangle in rows padded to blocks of eight: `data[i·stride + j]` for
 /// j ≤ i. What stands above the diagonal is arbitrary.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Symmetric {
+pub struct Symmetric {
     /// The order.
     pub(crate) n: usize,
     /// The order rounded up to a multiple of eight: length of a row.
@@ -16,7 +16,7 @@ pub(crate) struct Symmetric {
 
 impl Symmetric {
     /// A matrix of zeros of order `n`.
-    pub(crate) fn zeros(n: usize) -> Self {
+    pub fn zeros(n: usize) -> Self {
         let stride = n.next_multiple_of(LANES);
         Self { n, stride, data: vec![0.0; stride * stride] }
     }
@@ -29,8 +29,27 @@ impl Symmetric {
     }
 
     /// Entry (i, i).
-    pub(crate) fn diagonal(&self, i: usize) -> f64 {
-        self.data[i * self.stride + i]
+    ///
+    /// # Panics
+    /// If i ≥ n.
+    pub fn diagonal(&self, i: usize) -> f64 {
+        self.row(i)[i]
+    }
+
+    /// Entries (i, 0) to (i, i).
+    ///
+    /// # Panics
+    /// If i ≥ n.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.data[i * self.stride..=i * self.stride + i]
+    }
+
+    /// Entries (i, 0) to (i, i), to be filled.
+    ///
+    /// # Panics
+    /// If i ≥ n.
+    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.data[i * self.stride..=i * self.stride + i]
     }
 
     /// Replaces the matrix A by A⁻¹ and gives ln det A; `None`, with the matrix spoilt, if A is not positive definite.
@@ -39,7 +58,7 @@ impl Symmetric {
     /// pivots the matrix is −A⁻¹. n³/2 multiply-adds, all in rank-eight updates.
     ///
     /// Source: Goodnight, *A tutorial on the sweep operator*, 1979, in blocks.
-    pub(crate) fn invert(&mut self) -> Option<f64> {
+    pub fn invert(&mut self) -> Option<f64> {
         for i in self.n..self.stride {
             self.data[i * self.stride..(i + 1) * self.stride].fill(0.0);
             self.data[i * self.stride + i] = 1.0;
@@ -49,8 +68,11 @@ impl Symmetric {
         log_determinant[0].is_finite().then_some(log_determinant[0])
     }
 
-    /// out = A·x.
-    pub(crate) fn multiply(&self, x: &[f64], out: &mut [f64]) {
+    /// out = A·x, both of length n. O(n²).
+    ///
+    /// # Panics
+    /// If `x` or `out` is longer than n, or `out` is shorter than `x`.
+    pub fn multiply(&self, x: &[f64], out: &mut [f64]) {
         multiply_symmetric(&self.data, self.stride, x, out);
     }
 

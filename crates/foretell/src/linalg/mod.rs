@@ -1,7 +1,7 @@
 //! Matrices, solvers and minimizers.
 
 pub mod cholesky;
-pub(crate) mod inverse;
+pub mod inverse;
 pub mod lbfgs;
 pub(crate) mod least_squares;
 pub(crate) mod matrix;

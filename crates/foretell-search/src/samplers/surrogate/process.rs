@@ -1,6 +1,7 @@
 //! A Gaussian process over the points of a space: Matérn-5/2 kernel, one length for each parameter, noise by observation.
 
 use super::cube::{Cube, Point};
+use foretell::linalg::inverse::Symmetric;
 
 /// Noise variance that every observation has at least, on standardized scores.
 const JITTER: f64 = 1e-6;
@@ -118,37 +119,36 @@ fn loss(
     noise: &[f64],
 ) -> Option<(f64, Vec<f64>)> {
     let (n, (weights, signal, floor)) = (targets.len(), theta.split());
-    let mut lower = vec![0.0; n * n];
-    let mut slopes_in_q = vec![0.0; n * n];
+    let mut kernel = Symmetric::zeros(n);
+    let mut slopes_in_q = Symmetric::zeros(n);
     for i in 0..n {
         for k in 0..=i {
             let q: f64 = distances.pair(i, k).iter().zip(&weights).map(|(d, w)| d * w).sum();
             let (value, slope) = matern(q);
-            lower[i * n + k] = signal * value;
-            slopes_in_q[i * n + k] = signal * slope;
+            kernel.row_mut(i)[k] = signal * value;
+            slopes_in_q.row_mut(i)[k] = signal * slope;
         }
-        lower[i * n + i] += floor + noise[i];
+        kernel.row_mut(i)[i] += floor + noise[i];
     }
-    let kernel = lower.clone();
-    factorize(&mut lower, n)?;
-    let half = forward(&lower, n, targets);
-    let alpha = backward(&lower, n, &half);
-    let determinant: f64 = (0..n).map(|i| lower[i * n + i].ln()).sum();
-    let loss = determinant + half.iter().map(|z| z * z).sum::<f64>() / 2.0;
-    let inverse = inverted(&lower, n);
+    let mut inverse = kernel.clone();
+    let log_determinant = inverse.invert()?;
+    let mut alpha = vec![0.0; n];
+    inverse.multiply(targets, &mut alpha);
+    let fit: f64 = alpha.iter().zip(targets).map(|(alpha, y)| alpha * y).sum();
+    let loss = (log_determinant + fit) / 2.0;
     let mut slopes = vec![0.0; weights.len() + 2];
     let (by_signal, by_noise) = (weights.len(), weights.len() + 1);
     for i in 0..n {
         for k in 0..=i {
-            let m = (inverse[i * n + k] - alpha[i] * alpha[k]) * if i == k { 0.5 } else { 1.0 };
-            let along = m * slopes_in_q[i * n + k];
+            let m = (inverse.row(i)[k] - alpha[i] * alpha[k]) * if i == k { 0.5 } else { 1.0 };
+            let along = m * slopes_in_q.row(i)[k];
             for ((slope, d), w) in slopes.iter_mut().zip(distances.pair(i, k)).zip(&weights) {
                 *slope += along * d * w;
             }
             let own = if i == k { floor + noise[i] } else { 0.0 };
-            slopes[by_signal] += m * (kernel[i * n + k] - own);
+            slopes[by_signal] += m * (kernel.row(i)[k] - own);
         }
-        let m = (inverse[i * n + i] - alpha[i] * alpha[i]) / 2.0;
+        let m = (inverse.diagonal(i) - alpha[i] * alpha[i]) / 2.0;
         slopes[by_noise] += m * (floor - JITTER);
     }
     slopes.iter().all(|slope| slope.is_finite()).then_some((loss, slopes))
@@ -160,14 +160,14 @@ pub(crate) struct Process {
     points: Vec<Point>,
     weights: Vec<f64>,
     signal: f64,
-    /// L of K = L·Lᵀ.
-    lower: Vec<f64>,
+    /// K⁻¹.
+    inverse: Symmetric,
     /// K⁻¹·y.
     alpha: Vec<f64>,
 }
 
 impl Process {
-    /// Conditioned on `targets` with `noise` (variances) at `points`; `None` if K cannot be factorized. O(n³).
+    /// Conditioned on `targets` with `noise` (variances) at `points`; `None` if K isn't positive definite. O(n³).
     pub(crate) fn new(
         cube: &Cube,
         hyperparameters: &Hyperparameters,
@@ -177,16 +177,16 @@ impl Process {
     ) -> Option<Self> {
         let (weights, signal, floor) = hyperparameters.split();
         let n = points.len();
-        let mut process = Self { points, weights, signal, lower: vec![0.0; n * n], alpha: Vec::new() };
+        let inverse = Symmetric::zeros(n);
+        let mut process = Self { points, weights, signal, inverse, alpha: vec![0.0; n] };
         for (i, own) in noise.iter().enumerate() {
             for k in 0..=i {
-                process.lower[i * n + k] = process.kernel(cube, &process.points[i], &process.points[k]);
+                process.inverse.row_mut(i)[k] = process.kernel(cube, &process.points[i], &process.points[k]);
             }
-            process.lower[i * n + i] += floor + own;
+            process.inverse.row_mut(i)[i] += floor + own;
         }
-        factorize(&mut process.lower, n)?;
-        let half = forward(&process.lower, n, targets);
-        process.alpha = backward(&process.lower, n, &half);
+        process.inverse.invert()?;
+        process.inverse.multiply(targets, &mut process.alpha);
         Some(process)
     }
 
@@ -200,90 +200,22 @@ impl Process {
         self.points.iter().zip(&self.alpha).map(|(at, alpha)| alpha * self.kernel(cube, at, point)).sum()
     }
 
-    /// The errors of the means at its own points, each forecast from the others: αᵢ/(K⁻¹)ᵢᵢ. O(n³).
+    /// The errors of the means at its own points, each forecast from the others: αᵢ/(K⁻¹)ᵢᵢ. O(n).
     ///
     /// Source: Rasmussen & Williams 2006, section 5.4.2.
     pub(crate) fn held_out_errors(&self) -> Vec<f64> {
-        let n = self.points.len();
-        let inverse = inverted(&self.lower, n);
-        self.alpha.iter().enumerate().map(|(i, alpha)| alpha / inverse[i * n + i]).collect()
+        self.alpha.iter().enumerate().map(|(i, alpha)| alpha / self.inverse.diagonal(i)).collect()
     }
 
     /// The mean and the standard deviation, without noise, at `point`. O(n²).
     pub(crate) fn forecast(&self, cube: &Cube, point: &Point) -> (f64, f64) {
         let k: Vec<f64> = self.points.iter().map(|at| self.kernel(cube, at, point)).collect();
         let mean = k.iter().zip(&self.alpha).map(|(k, alpha)| k * alpha).sum();
-        let explained: f64 = forward(&self.lower, self.points.len(), &k).iter().map(|z| z * z).sum();
+        let mut solved = vec![0.0; k.len()];
+        self.inverse.multiply(&k, &mut solved);
+        let explained: f64 = k.iter().zip(&solved).map(|(k, z)| k * z).sum();
         (mean, (self.signal - explained).max(1e-12).sqrt())
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (mut lanes, (a4, a1), (b4, b1)) = ([0.0; 4], a.as_chunks::<4>(), b.as_chunks::<4>());
-    for (a, b) in a4.iter().zip(b4) {
-        for lane in 0..4 {
-            lanes[lane] += a[lane] * b[lane];
-        }
-    }
-    lanes.iter().sum::<f64>() + a1.iter().zip(b1).map(|(a, b)| a * b).sum::<f64>()
-}
-
-/// Turns the lower triangle of a symmetric matrix into its Cholesky factor; `None` if it is not positive definite.
-fn factorize(lower: &mut [f64], n: usize) -> Option<()> {
-    for i in 0..n {
-        let (before, row) = lower.split_at_mut(i * n);
-        for k in 0..i {
-            let other = &before[k * n..=k * n + k];
-            row[k] = (row[k] - dot(&row[..k], &other[..k])) / other[k];
-        }
-        let rest = row[i] - dot(&row[..i], &row[..i]);
-        if !(rest > 0.0 && rest.is_finite()) {
-            return None;
-        }
-        row[i] = rest.sqrt();
-    }
-    Some(())
-}
-
-/// L⁻¹·b.
-fn forward(lower: &[f64], n: usize, b: &[f64]) -> Vec<f64> {
-    let mut x: Vec<f64> = Vec::with_capacity(n);
-    for i in 0..n {
-        let row = &lower[i * n..i * n + i];
-        x.push((b[i] - dot(row, &x)) / lower[i * n + i]);
-    }
-    x
-}
-
-/// L⁻ᵀ·b.
-fn backward(lower: &[f64], n: usize, b: &[f64]) -> Vec<f64> {
-    let mut x = b.to_vec();
-    for i in (0..n).rev() {
-        x[i] /= lower[i * n + i];
-        let (at, row) = (x[i], &lower[i * n..i * n + i]);
-        x[..i].iter_mut().zip(row).for_each(|(x, l)| *x -= at * l);
-    }
-    x
-}
-
-/// The lower triangle of (L·Lᵀ)⁻¹.
-fn inverted(lower: &[f64], n: usize) -> Vec<f64> {
-    // the columns of L⁻¹ as rows: row k has its entries from k on
-    let mut columns = vec![0.0; n * n];
-    for k in 0..n {
-        columns[k * n + k] = 1.0 / lower[k * n + k];
-        for i in k + 1..n {
-            let sum = dot(&lower[i * n + k..i * n + i], &columns[k * n + k..k * n + i]);
-            columns[k * n + i] = -sum / lower[i * n + i];
-        }
-    }
-    let mut inverse = vec![0.0; n * n];
-    for i in 0..n {
-        for k in 0..=i {
-            inverse[i * n + k] = dot(&columns[i * n + i..(i + 1) * n], &columns[k * n + i..(k + 1) * n]);
-        }
-    }
-    inverse
 }
 
 #[cfg(test)]
