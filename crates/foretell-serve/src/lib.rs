@@ -15,7 +15,6 @@ mod guard;
 mod openapi;
 mod options;
 mod owner;
-mod patient;
 mod problem;
 mod records;
 mod routes;

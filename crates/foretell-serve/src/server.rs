@@ -10,11 +10,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
+use tokio_io_timeout::TimeoutStream;
 
 use crate::connections::{Connection, Connections};
 use crate::error::ServeError;
 use crate::options::{Limits, Options};
-use crate::patient::Patient;
 use crate::routes;
 use crate::served::Served;
 
@@ -117,7 +117,9 @@ async fn answer(stream: TcpStream, router: Router, connection: Connection, limit
     protocol.timer(TokioTimer::new()).header_read_timeout(head);
     let service = TowerToHyperService::new(router.layer(Extension(Arc::new(connection))));
     // problems of a connection are its client's matter
-    let stream = Patient::new(stream, limits.unread);
+    // a reader that takes nothing for so long would keep its place, and the text of its answer in memory
+    let mut stream = Box::pin(TimeoutStream::new(stream));
+    stream.as_mut().set_write_timeout_pinned(Some(limits.unread));
     let _ = protocol.serve_connection(TokioIo::new(stream), service).await;
 }
 
