@@ -42,7 +42,8 @@ fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
     )?;
     assert_eq!(document["schema"], "foretell.replay/1");
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
-    assert_eq!(rows.len(), 4, "none, last-value with one and two checks, oracle");
+    assert_eq!(rows.len(), 5, "none, last-value with one and two checks, oracle, and the default");
+    assert_eq!(rows[4]["default"], true);
     for row in rows {
         for field in [
             "offset",
@@ -410,7 +411,9 @@ fn by_default_a_short_table_compares_the_cautions_with_the_usual_peers() -> Test
     assert_eq!(rows[0].0, "none");
     assert_eq!(rows[4..].iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["median", "asha", "oracle"]);
     let fast = policies(&["--caution", "fast"])?;
-    assert_eq!((fast.len(), cautions(&fast)), (5, vec!["fast".to_owned()]));
+    assert_eq!((fast.len(), cautions(&fast)), (6, vec!["fast".to_owned(), "balanced".to_owned()]));
+    let chain = policies(&["--policy", "chain", "--caution", "safe,balanced,fast"])?;
+    assert_eq!(cautions(&chain), ["safe", "balanced", "fast", "balanced"], "the last one is the default");
     assert!(policies(&["--all", "--predictor", "last-value"])?.len() > 12);
     let text = String::from_utf8(ran(&["replay", &*path, "--orderings", "2"])?.stdout)?;
     for part in ["--caution balanced (default)", "of best 3", "regret", "wrongly", "--all"] {
@@ -475,23 +478,81 @@ fn a_study_file_with_brackets_is_replayed_and_a_flag_changes_its_caution() -> Te
     Ok(())
 }
 
+/// Curves that cross: whatever starts well ends badly.
+fn write_crossing_curves(path: &Path, runs: u32, epochs: u32) -> std::io::Result<()> {
+    let names: Vec<String> = (1..=epochs).map(|epoch| format!("val_acc_{epoch}")).collect();
+    let mut text = format!("lr,{}\n", names.join(","));
+    for run in 0..runs {
+        let rank = f64::from(run * 37 % runs) / f64::from(runs);
+        let value = |epoch: u32| {
+            let part = f64::from(epoch) / f64::from(epochs);
+            0.5 + if part < 0.8 { -0.3 * rank } else { 0.3 * rank } + 0.01 * part
+        };
+        let values: Vec<String> = (1..=epochs).map(|epoch| format!("{:.5}", value(epoch))).collect();
+        writeln!(text, "{rank},{}", values.join(",")).expect("text grows");
+    }
+    fs::write(path, text)
+}
+
 #[test]
-fn only_settings_of_a_search_are_advised() -> Tested {
+fn advice_needs_the_default_and_ten_orders_and_shows_both_sides() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (curves, crossing) = (folder.path().join("runs.csv"), folder.path().join("crossing.csv"));
+    write_curves(&curves, 40, 20)?;
+    write_crossing_curves(&crossing, 40, 20)?;
+    let answer = |path: &Path, policies: &str, orderings: &str| -> Result<String, Box<dyn Error>> {
+        let flags = ["--policy", policies, "--patience", "2", "--orderings", orderings];
+        let output = ran(&[&["replay", &*path.to_string_lossy()], &flags[..]].concat())?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    for few in [answer(&curves, "none,patience", "9")?, answer(&curves, "none,i-epoch,oracle", "10")?] {
+        assert!(!few.contains("Use"), "{few}");
+    }
+    let patience = answer(&curves, "none,patience,i-epoch", "10")?;
+    let sides = patience.contains("The default: ") && patience.contains("Use: foretell search --patience 2");
+    assert!(sides || patience.contains("Use foretell search with its defaults"), "{patience}");
+    let lost = answer(&crossing, "asha", "10")?;
+    assert!(!lost.contains("with its defaults") || !lost.contains("kept in 0 of"), "{lost}");
+    Ok(())
+}
+
+#[test]
+fn every_command_of_a_row_is_one_that_search_accepts() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("runs.csv");
-    write_curves(&curves, 40, 20)?;
+    write_curves(&curves, 40, 12)?;
     let path = curves.to_string_lossy();
-    let advice = |policies: &str| -> Result<String, Box<dyn Error>> {
-        let flags = ["--policy", policies, "--patience", "2", "--orderings", "4"];
-        let text = String::from_utf8(ran(&[&["replay", &*path], &flags[..]].concat())?.stdout)?;
-        Ok(text.lines().find(|line| line.starts_with("Use: ")).unwrap_or_default().to_owned())
-    };
-    assert_eq!(
-        advice("none,i-epoch,oracle")?,
-        "",
-        "a search neither drops runs after a few epochs nor knows their ends"
-    );
-    let patience = advice("none,patience,i-epoch")?;
-    assert!(patience.contains("--policy patience --patience 2"), "{patience}");
+    let all = ["--policy", "none,srm,last-value,chain,median,patience,asha,lce,i-epoch,oracle"];
+    let few = ["--orderings", "1", "--study-size", "12", "--predictor", "ridge", "--draws", "2"];
+    let mut documents = vec![replayed(&[&[&*path], &few[..4]].concat())?];
+    documents.push(replayed(&[&[&*path], &all[..], &few, &["--patience", "3"]].concat())?);
+    documents
+        .push(replayed(&[&[&*path, "--policy", "chain,srm", "--caution", "safe,fast"], &few[..4]].concat())?);
+    let mut commands = std::collections::BTreeSet::new();
+    for row in documents.iter().flat_map(|document| document["rows"].as_array().into_iter().flatten()) {
+        let is_for_searches =
+            !["none", "i-epoch", "oracle"].contains(&row["policy"].as_str().unwrap_or_default());
+        assert_eq!(row["command"].is_string(), is_for_searches, "{row}");
+        commands.extend(row["command"].as_str().map(str::to_owned));
+    }
+    assert!(commands.len() > 12, "{commands:?}");
+    for command in commands {
+        let mut words: Vec<&str> = command.split(' ').skip(1).collect();
+        words.extend([
+            "--explain",
+            "--param",
+            "lr=float:0:1",
+            "--metric",
+            "val_acc",
+            "--epochs",
+            "12",
+            "--",
+            "true",
+            "{lr}",
+        ]);
+        let output = ran(&words)?;
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
     Ok(())
 }

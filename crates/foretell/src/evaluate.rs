@@ -35,7 +35,7 @@ pub struct EvaluationOptions {
 #[derive(Debug, Error, Clone, PartialEq)]
 pub enum EvaluationError {
     /// Fewer completed runs than are needed to fit and to test.
-    #[error("fitting on {train} runs and testing on at least 2 needs {needed} completed runs, but there are {got}. {}", if *got < 3 { "Read more runs, or runs that are completed" } else { "Fit on fewer (`train`)" }, needed = train + 2)]
+    #[error("fitting on {train} runs and testing on at least 2 needs {needed} completed runs, but there are {got}. {}", if *got < 3 { "Read more runs, or runs that are completed" } else { "Fit on fewer runs" }, needed = train + 2)]
     TooFewRuns {
         /// The number of runs that were to be fitted on.
         train: usize,
@@ -58,7 +58,7 @@ pub enum EvaluationError {
     #[error(transparent)]
     Fit(#[from] FitError),
     /// The runs of a split make no history.
-    #[error("split {split} fits on {runs} runs, but {source}. Fit on more (`train`), or use another `seed`")]
+    #[error("split {split} fits on {runs} runs, but {source}. Fit on more runs, or use another seed")]
     Split {
         /// The number of the split, from 1.
         split: usize,

@@ -29,8 +29,8 @@ pub fn moments(outcomes: &[Outcome]) -> Vec<u64> {
 }
 
 impl Outcome {
-    /// Quantiles over orderings of the best so far in `table`, at the `moments` when every ordering has one; `finer` points are one of the
-    /// recorded ones.
+    /// Quantiles over orderings of the best so far in `table`, at the `moments` when every ordering has one, and at the end; `finer` points
+    /// are one of the recorded ones.
     pub fn best_so_far(&self, table: &Table, moments: &[u64], finer: f64) -> Vec<BestSoFarPoint> {
         let end = self.orderings.iter().map(|o| o.spent).max().unwrap_or(0);
         let point = |moment: u64| {
@@ -44,7 +44,9 @@ impl Outcome {
             let resource = moment as f64 / finer;
             Some(BestSoFarPoint { resource, middle: value(0.5), low: a.min(b), high: a.max(b) })
         };
-        moments.iter().filter(|&&moment| moment <= end).filter_map(|&moment| point(moment)).collect()
+        // a best found after the last of the moments would be missing without the end
+        let moments = moments.iter().copied().filter(|&moment| moment < end).chain([end]);
+        moments.filter_map(point).collect()
     }
 
     /// (iteration, mean, standard error) of the speed-up of all Hyperband runs so far against plain Hyperband, which spends the same

@@ -1,12 +1,11 @@
 //! The answer in plain words, and the table below it.
 
 use super::flags::ReplayArguments;
-use super::recommend::{Recommendation, recommended};
+use super::recommend::{Measured, Recommendation, recommended};
 use super::replayed::Replayed;
 use super::report::{FrontRow, Row, Totals};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
-use foretell_search::{ForecastRule, Named, NamedRule};
 
 /// The saving, whether the best was kept, and the table of all settings.
 pub(super) fn text(file: &Replayed, arguments: &ReplayArguments) -> String {
@@ -55,38 +54,6 @@ fn kept(row: &Row) -> String {
         false => String::new(),
     };
     format!("the best run kept in {orders} of {} orders{other}{regret}", row.orderings)
-}
-
-/// The setting of `row` as flags of `foretell search`.
-fn setting(row: &Row) -> String {
-    let mut flags = vec!["foretell search".to_owned()];
-    match row.caution {
-        Some(_) if row.default => return flags.remove(0),
-        Some(caution) => return format!("foretell search --caution {caution}"),
-        None => {}
-    }
-    let Named { name, settings } = row.variant.study().policy.named();
-    flags.extend((name != ForecastRule::NAME).then(|| format!("--policy {name}")));
-    flags.extend(settings.as_object().into_iter().flatten().map(|(name, value)| {
-        format!(
-            "--{} {}",
-            name.replace('_', "-"),
-            value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-        )
-    }));
-    flags.extend(row.stop_probability.map(|p| format!("--stop-probability {p}")));
-    flags.extend(row.agreeing_checks.map(|n| format!("--agreeing-checks {n}")));
-    let budget = match row.error_budget {
-        Some(ErrorBudget::PerRun) => Some("per-run"),
-        Some(ErrorBudget::PerRunEvenly) => Some("per-run-evenly"),
-        Some(ErrorBudget::PerCheck) | None => None,
-    };
-    flags.extend(budget.map(|budget| format!("--error-budget {budget}")));
-    flags.push(format!("--burn-in {}", row.burn_in));
-    flags.extend(row.predictor.as_ref().map(|name| format!("--predictor {name}")));
-    let refit = row.refit.map_or("once".to_owned(), |factor| factor.to_string());
-    flags.extend(row.predictor.as_ref().map(|_| format!("--refit {refit}")));
-    flags.join(" ")
 }
 
 fn full(file: &Replayed, arguments: &ReplayArguments) -> String {
@@ -180,32 +147,30 @@ fn what_was_replayed(file: &Replayed) -> String {
     )
 }
 
-/// The recommended setting, with figures from orders that did not choose it.
+/// The recommended setting: its saving and its losses beside those of the default, in orders that did not choose it.
 fn advice(file: &Replayed, chosen: &Recommendation) -> String {
-    let (row, there) = (&file.rows[chosen.row], &chosen.elsewhere);
-    if row.default || chosen.usual.is_some_and(|usual| !there.beats(&usual)) {
+    let (row, there, usual) = (&file.rows[chosen.row], &chosen.elsewhere, &chosen.usual);
+    let measured = |measured: &Measured| {
+        let Measured { speedup, kept, orders, .. } = measured;
+        format!("{speedup:.1} times less training, and the best run kept in {kept} of {orders} orders")
+    };
+    let is_better = !row.default && (there.beats(usual) || !usual.suits() && there.suits());
+    if is_better && let Some(command) = &row.command {
+        return format!(
+            "Chosen on half of the orders, and measured on the other half: {}. The default: {}.\nUse: {command}",
+            measured(there),
+            measured(usual)
+        );
+    }
+    if usual.suits() {
         let tried = file.rows.iter().filter(|row| row.variant.is_for_searches()).count();
         return format!(
             "None of {tried} settings, chosen on half of the orders, does better on the other half. Use foretell search with its defaults."
         );
     }
-    let simpler = match row.policy.as_str() {
-        ForecastRule::NAME => String::new(),
-        rule => format!("A simpler rule, {rule}, does better. "),
-    };
-    let what = format!("{simpler}Chosen on half of the orders, and measured on the other half");
-    let than = chosen.usual.map_or(String::new(), |usual| {
-        format!(
-            " (foretell search by default: {:.1} times, {} of {})",
-            usual.speedup, usual.kept, usual.orders
-        )
-    });
     format!(
-        "{what}: {:.1} times less training, the best run kept in {} of {} orders{than}.\nUse: {}",
-        there.speedup,
-        there.kept,
-        there.orders,
-        setting(row)
+        "The default loses the best of these runs too often: {}. None of the settings tried does better, because these curves don't show early how they end.\nUse: foretell search --no-stopping",
+        measured(usual)
     )
 }
 

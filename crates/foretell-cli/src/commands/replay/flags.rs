@@ -90,6 +90,9 @@ pub(crate) struct ReplayArguments {
     /// Curves from which the earlier searches take their runs (default: the same).
     #[arg(long, value_name = "CURVES", requires = "earlier_searches", help_heading = "Scheduling")]
     pub(super) earlier_from: Option<PathBuf>,
+    /// Metric of these curves, if they have several or name it otherwise (default: as --metric).
+    #[arg(long, value_name = "NAME", requires = "earlier_from", help_heading = "Scheduling")]
+    pub(super) earlier_metric: Option<String>,
     /// Use this many runs per order, as in a study of that size (default: all).
     #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
     pub(super) study_size: Option<usize>,
@@ -229,6 +232,8 @@ impl ReplayArguments {
         }
         let at_most = [
             ("--orderings", self.orderings as u64, limits::ORDERINGS),
+            ("--earlier-searches", self.earlier_searches as u64, limits::ORDERINGS),
+            ("--warm-start", self.warm_start as u64, limits::COUNT),
             ("--workers", self.workers as u64, limits::WORKERS),
         ];
         if let Some((name, value, most)) = at_most.iter().find(|(_, value, most)| value > most) {
@@ -274,6 +279,20 @@ impl ReplayArguments {
         let stops = self.scheduler() == SchedulerName::Full && is_compared;
         let named = self.asked.all("caution").unwrap_or_else(|| Caution::ALL.to_vec());
         if stops { named } else { Vec::new() }
+    }
+
+    /// The cautions that were named together with the policy of `way`; `None` unless both were named.
+    ///
+    /// # Errors
+    /// The refusal of a policy that has no caution.
+    pub(super) fn cautions_of_policy(&self, way: &Way) -> Result<Option<Vec<Caution>>, Failure> {
+        match self.asked.all("caution").filter(|_| !self.policy.is_empty()) {
+            Some(_) if !way.has_caution() => Err(Failure::input(format!(
+                "--caution: the policy {} takes no caution. Leave one of them out, or replay them one after the other",
+                way.name
+            ))),
+            named => Ok(named),
+        }
     }
 
     /// The scheduler, which chooses the next run and how far to train it.

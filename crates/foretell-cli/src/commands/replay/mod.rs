@@ -169,7 +169,9 @@ fn earlier_table(
     path: &Path,
     replayed: &Recorded,
 ) -> Result<Arc<Table>, Failure> {
-    let recorded = arguments.reading.read(path)?;
+    let mut reading = arguments.reading.clone();
+    reading.metric = arguments.earlier_metric.clone().or(reading.metric);
+    let recorded = reading.read(path)?;
     if recorded.metric.direction != replayed.metric.direction {
         return Err(Failure::input(format!(
             "--earlier-from {}: its metric {} has the opposite direction. Choose other curves",
@@ -177,7 +179,7 @@ fn earlier_table(
             recorded.metric.name
         )));
     }
-    let options = arguments.reading.history_options(&recorded);
+    let options = reading.history_options(&recorded);
     let table = Table::new(&recorded.runs, &options, arguments.finer as usize);
     table.map(Arc::new).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }

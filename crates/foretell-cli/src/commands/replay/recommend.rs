@@ -6,6 +6,11 @@ use std::ops::Range;
 
 /// A setting is safe if it kept the best run in at least this fraction of the orders.
 const KEPT: f64 = 0.95;
+/// The default isn't recommended where it kept the best run in a smaller fraction of the orders: its promise is 0.93, which ten orders miss
+/// by this much in one case of fifty.
+const LEAST_KEPT_BY_DEFAULT: f64 = 0.75;
+/// Orders without which a recommendation would be chance: five to choose on, and five to measure on.
+const LEAST_ORDERS: usize = 10;
 
 /// Results of a setting in some of the orders.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +33,11 @@ impl Measured {
         }
     }
 
+    /// Whether it kept the best run often enough for the default of a search.
+    pub(super) fn suits(&self) -> bool {
+        self.kept as f64 >= LEAST_KEPT_BY_DEFAULT * self.orders as f64
+    }
+
     fn is_safe(&self) -> bool {
         self.kept as f64 >= KEPT * self.orders as f64
     }
@@ -45,19 +55,19 @@ pub(super) struct Recommendation {
     pub(super) row: usize,
     /// Its results in the orders that it was not chosen on.
     pub(super) elsewhere: Measured,
-    /// Results of the settings that `foretell search` would use, in the same orders, if they were tried.
-    pub(super) usual: Option<Measured>,
+    /// Results of the default settings of `foretell search` in the same orders.
+    pub(super) usual: Measured,
 }
 
 /// The fastest setting that stops the trials of a search and is safe on the first half of the orders; else the one that kept the best run
-/// most often there, and among these the one that lost least. `None` if none was tried.
+/// most often there, and among these the one that lost least. `None` without the default to compare with, or with too few orders.
 pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
-    let orders = file.outcomes.first()?.orderings.len();
-    let (chosen_by, others) = match orders {
-        0 => return None,
-        1 => (0..1, 0..1),
-        _ => (0..orders.div_ceil(2), orders.div_ceil(2)..orders),
-    };
+    let usual = file.usual()?;
+    let orders = file.outcomes[usual].orderings.len();
+    if orders < LEAST_ORDERS {
+        return None;
+    }
+    let (chosen_by, others) = (0..orders.div_ceil(2), orders.div_ceil(2)..orders);
     let tried = |i: &usize| file.rows[*i].variant.is_for_searches();
     let seen: Vec<(usize, Measured)> = (0..file.rows.len())
         .filter(tried)
@@ -70,5 +80,5 @@ pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
     let safe = seen.iter().filter(|(_, measured)| measured.is_safe()).max_by(faster);
     let &(row, _) = safe.or_else(|| seen.iter().max_by(safer))?;
     let elsewhere = |i: usize| Measured::new(&file.outcomes[i], others.clone());
-    Some(Recommendation { row, elsewhere: elsewhere(row), usual: file.usual().map(elsewhere) })
+    Some(Recommendation { row, elsewhere: elsewhere(row), usual: elsewhere(usual) })
 }

@@ -83,6 +83,8 @@ pub(super) struct Row {
     pub(super) default: bool,
     /// With the settings of `foretell search --caution`: which.
     pub(super) caution: Option<&'static str>,
+    /// The command that searches with this setting; none if no search stops trials like this.
+    pub(super) command: Option<String>,
     /// When it learned again; none: once.
     pub(super) refit: Option<f64>,
     /// The number of runs each order drew; none: all.
@@ -260,6 +262,7 @@ fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, argumen
         runs_without_result: of_runs(1.0 - best_of_runs.len() as f64 / all_runs.max(1) as f64),
         default: variant.is_default(),
         caution: variant.caution.map(Caution::name),
+        command: variant.command(),
         refit,
         study_size: arguments.study_size,
         front: outcome.front().map(FrontRow::new),

@@ -21,6 +21,8 @@ pub(super) struct Variant {
     pub(super) setting: Setting,
     /// The setting of `foretell search --caution`, if it is one.
     pub(super) caution: Option<Caution>,
+    /// Whether a policy was named with this caution.
+    pub(super) is_named: bool,
 }
 
 impl Variant {
@@ -36,7 +38,7 @@ impl Variant {
 
     /// Whether these are the default settings of `foretell search`.
     pub(super) fn is_default(&self) -> bool {
-        self.caution == Some(Caution::default())
+        !self.is_named && self.caution == Some(Caution::default())
     }
 
     /// When a forecast stops a run, if forecasts do.
@@ -84,6 +86,47 @@ impl Variant {
     }
 }
 
+impl Variant {
+    /// The command that searches with these settings; `None` where no search stops trials so.
+    pub(super) fn command(&self) -> Option<String> {
+        let study = self.study();
+        if !self.is_for_searches() || !study.schedule.is_full() {
+            return None;
+        }
+        let mut fields = Map::new();
+        if self.is_named {
+            fields.insert("policy".to_owned(), study.policy.name().into());
+            fields.extend(study.policy.named().settings.as_object().cloned().unwrap_or_default());
+        }
+        if let Some(caution) = self.caution.filter(|_| !self.is_default()) {
+            fields.insert("caution".to_owned(), caution.name().into());
+        }
+        let all = study.request().fields();
+        let mut add = |names: &[&str]| {
+            fields.extend(names.iter().filter_map(|&name| Some((name.to_owned(), all.get(name)?.clone()))));
+        };
+        let needs = study.policy.needs(study.max_resource);
+        if self.is_named && self.caution.is_none() {
+            if needs.forecasts {
+                add(&["predictor", "stop_probability", "agreeing_checks", "error_budget", "refit"]);
+            }
+            if needs.forecasts || needs.burn_in {
+                add(&["burn_in"]);
+            }
+            if needs.incumbent {
+                add(&["offset", "nth_best"]);
+            }
+            if study.rank != Rank::Value {
+                add(&["rank"]);
+            }
+        }
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let flag =
+            |(name, value): (&String, &Value)| format!(" --{} {}", name.replace('_', "-"), text(value));
+        Some(format!("foretell search{}", fields.iter().map(flag).collect::<String>()))
+    }
+}
+
 /// The settings to compare. With a study file: `study`, between no stopping and perfect foresight.
 pub(super) fn variants(
     arguments: &ReplayArguments,
@@ -96,11 +139,20 @@ pub(super) fn variants(
     let mut variants = Vec::new();
     for sampler in &arguments.sampler {
         let usual = StudyRequest { sampler: Some(sampler.as_str().into()), ..StudyRequest::default() };
+        let first = variants.len();
         for way in arguments.ways()? {
             let cautious = |caution| {
                 of_request(arguments, &StudyRequest { caution: Some(caution), ..usual.clone() }, table)
             };
             let cautions = arguments.cautions();
+            if let Some(named) = arguments.cautions_of_policy(&way)? {
+                for caution in named {
+                    let policy = Some(way.name.as_str().into());
+                    let request = StudyRequest { policy, caution: Some(caution), ..usual.clone() };
+                    variants.push(of_request(arguments, &request, table)?);
+                }
+                continue;
+            }
             if way.is_compared() {
                 variants.extend(cautions.into_iter().map(cautious).collect::<Result<Vec<_>, _>>()?);
             } else if way.policy.needs(1).truth
@@ -112,8 +164,24 @@ pub(super) fn variants(
                 variants.push(of_grid(arguments, &way, &request, table)?);
             }
         }
+        variants.extend(default_to_compare(&variants[first..], arguments, &usual, table)?);
     }
     Ok(variants)
+}
+
+/// The default settings of `foretell search` in the orders of `usual`, unless they are among the `variants`, or no variant stops runs that
+/// would train to their end: no setting can be advised that was not compared with the default.
+fn default_to_compare(
+    variants: &[Variant],
+    arguments: &ReplayArguments,
+    usual: &StudyRequest,
+    table: &Table,
+) -> Result<Option<Variant>, Refusal> {
+    let is_compared = arguments.scheduler() == SchedulerName::Full
+        && variants.iter().any(Variant::is_for_searches)
+        && !variants.iter().any(Variant::is_default);
+    let request = StudyRequest { caution: Some(Caution::default()), ..usual.clone() };
+    is_compared.then(|| of_request(arguments, &request, table)).transpose()
 }
 
 /// No stopping, the settings of `foretell search` (or `study`), the usual peers, and perfect foresight.
@@ -136,6 +204,9 @@ fn short(
     }
     let mut variants: Vec<Variant> =
         requests.iter().map(|request| of_request(arguments, request, table)).collect::<Result<_, _>>()?;
+    if study.is_none() {
+        variants.extend(default_to_compare(&variants, arguments, &StudyRequest::default(), table)?);
+    }
     variants.push(bound(&variants[1]));
     Ok(variants)
 }
@@ -152,7 +223,8 @@ fn of_request(
     study.burn_in = study.burn_in.min(most);
     let is_by_others = study.policy.is_by_forecasts() && !study.policy.is_by_curve_alone();
     let way = if is_by_others { ForecastRule::NAME } else { study.policy.name() };
-    Ok(Variant { way: way.to_owned(), setting, caution: request.caution })
+    let is_named = request.policy.is_some();
+    Ok(Variant { way: way.to_owned(), setting, caution: request.caution, is_named })
 }
 
 /// The replay of the study that `request` makes of the recorded runs.
@@ -195,6 +267,7 @@ fn bound(like: &Variant) -> Variant {
     Variant {
         way: Oracle::NAME.to_owned(),
         caution: None,
+        is_named: true,
         setting: Setting { study, ..like.setting.clone() },
     }
 }
@@ -285,5 +358,5 @@ fn of_grid(
             keep: arguments.kept(arguments.own(table).trials(table) as u64),
         };
     }
-    Ok(Variant { way: way.name.clone(), setting, caution: None })
+    Ok(Variant { way: way.name.clone(), setting, caution: None, is_named: true })
 }

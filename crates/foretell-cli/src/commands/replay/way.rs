@@ -56,6 +56,11 @@ impl Way {
         self.name == ForecastRule::NAME
     }
 
+    /// Whether a caution says how much risk it takes.
+    pub(super) fn has_caution(&self) -> bool {
+        self.is_compared() || self.policy.setting("caution").is_some()
+    }
+
     /// The predictors that it forecasts by; none if it makes no forecast.
     pub(super) fn predictors(&self, chosen: &[String]) -> Vec<String> {
         let needs = self.policy.needs(1);
