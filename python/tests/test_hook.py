@@ -5,10 +5,13 @@ import ast
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
+
+from hook_programs import HEAVY, PROGRAMS
 
 HOOK = pathlib.Path(__file__).resolve().parents[2] / "crates/foretell-run/src/process/hook"
 PYTHONS = [sys.executable, *filter(None, os.environ.get("FORETELL_PYTHONS", "").split(":"))]
@@ -62,7 +65,17 @@ def hooked(command, folder, path="", **env):
     records.unlink(missing_ok=True)
     path = f"{HOOK}:{path}" if path else str(HOOK)
     done = start(command, folder, path, **{"FORETELL_HOOK": str(records), "PYTHONDONTWRITEBYTECODE": "1", **env})
-    return done, [json.loads(line) for line in records.open()] if records.exists() else []
+    return done, list(map(by_option, records.open())) if records.exists() else []
+
+
+def by_option(line):
+    """A record, with the options as one dict each: the hook writes one list per field, and no values where they are the defaults."""
+    record = json.loads(line)
+    if record.get("kind") == "options":
+        columns = record["options"]
+        columns.setdefault("value", columns.get("default"))
+        record["options"] = [dict(zip(columns, row)) for row in zip(*columns.values())]
+    return record
 
 
 def same(one, other):
@@ -77,6 +90,22 @@ def test_output_and_exit_code_are_the_same_however_python_is_started(way, python
     done, records = hooked([python, *words], folder)
     assert same(plain, done), (plain, done)
     assert len(records) >= least if least else not records, records
+
+
+@pytest.mark.parametrize("series", [None, "csv:loss"])
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in HEAVY][::4])
+def test_a_program_that_watches_itself_sees_no_difference(name, series, folder):
+    """One in four; `scripts/compare-hook` runs all of them, in `foretell init` and in searches."""
+    for file, text in PROGRAMS[name].items():
+        (folder / file).write_text(text)
+    (folder / "a").mkdir(exist_ok=True)
+    before = set(folder.rglob("*"))
+    plain = start([sys.executable, "train.py"], folder, PYTHONDONTWRITEBYTECODE="1")
+    left = set(folder.rglob("*")) - before
+    done, _ = hooked([sys.executable, "train.py"], folder, **({"FORETELL_HOOK_SERIES": series} if series else {}))
+    hide = lambda run: [re.sub("0x[0-9a-f]+", "0x", text) for text in (run.stdout, run.stderr)]  # noqa: E731
+    assert (plain.returncode, hide(plain)) == (done.returncode, hide(done))
+    assert set(folder.rglob("*")) - before - {folder / "records"} == left
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -204,10 +233,10 @@ def test_an_entry_that_does_not_fit_is_told_once_and_changes_nothing(folder):
 
 
 def test_the_table_and_the_entries_name_the_same_modules_and_entries_are_short(folder):
-    text = "import json, _foretell_hook as h\nfrom _foretell_hook import options, values\nprint(json.dumps([sorted(h.TABLE), sorted({**options.ENTRIES, **values.ENTRIES})]))\n"
+    text = "import json, sys\nhook = sys.meta_path[0].find_spec.__globals__; parts = [hook['load'](name).ENTRIES for name in ('options', 'parsers', 'values', 'lines')]\nprint(json.dumps([sorted(hook['TABLE']), sorted(name for part in parts for name in part)]))\n"
     (folder / "table.py").write_text(text)
-    done = start([sys.executable, "table.py"], folder, str(HOOK), FORETELL_HOOK=str(folder / "records"))
-    table, entries = json.loads(start([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(HOOK)!r})\n" + text], folder, FORETELL_HOOK=str(folder / "records")).stdout)
+    done, _ = hooked([sys.executable, "table.py"], folder)
+    table, entries = json.loads(done.stdout)
     assert table == entries, done.stderr
     tree = ast.parse((HOOK / "_foretell_hook/values.py").read_text())
     entries = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.decorator_list]

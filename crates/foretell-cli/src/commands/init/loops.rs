@@ -53,15 +53,32 @@ pub(super) fn around(records: &[HookRecord], reports: &[Report], epochs: Option<
     })
 }
 
-/// The `text` without the lines that the statement at `site` printed.
+/// The `text` without the lines that the statement at `site` printed: those of the form of a recorded line, because the hook records only
+/// the first lines of a statement.
 pub(super) fn without(records: &[HookRecord], text: &str, site: &str) -> String {
-    let printed = records.iter().filter_map(|record| match record {
-        HookRecord::Line(line) if line.site.as_deref() == Some(site) => Some(line.text.lines()),
-        _ => None,
-    });
-    let printed: BTreeSet<&str> = printed.flatten().map(str::trim).collect();
-    let kept = text.lines().filter(|line| !printed.contains(line.trim()));
-    kept.collect::<Vec<_>>().join("\n")
+    let (mut whole, mut parts) = (BTreeSet::new(), BTreeSet::new());
+    for record in records {
+        if let HookRecord::Line(line) = record
+            && line.site.as_deref() == Some(site)
+        {
+            let forms = line.text.lines().map(mask_numbers);
+            if line.part {
+                parts.extend(forms.filter(|form| !form.is_empty()));
+            } else {
+                whole.extend(forms);
+            }
+        }
+    }
+    let is_printed = |line: &str| {
+        let form = mask_numbers(line);
+        whole.contains(&form) || parts.iter().any(|part| form.contains(part.as_str()))
+    };
+    text.lines().filter(|line| !is_printed(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The form of a line, which all lines of one statement share: without its numbers and spaces.
+fn mask_numbers(line: &str) -> String {
+    line.chars().filter(|&c| !(c.is_ascii_digit() || c.is_whitespace() || "+-.e".contains(c))).collect()
 }
 
 #[cfg(test)]
@@ -83,6 +100,7 @@ mod tests {
                 text: (*text).to_owned(),
                 site: Some("t.py:3".to_owned()),
                 loops: around.collect(),
+                ..HookLine::default()
             })
         };
         let text = rows.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");

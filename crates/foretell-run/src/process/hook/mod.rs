@@ -1,13 +1,14 @@
 //! The hook: a `sitecustomize` in front of `PYTHONPATH` that records which options a Python script defines and which values it passes to
 //! its libraries. It only observes, and writes only into the trial's folder.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::log::atomic_write::write_atomically;
 
@@ -21,10 +22,13 @@ const VARIABLE: &str = "FORETELL_HOOK";
 const RANKS: [&str; 6] =
     ["RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 9] = [
     ("sitecustomize.py", include_str!("sitecustomize.py")),
     ("_foretell_hook/__init__.py", include_str!("_foretell_hook/__init__.py")),
+    ("_foretell_hook/importlib_bootstrap.py", include_str!("_foretell_hook/importlib_bootstrap.py")),
     ("_foretell_hook/options.py", include_str!("_foretell_hook/options.py")),
+    ("_foretell_hook/parsers.py", include_str!("_foretell_hook/parsers.py")),
+    ("_foretell_hook/series.py", include_str!("_foretell_hook/series.py")),
     ("_foretell_hook/values.py", include_str!("_foretell_hook/values.py")),
     ("_foretell_hook/files.py", include_str!("_foretell_hook/files.py")),
     ("_foretell_hook/lines.py", include_str!("_foretell_hook/lines.py")),
@@ -181,11 +185,30 @@ pub struct HookOptions {
     /// The message with which the parser refused the command.
     pub error: Option<String>,
     /// The options, without those that are named like secrets.
+    #[serde(deserialize_with = "options_from_columns")]
     pub options: Vec<ScriptOption>,
+}
+
+/// The options, which the hook writes as one list per field. Without values in use, they are the defaults.
+fn options_from_columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ScriptOption>, D::Error> {
+    let mut columns = BTreeMap::<String, Vec<serde_json::Value>>::deserialize(deserializer)?;
+    if let (Some(defaults), false) = (columns.get("default").cloned(), columns.contains_key("value")) {
+        columns.insert("value".to_owned(), defaults);
+    }
+    let count = columns.values().map(Vec::len).max().unwrap_or(0);
+    let row = |index: usize| {
+        let fields = columns.iter().filter_map(|(name, column)| {
+            let value = column.get(index).filter(|value| !value.is_null())?;
+            Some((name.clone(), value.clone()))
+        });
+        serde_json::from_value(serde_json::Value::Object(fields.collect()))
+    };
+    (0..count).map(row).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
 /// An option of a script.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
 pub struct ScriptOption {
     /// How it is written; empty for a positional argument.
     pub flags: Vec<String>,
@@ -252,6 +275,9 @@ pub struct HookLine {
     pub text: String,
     /// The file and line of the statement.
     pub site: Option<String>,
+    /// Whether the line may hold more than the text, such as the time in front of a logged message.
+    #[serde(default)]
+    pub part: bool,
     /// The loops.
     pub loops: Vec<HookLoop>,
 }
@@ -301,6 +327,30 @@ mod tests {
         assert_eq!(value("FORETELL_HOOK_SERIES"), "keras:val_acc");
         assert_eq!(Hook::for_source(Some("printed"), "val_acc"), Hook::Off);
         assert!(Hook::sources().contains(&"keras") && !Hook::sources().contains(&"argparse"));
+    }
+
+    #[test]
+    fn options_come_as_one_list_per_field_and_without_values_they_are_the_defaults() {
+        let read = |columns: &str| {
+            let line = format!(
+                "{{\"kind\": \"options\", \"source\": \"argparse\", \"script\": \"/t.py\", \"used\": [], \"error\": null, \"options\": {columns}}}"
+            );
+            match serde_json::from_str(&line).expect("a record") {
+                HookRecord::Options(options) => options.options,
+                other => panic!("{other:?}"),
+            }
+        };
+        let both =
+            "\"flags\": [[\"--lr\"], [\"--data\"]], \"dest\": [\"lr\", \"data\"], \"default\": [0.1, null]";
+        let options = read(&format!("{{{both}}}"));
+        assert_eq!(
+            (options.len(), &options[0].value, &options[0].flags[..]),
+            (2, &0.1.into(), &["--lr".to_owned()][..])
+        );
+        assert!(options[1].default.is_null() && options[1].value.is_null() && options[1].own.is_none());
+        let options = read(&format!("{{{both}, \"value\": [null, \"d\"], \"own\": [true, false]}}"));
+        assert!(options[0].value.is_null() && options[1].value == "d" && options[0].own == Some(true));
+        assert!(read("{}").is_empty());
     }
 
     #[test]

@@ -5,25 +5,22 @@ import sys
 
 def _load_hook():
     here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if not path or os.path.abspath(path) != here]
+    if sys.version_info < (3, 8) or os.environ.get("FORETELL_HOOK", "0") == "0":
+        return
     try:
-        if os.environ.get("FORETELL_HOOK", "0") != "0":
-            import _foretell_hook  # noqa: F401
+        # executed rather than imported: a new name in sys.modules would hide a module of the script with that name
+        from _frozen_importlib_external import SourceFileLoader
+
+        hook = type(sys)("_foretell_hook")
+        hook.hook, hook.FOLDER = hook, os.path.join(here, "_foretell_hook")
+        path = os.path.join(hook.FOLDER, "__init__.py")
+        exec(SourceFileLoader(hook.__name__, path).get_code(hook.__name__), hook.__dict__)
     except Exception:
         pass
-    sys.path[:] = [path for path in sys.path if not path or os.path.abspath(path) != here]
-
-
-def _load_next():
-    """Runs the sitecustomize that Python would have loaded without Foretell."""
-    # both modules are loaded already, while importlib.util would take longer than all the rest
-    from _frozen_importlib import module_from_spec
-    from _frozen_importlib_external import PathFinder
-
-    spec = PathFinder.find_spec("sitecustomize", sys.path)
-    if spec is not None and spec.loader is not None:
-        module = sys.modules["sitecustomize"] = module_from_spec(spec)
-        spec.loader.exec_module(module)  # site reports its exceptions, as it does without Foretell
 
 
 _load_hook()
-_load_next()
+# The sitecustomize that Python would have loaded without Foretell. If there is none, the error says so, and site expects it.
+del sys.modules["sitecustomize"]
+import sitecustomize  # noqa: E402, F401

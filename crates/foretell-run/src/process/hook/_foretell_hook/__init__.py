@@ -1,10 +1,14 @@
 """Writes the options and values that a script passes to its libraries as JSON lines to the file FORETELL_HOOK.
 
-It only observes: arguments and results pass unchanged, and its own errors never reach the script. Without FORETELL_HOOK_SERIES it records
-everything, for `foretell init`. With it, for a search, it observes one library, and writes the values of one series as reports.
+It only observes: arguments and results pass unchanged, its own errors never reach the script, and it calls nothing of the script that the script
+would not have called. It uses only modules that every Python has loaded by then, and keeps no object of the script beyond the call that it observes.
+Without FORETELL_HOOK_SERIES it records everything, for `foretell init`. With it, for a search, it observes one library, and writes the values of one
+series as reports.
 """
 import os
 import sys
+import time
+from _frozen_importlib_external import SourceFileLoader
 
 PATH = os.environ["FORETELL_HOOK"]
 #: `keras:val_acc`; `keras/val:acc` for the values of one stage; `keras=mean:acc` for the mean over the trainings of one run
@@ -15,20 +19,18 @@ SOURCE, _, STAGE = WHERE.partition("/")
 RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 #: rank variables of the job that Foretell itself runs in: they say nothing about this script
 INHERITED = os.environ.get("FORETELL_HOOK_IGNORE", "").split(",")
-#: after so many values of one series, init only sees one in a hundred
-LIMIT = 20000
-
 #: module -> the file of its entries, and the name of the source. Everything else is loaded when the script imports the module.
 TABLE = {
+    "logging": ("lines", "logging"),
     "argparse": ("options", "argparse"),
-    "click.core": ("options", "click"),
-    "typer.core": ("options", "click"),
-    "absl.flags._flagvalues": ("options", "absl"),
-    "fire.core": ("options", "fire"),
-    "hydra.core.utils": ("options", "hydra"),
-    "omegaconf.omegaconf": ("options", "omegaconf"),
     "jsonargparse._core": ("options", "jsonargparse"),
-    "tyro._cli": ("options", "tyro"),
+    "click.core": ("parsers", "click"),
+    "typer.core": ("parsers", "click"),
+    "absl.flags._flagvalues": ("parsers", "absl"),
+    "fire.core": ("parsers", "fire"),
+    "hydra.core.utils": ("parsers", "hydra"),
+    "omegaconf.omegaconf": ("parsers", "omegaconf"),
+    "tyro._cli": ("parsers", "tyro"),
     "torch.utils.tensorboard.writer": ("values", "tensorboard"),
     "tensorboardX.writer": ("values", "tensorboard"),
     "tensorboard.plugins.scalar.summary_v2": ("values", "tensorboard"),
@@ -58,12 +60,80 @@ TABLE = {
 STANDARD = os.path.dirname(os.__file__) + os.sep
 _troubles = set()
 _busy = set()
+_parts = {}
+_own = {}
+_MISSING = object()
+_attribute = object.__getattribute__
+_vars, _classes = type.__dict__["__dict__"].__get__, type.__dict__["__mro__"].__get__
+_Slot = type(type(lambda: 0).__code__)
+#: names in a function that may use the dict of its variables
+READERS = {"locals", "exec", "f_locals", "currentframe", "_getframe"}
+
+
+def load(name):
+    """A file of the hook as a module that isn't in `sys.modules`."""
+    if name not in _parts:
+        part = type(sys)(__name__ + "." + name)
+        part.hook = hook  # noqa: F821
+        path = os.path.join(FOLDER, name + ".py")  # noqa: F821
+        exec(SourceFileLoader(part.__name__, path).get_code(part.__name__), part.__dict__)
+        _parts[name] = part
+    return _parts[name]
 
 
 def is_own(path):
     """Whether a source file belongs to the script, and not to a library."""
-    parts = ("site-packages", "dist-packages", "_foretell_hook")
-    return not path.startswith((STANDARD, "<")) and not any(os.sep + part + os.sep in path for part in parts)
+    if path not in _own:
+        parts = ("site-packages", "dist-packages", "_foretell_hook")
+        _own[path] = not path.startswith((STANDARD, "<")) and not any(os.sep + part + os.sep in path for part in parts)
+    return _own[path]
+
+
+def is_own_kind(kind):
+    """Whether a class belongs to the script. Objects of a class of the script are never asked."""
+    module = sys.modules.get(type.__getattribute__(kind, "__module__"))
+    path = getattr(module, "__file__", None)
+    return getattr(module, "__name__", "__main__") == "__main__" or type(path) is str and is_own(path)
+
+
+def held(thing, name, default=None):
+    """An attribute, read without running code of the script: no property, no `__getattr__`."""
+    kind = type(thing)
+    found = next((_vars(owner)[name] for owner in _classes(kind) if name in _vars(owner)), _MISSING)
+    if type(found) is property:
+        code = getattr(found.fget, "__code__", None)
+        return default if code is None or is_own(code.co_filename) else found.fget(thing)
+    if type(found) is _Slot:
+        try:
+            return found.__get__(thing, kind)
+        except AttributeError:
+            return default
+    try:
+        own = _attribute(thing, "__dict__")
+    except AttributeError:
+        own = {}
+    if name in own:
+        return own[name]
+    return default if found is _MISSING or hasattr(type(found), "__get__") else found
+
+
+def variables(frame, names):
+    """The variables with these `names` of a running function.
+
+    Before Python 3.13, the dict of all of them stays with the function, which keeps their objects alive, and is the one that `locals()` returns.
+    It is emptied again, and isn't asked for if the script itself may use it or watches itself with a debugger.
+    """
+    code, space = frame.f_code, frame.f_globals
+    inner = code.co_varnames + code.co_cellvars + code.co_freevars
+    found = {name: space[name] for name in names if name in space and name not in inner}
+    if code.co_flags & 1 and not READERS.isdisjoint(code.co_names) and sys.version_info < (3, 13):
+        return {}
+    if code.co_flags & 1 and (sys.version_info >= (3, 13) or sys.gettrace() is None and sys.getprofile() is None):
+        space = frame.f_locals
+        found.update((name, space[name]) for name in names if name in space)
+        if sys.version_info < (3, 13) and sys.getrefcount(space) == 3:  # nobody but the frame has it
+            space.clear()
+    return found
 
 
 def trouble(where, error):
@@ -71,7 +141,8 @@ def trouble(where, error):
     if CHOSEN is None and where not in _troubles:
         _troubles.add(where)
         try:
-            emit("trouble", where=where, error=repr(error)[:500])
+            said = [word for word in error.args if type(word) is str]
+            emit("trouble", where=where, error=(type(error).__name__ + ": " + " ".join(said))[:500])
         except Exception:
             pass
 
@@ -91,151 +162,99 @@ def rank():
     return 0
 
 
-def append(record):
-    """Appends one line in one write. The file is opened each time: a script may close all descriptors, fork, or change its folder."""
-    import json
-
-    line = json.dumps(record, default=repr) + "\n"
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-    file = os.open(PATH, flags, 0o600)
+def load_encoder():
+    """The part of json that is written in C: the whole module loads a dozen others."""
+    names = set(sys.modules)
     try:
-        os.write(file, line.encode("utf-8", "replace"))
+        from _json import encode_basestring_ascii, make_encoder
     finally:
-        os.close(file)
+        if "_json" not in names:
+            sys.modules.pop("_json", None)
+    encode = make_encoder(None, lambda thing: type(thing).__name__, encode_basestring_ascii, None, ": ", ", ", False, False, False)
+    return lambda thing: "".join(encode(thing, 0))
+
+
+encode = load_encoder()
+
+
+def clean(thing):
+    """A copy without the numbers and characters that JSON has no form for."""
+    if type(thing) is float:
+        return thing if thing == thing and abs(thing) != float("inf") else repr(thing)
+    if type(thing) is str:
+        return thing.encode("utf-8", "replace").decode("utf-8")
+    if type(thing) is dict:
+        return {clean(name): clean(part) for name, part in thing.items()}
+    return [clean(part) for part in thing] if type(thing) in (list, tuple) else thing
+
+
+def to_json(thing):
+    try:
+        line = encode(thing)
+    except ValueError:
+        line = "\\ud"
+    return encode(clean(thing)) if "\\ud" in line else line
+
+
+_file_open, _file_write, _file_close, _now = os.open, os.write, os.close, time.monotonic
+
+
+def append(text):
+    """Appends lines in one write. The file is opened each time: a script may close all descriptors, fork, or change its folder."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    file = _file_open(PATH, flags, 0o600)
+    try:
+        _file_write(file, text.encode("utf-8", "replace"))
+    finally:
+        _file_close(file)
+
+
+#: so many records within a tenth of a second are written at once. Later ones wait, so that a flood of values costs the script little.
+FLOOD = 200
+_waiting, _pace = [], [0.0, 0, 0]
 
 
 def emit(kind, **record):
     """A record for `init`."""
-    if CHOSEN is None and rank() == 0:
-        append(dict(kind=kind, pid=os.getpid(), **record))
+    if CHOSEN is None:
+        write_soon(to_json(dict(kind=kind, pid=os.getpid(), **record)) + "\n")
 
 
-def number(value):
-    """A float; None for anything that is no single number."""
-    if isinstance(value, (bool, str, bytes)) or value is None:
-        return None
-    if not isinstance(value, (int, float)):
-        if getattr(value, "shape", ()) not in ((), (1,), [1]) or not hasattr(value, "__float__"):
-            return None
-        detach = getattr(value, "detach", None)
-        value = detach() if detach is not None else value
-    return float(value)
+def write_soon(line):
+    now, pid = _now(), os.getpid()
+    if _pace[2] != pid:  # a fork has a copy of what its parent will write
+        _waiting.clear()
+    if now >= _pace[0] or _pace[2] != pid:
+        _pace[:] = [now + 0.1, 0, pid]
+    _waiting.append(line)
+    _pace[1] += 1
+    if _pace[1] == FLOOD and flush not in _troubles:
+        _troubles.add(flush)
+        import atexit  # written in C: no file of the script has its name
+
+        atexit.register(flush)
+    if _pace[1] <= FLOOD:
+        flush()
 
 
-def finite(value):
-    return value if value == value and abs(value) != float("inf") else None
+def flush():
+    if _waiting and _pace[2] == os.getpid() and rank() == 0:
+        append("".join(_waiting))
+    _waiting.clear()
 
 
-class Series:
-    """One series of one source and stage: where it is, and in which training of this process."""
-
-    known = {}
-    __slots__ = ("last", "training", "count", "finals", "is_between")
-
-    def __init__(self):
-        self.last, self.training, self.count, self.finals = None, 1, 0, []
-        self.is_between = False  # whether values came between epochs, so that they are counted
-
-    @classmethod
-    def get(cls, *key):
-        return cls.known.setdefault(key, cls())
-
-    def follow(self, place):
-        """Counts one value at `place`. Answers False for a repeated place, as of an evaluation after the training."""
-        if place is not None and self.last is not None:
-            if place == self.last:
-                return False
-            if place < self.last:
-                self.training, self.count = self.training + 1, 0
-        self.last = place
-        self.count += 1
-        return True
+def text(value):
+    """A name as text."""
+    return str.__str__(value) if issubclass(type(value), str) else str(value) if type(value) is int else type(value).__name__
 
 
-def value(source, series, raw, step=None, epoch=None, stage=None, after=False, **more):
-    """One value of a series. `epoch` counts finished epochs, from 1. `after` marks an evaluation outside of the training."""
-    series = str(series)
-    if CHOSEN is not None:
-        if series == SERIES and source == SOURCE and STAGE in ("", stage) and not after:
-            report(Series.get(source, stage, series), raw, epoch if epoch is not None else number(step), epoch)
-        return
-    got = number(raw)
-    if got is None:
-        return
-    step, epoch = number(step), number(epoch)
-    seen = Series.get(source, stage, series)
-    if not after and not seen.follow(step if epoch is None else epoch):
-        after = True
-    if seen.count > LIMIT and seen.count % 100:
-        return
-    more.update(step=step, epoch=epoch, stage=stage, after=after or None)
-    more = {name: held for name, held in more.items() if held is not None}
-    emit("value", source=source, series=series, value=finite(got), training=seen.training, **more)
-
-
-def report(seen, raw, place, epoch):
-    """For a search: one value of the chosen series, in the form of the trial protocol."""
-    got = number(raw)
-    if got is None or rank() != 0 or not _is_first_process():
-        return
-    training = seen.training
-    if not seen.follow(place):
-        return
-    if WAY == "mean":
-        if not seen.finals:
-            import atexit
-
-            atexit.register(_report_mean, seen)
-        elif seen.training != training:
-            _report_mean(seen)
-        if not seen.finals or seen.training != training:
-            seen.finals.append(got)
-        seen.finals[-1] = got
-    elif seen.training == 1:
-        fields = {SERIES: finite(got)}
-        seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
-        if epoch is not None and not seen.is_between:
-            fields["step"] = int(epoch)
-        append({"foretell": fields})
-
-
-def _report_mean(seen):
-    """The mean over the last values of the trainings so far, as the value of one step per training."""
-    append({"foretell": {"step": len(seen.finals), SERIES: finite(sum(seen.finals) / len(seen.finals))}})
-
-
-_claims = {}
-
-
-def _is_first_process():
-    """Whether this is the process of this trial's start that reported first: two trainings are never merged."""
-    pid = os.getpid()
-    if pid not in _claims:
-        claim = "%s.%s" % (PATH, os.environ.get("FORETELL_START", "first"))
-        try:
-            file = os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            os.write(file, str(pid).encode())
-            os.close(file)
-            _claims[pid] = True
-        except FileExistsError:
-            with open(claim) as file:
-                _claims[pid] = file.read() == str(pid)
-    return _claims[pid]
-
-
-def many(source, mapping, step=None, prefix="", **more):
-    """Values by their names, as loggers take them; nested ones are joined by `/`."""
-    for name, raw in list(mapping.items()):
-        if isinstance(raw, dict):
-            many(source, raw, step, prefix + str(name) + "/", **more)
-        else:
-            value(source, prefix + str(name), raw, step, **more)
+def pairs(mapping):
+    """The items of a dict; of another mapping, whose methods may be the script's, none."""
+    return list(dict.items(mapping)) if issubclass(type(mapping), dict) else []
 
 
 def _wrap(owner, name, handler, before):
     """Has `handler` called before or after `owner.name`, with its arguments, and for after its result in front of them."""
-    import functools
-
     classes = owner.__mro__ if isinstance(owner, type) else ()
     raw = next((vars(c)[name] for c in classes if name in vars(c)), None) if classes else getattr(owner, name, None)
     kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
@@ -248,29 +267,17 @@ def _wrap(owner, name, handler, before):
             return
         inner = getattr(inner, "__wrapped__", None)
 
-    def observe(arguments, keywords):
-        try:
-            handler(*arguments, **keywords)
-        except Exception as error:
-            trouble("%s.%s" % (handler.__module__, handler.__name__), error)
-
-    @functools.wraps(function)
-    def watched(*args, **kwargs):
-        if before:
-            observe(args, kwargs)
-            return function(*args, **kwargs)
-        result = function(*args, **kwargs)
-        observe((result,) + args, kwargs)
-        return result
-
-    watched._foretell = (handler.__name__, before)
+    watched = load("importlib_bootstrap").watch(function, handler, before, trouble)
     setattr(owner, name, kind(watched) if kind else watched)
 
 
 def patch(name, module):
     """Puts the entries of one module in place."""
+    path = getattr(module, "__file__", None)
+    if name in ("argparse", "csv", "logging") and not (path or "").startswith(STANDARD):
+        return  # a module of the script
     try:
-        handlers = __import__(__name__ + "." + TABLE[name][0], fromlist=["ENTRIES"])
+        handlers = load(TABLE[name][0])
         for target, handler, before in handlers.ENTRIES[name]:
             owner = module
             *path, last = target.split(".")
@@ -328,8 +335,8 @@ class Finder:
 
 sys.meta_path.insert(0, Finder)
 if CHOSEN is None:
-    from . import files, lines  # noqa: F401
-
+    load("files")
+    load("lines")
     emit("start", python=".".join(map(str, sys.version_info[:3])))
 for _name in [name for name in TABLE if name in sys.modules and is_observed(name)]:
     patch(_name, sys.modules[_name])

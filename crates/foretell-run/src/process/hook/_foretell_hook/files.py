@@ -2,20 +2,21 @@
 import os
 import sys
 
-from . import emit
-
-_told = set()
+emit = hook.emit  # noqa: F821
+_told = {hook.PATH}  # noqa: F821
 ENDS = (".csv", ".tsv", ".jsonl", ".json", ".log", ".txt", ".ndjson")
+WRITING = os.O_WRONLY | os.O_RDWR
+_absolute = os.path.abspath
 
 
 def audit(event, arguments):
-    if event == "open" and isinstance(arguments[0], str) and arguments[0].endswith(ENDS):
+    if event == "open":
         try:
             path, mode, flags = arguments
-            writes = set(mode) & set("wax+") if isinstance(mode, str) else (flags or 0) & (os.O_WRONLY | os.O_RDWR)
-            if writes and path not in _told:
-                _told.add(path)
-                emit("file", source="open", path=os.path.abspath(path))
+            if type(path) is str and path.endswith(ENDS) and path not in _told:
+                if set(mode) & set("wax+") if isinstance(mode, str) else (flags or 0) & WRITING:
+                    _told.add(path)
+                    emit("file", source="open", path=_absolute(path))
         except Exception:
             pass
 

@@ -1,153 +1,260 @@
-"""Only for `init`: the options of a script, from the objects that parse them. One entry per library."""
+"""Only for `init`: the options of a script that argparse parses, and what is built on it: HfArgumentParser, simple-parsing, jsonargparse."""
 import os
 import sys
 
-from . import emit, is_own
-
+is_own, held, text = hook.is_own, hook.held, hook.text  # noqa: F821
+is_own_kind, pairs, variables = hook.is_own_kind, hook.pairs, hook.variables  # noqa: F821
 ENTRIES = {}
 #: options with these words in their names, or at their ends, are left out altogether
 SECRET = {"password", "passwd", "passphrase", "secret", "secrets", "credential", "credentials"}
 SECRET_ENDS = {"token", "tokens", "key", "keys", "auth", "pat"}
+SECRETS = SECRET | SECRET_ENDS
+#: values that are their own words, and of which no part belongs to the script
+ATOMS = ("pathlib", "decimal", "fractions", "datetime", "uuid", "numpy", "torch")
+LISTS = (list, tuple, set, frozenset, range, type({}.keys()), type({}.values()))
+PLAIN = {str, int, float, bool, type(None)}
+FUNCTIONS = (type(lambda: 0), type(len))
+_attribute = object.__getattribute__
+_name = type.__dict__["__name__"].__get__
 
 
-def on(module, target, before=False):
+def on(module, target, before=False, entries=ENTRIES):
     def add(handler):
-        ENTRIES.setdefault(module, []).append((target, handler, before))
+        entries.setdefault(module, []).append((target, handler, before))
         return handler
 
     return add
 
 
-def is_secret(option):
-    names = [str(option["dest"])] + [str(flag) for flag in option["flags"]]
-    for words in (name.lower().replace("-", "_").replace(".", "_").strip("_=").split("_") for name in names):
-        if SECRET & set(words) or words[-1] in SECRET_ENDS:
+def is_secret(dest, flags, default):
+    listed = [name.lower().replace("-", "_").replace(".", "_").strip("_=").split("_") for name in (dest, *flags)]
+    for words in listed:
+        if not SECRET.isdisjoint(words) or words[-1] in SECRET_ENDS:
             # `max_new_tokens` and `vocab_tokens` are numbers
-            if SECRET & set(words) or not isinstance(option["default"], (int, float)):
+            if not SECRET.isdisjoint(words) or not isinstance(default, (int, float)):
                 return True
     return False
 
 
+def is_enum(kind):
+    """Whether a class is an enum."""
+    return issubclass(type(kind), getattr(sys.modules.get("enum"), "EnumMeta", ()))
+
+
+def members(kind):
+    """The members of an enum by their names."""
+    return type.__getattribute__(kind, "_member_map_")
+
+
 def plain(value):
-    """A value that JSON can hold: of enums their values, of functions and classes their names."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return getattr(value, "value", value) if isinstance(value, str) else value
-    if isinstance(value, (list, tuple, set, frozenset)):
+    """A value that JSON can hold: of enums their values, of functions and classes their names. None for the script's own objects."""
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if is_enum(kind):
+        return plain(_attribute(value, "__dict__").get("_value_"))
+    if issubclass(kind, float):
+        return float.__float__(value)
+    if kind in LISTS:
         return [plain(v) for v in value]
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if hasattr(value, "value") and hasattr(value, "name"):
-        return plain(value.value) if not callable(value.value) else value.name
-    return getattr(value, "__name__", None) or str(value)
+    if issubclass(kind, (list, tuple)):
+        return [plain(v) for v in (list if issubclass(kind, list) else tuple).__iter__(value)]
+    if issubclass(kind, dict):
+        return {text(k): plain(v) for k, v in dict.items(value)}
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if issubclass(kind, int):
+        return int.__int__(value)
+    if issubclass(kind, type):
+        return _name(value)
+    if kind in FUNCTIONS:
+        return value.__name__
+    is_atom = type.__getattribute__(kind, "__module__").partition(".")[0] in ATOMS and not is_own_kind(kind)
+    return str(value) if is_atom else None
 
 
-def word(value):
-    """A value as the command line takes it: of an enum that prints as its name, the name."""
-    return [word(v) for v in value] if isinstance(value, (list, tuple)) else str(value) if hasattr(value, "name") and hasattr(value, "value") else plain(value)
+def word(value, converted=None):
+    """A value as the command line takes it: of an enum its value if the class itself reads the word, and otherwise its name."""
+    kind = type(value)
+    if kind in LISTS:
+        return [word(v, converted) for v in value]
+    if is_enum(kind) and converted is not kind and not issubclass(kind, str):
+        return plain(_attribute(value, "__dict__").get("_name_"))
+    return plain(value)
+
+
+def choices(value, converted=None):
+    """The choices, if they can be listed without running code of the script: not those of a generator, or of a class of the script."""
+    if is_enum(value):
+        return word(list(members(value).values()), converted)
+    if issubclass(type(value), dict):
+        return word(list(dict.keys(value)), converted)
+    return word(list(value), converted) if type(value) in LISTS else None
+
+
+def kind_name(thing):
+    """The name of the class or function that converts a word."""
+    return None if thing is None else plain(thing) if issubclass(type(thing), (type, *FUNCTIONS)) else _name(type(thing))
 
 
 def option(flags, dest, **known):
-    """An option with the fields that a library does not have."""
-    usual = dict(off=[], type=None, default=None, choices=None, range=None, nargs=None, action="store", required=False, help=None, level=[], own=None, value=None)
-    return dict(usual, flags=flags, dest=dest, **known)
+    """An option; a field that is left out has its usual value."""
+    return dict(known, flags=flags, dest=dest)
 
 
 def tell(source, options, used=(), error=None, groups=None):
-    main = sys.modules.get("__main__")
-    script = getattr(main, "__file__", None) or (sys.argv[0] if getattr(sys, "argv", None) else "")
-    emit(
-        "options",
-        source=source,
-        script=os.path.abspath(script) if script else "",
-        used=list(used),
-        error=error,
-        groups=groups or {},
-        options=[o for o in options if not is_secret(o)],
-    )
+    """Options as dicts of their fields."""
+    names = {name for o in options for name in o}
+    tell_columns(source, {name: [o.get(name) for o in options] for name in names}, used, error, groups)
 
 
-# argparse, and what is built on it: HfArgumentParser, simple-parsing, jsonargparse
+def tell_columns(source, columns, used=(), error=None, groups=None):
+    """Options as one list per field, which is several times faster to write than one dict per option. Without values, they are the defaults."""
+    names = " ".join(map(" ".join, columns.get("flags", ()))) + " ".join(map(text, columns.get("dest", ())))
+    if any(word in names.lower() for word in SECRETS):
+        rows = zip(columns["dest"], columns["flags"], columns.get("default") or [None] * len(columns["dest"]))
+        open_ = [not is_secret(*row) for row in rows]
+        columns = {name: [v for v, is_open in zip(column, open_) if is_open] for name, column in columns.items()}
+    script = held(sys.modules.get("__main__"), "__file__") or (sys.argv[0] if getattr(sys, "argv", None) else "")
+    script = os.path.abspath(script) if script else ""
+    more = dict(source=source, script=script, used=list(used), error=error, groups=groups or {})
+    hook.emit("options", options=columns, **more)  # noqa: F821
+
+
 _reached = set()
+#: id of an action -> whether the script asked for it; the action itself isn't kept
 _own = {}
+_places = {}
+JSONARGPARSE = os.sep + "jsonargparse" + os.sep
+
+
+def place(path):
+    """Whose a source file is: of a parser, of the script, or of a library."""
+    if path not in _places:
+        is_parser = path.endswith(("argparse.py", os.path.join("_foretell_hook", "importlib_bootstrap.py"))) or JSONARGPARSE in path
+        _places[path] = "parser" if is_parser else is_own(path)
+    return _places[path]
 
 
 @on("argparse", "_ActionsContainer.add_argument")
-def added(result, *_, **__):
+def added(result):
     """Who asked for this option: the script, or a library for all scripts."""
-    frame, found = sys._getframe(3), None
-    parsers = ("argparse.py", os.path.join("_foretell_hook", "__init__.py"))
-    while frame is not None and found is None:
+    frame = sys._getframe(2)
+    while frame is not None:
         path = frame.f_code.co_filename
-        asked = frame.f_locals.get("function_or_class") if os.sep + "jsonargparse" + os.sep in path else None
-        if isinstance(asked, type) and is_own(getattr(sys.modules.get(asked.__module__), "__file__", None) or ""):
-            found = True  # jsonargparse was asked for the arguments of the script's own class
-        elif not path.endswith(parsers) and os.sep + "jsonargparse" + os.sep not in path:
-            found = is_own(path)
+        whose = _places.get(path)
+        whose = place(path) if whose is None else whose
+        if whose != "parser":
+            _own[id(result)] = whose
+            return
+        if JSONARGPARSE in path:
+            asked = variables(frame, ("function_or_class",)).get("function_or_class")
+            if issubclass(type(asked), type) and is_own_kind(asked):
+                break  # jsonargparse was asked for the arguments of the script's own class
         frame = frame.f_back
-    _own[id(result)] = (result, bool(found))
+    _own[id(result)] = frame is not None
+
+
+added.needs_only_result = True
 
 
 def own_fields(parser):
     """HfArgumentParser: the options of the script's own dataclasses."""
     names = set()
-    for kind in getattr(parser, "dataclass_types", None) or ():
-        if is_own(getattr(sys.modules.get(kind.__module__), "__file__", None) or ""):
+    for kind in held(parser, "dataclass_types") or ():
+        if is_own_kind(kind):
             names |= set(kind.__dataclass_fields__)
     return names
 
 
-def listed(a):
-    """Its choices. jsonargparse has them in the type alone, or names them as `{sgd,adam}` where a value stands in the help."""
-    kind = getattr(a, "_typehint", None)
-    if a.choices is None and "Literal" in str(getattr(kind, "__origin__", "")):
-        return [plain(choice) for choice in kind.__args__]
-    if a.choices is None and isinstance(a.metavar, str) and a.metavar[:1] + a.metavar[-1:] == "{}":
-        return a.metavar[1:-1].split(",")
-    return None if a.choices is None else word(list(a.choices))
+def listed(given, converted, metavar, hint):
+    """The choices. jsonargparse has them in the type alone, or names them as `{sgd,adam}` where a value stands in the help."""
+    if given is not None:
+        return choices(given, converted)
+    if hint is not None and "Literal" in str(held(hint, "__origin__", "")):
+        return plain(held(hint, "__args__"))
+    return metavar[1:-1].split(",") if type(metavar) is str and metavar[:1] + metavar[-1:] == "{}" else None
 
 
-def is_item_list(a):
-    """A list that jsonargparse takes as one word."""
-    return a.metavar == "[ITEM,...]" or getattr(getattr(a, "_typehint", None), "__origin__", None) in (list, tuple)
+def number_of_values(given, metavar, hint):
+    """A list that jsonargparse takes as one word is written as its metavar."""
+    is_word = metavar == "[ITEM,...]" if type(metavar) is str else hint is not None and held(hint, "__origin__") in (list, tuple)
+    return "[ITEM,...]" if is_word else plain(given)
 
 
-def action(a, level, given):
-    kind = type(a).__name__.strip("_").replace("Action", "").lower()
-    return option(
-        list(a.option_strings),
-        a.dest,
-        type=plain(a.type) or plain(getattr(a, "_typehint", None)),
-        default=word(a.default),
-        nargs="[ITEM,...]" if is_item_list(a) else plain(a.nargs),
-        choices=listed(a),
-        action=kind,
-        required=bool(a.required),
-        help=a.help if isinstance(a.help, str) and a.help != "==SUPPRESS==" else None,
-        level=level,
-        value=word(getattr(given, a.dest, None)),
-    )
+_action_names = {}
 
 
-def walk(parser, level, given):
-    out, theirs, defaults = [], own_fields(parser), getattr(parser, "_defaults", {})
-    for a in parser._actions:
+def action_name(kind):
+    """The name of an action by its class: `store`, `storetrue`, …"""
+    name = kind.__name__
+    if name not in _action_names:
+        _action_names[name] = name.strip("_").replace("Action", "").lower()
+    return _action_names[name]
+
+
+def walk(parser, level=()):
+    """The actions of a parser and its sub-commands: each with its level, the defaults of its parser, and the names of the script's own fields."""
+    theirs, defaults = own_fields(parser), held(parser, "_defaults") or {}
+    for a in held(parser, "_actions", ()):
         kind = type(a).__name__
-        if kind == "_SubParsersAction" or hasattr(a, "_name_parser_map"):
+        names = None if kind in SIMPLE else held(a, "_name_parser_map")
+        if names is not None:
             seen = set()
-            for name, sub in a.choices.items():
+            for name, sub in pairs(names):
                 if id(sub) not in seen:
                     seen.add(id(sub))
-                    out += walk(sub, level + [name], given)
+                    yield from walk(sub, (*level, name))
         elif kind not in ("_HelpAction", "_VersionAction"):
-            found = dict(action(a, level, given), own=_own.get(id(a), (a, None))[1] or a.dest in theirs)
-            out.append(dict(found, default=word(defaults[a.dest])) if a.dest in defaults else found)
+            yield a, level, defaults, theirs
+
+
+#: actions that are no sub-commands
+SIMPLE = {"_StoreAction", "_StoreTrueAction", "_HelpAction"}
+
+
+def columns(parser, given):
+    """The options of a parser, with the values in the dict `given`.
+
+    All fields come from the dicts of the actions, so that no property of a class of the script is asked.
+    """
+    rows = list(walk(parser))
+    fields = [_attribute(row[0], "__dict__") for row in rows]
+    dests, converted, hints, metavars, offered, counts, flags = [
+        [f.get(name) for f in fields] for name in ("dest", "type", "_typehint", "metavar", "choices", "nargs", "option_strings")
+    ]
+    defaults = [row[2].get(dest, f.get("default")) for dest, f, row in zip(dests, fields, rows)]
+    values = list(map(given.get, dests))
+    out = {
+        "flags": flags,
+        "dest": dests,
+        "action": [action_name(type(row[0])) for row in rows],
+        "default": [d if type(d) in PLAIN else word(d, c) for d, c in zip(defaults, converted)],
+        "own": [_own.get(id(row[0])) or dest in row[3] for row, dest in zip(rows, dests)],
+    }
+    if any(v is not d for v, d in zip(values, defaults)):
+        out["value"] = [v if type(v) in PLAIN else word(v, c) for v, c in zip(values, converted)]
+    if any(f.get("required") is True for f in fields):
+        out["required"] = [f.get("required") is True for f in fields]
+    if any(c is not None for c in converted) or any(h is not None for h in hints):
+        out["type"] = [NAMES.get(c) if type(c) is type and c in NAMES else kind_name(c) or kind_name(h) for c, h in zip(converted, hints)]
+    if any(row[1] for row in rows):
+        out["level"] = [row[1] for row in rows]
+    if any(c is not None for c in offered) or any(m is not None for m in metavars) or any(h is not None for h in hints):
+        out["choices"] = [listed(*row) for row in zip(offered, converted, metavars, hints)]
+        out["nargs"] = [number_of_values(*row) for row in zip(counts, metavars, hints)]
+    elif any(c is not None for c in counts):
+        out["nargs"] = [plain(c) for c in counts]
     return out
+
+
+NAMES = {kind: kind.__name__ for kind in (int, float, str, bool)}
 
 
 def used(parser):
     """The sub-commands that were parsed, outermost first."""
-    for a in parser._actions:
-        for name, sub in (getattr(a, "_name_parser_map", None) or {}).items():
+    for a in held(parser, "_actions", ()):
+        for name, sub in () if type(a).__name__ in SIMPLE else pairs(held(a, "_name_parser_map")):
             if id(sub) in _reached:
                 return [name] + used(sub)
     return []
@@ -161,12 +268,12 @@ def sub_command(self, parser, namespace, values, option_string=None):
 @on("argparse", "ArgumentParser.parse_known_args")
 def parsed(result, self, *_, **__):
     if id(self) not in _reached:  # the inner call for a sub-command is part of the outer one
-        tell("argparse", walk(self, [], result[0]), used(self))
+        tell_columns("argparse", columns(self, _attribute(result[0], "__dict__")), used(self))
 
 
 @on("argparse", "ArgumentParser.error", before=True)
 def refused(self, message="", *_, **__):
-    tell("argparse", walk(self, [], None), used(self), error=str(message))
+    tell_columns("argparse", columns(self, {}), used(self), error=text(message))
 
 
 @on("jsonargparse._core", "ArgumentParser.parse_args")
@@ -174,205 +281,14 @@ def jsonargparse(result, self, *_, **__):
     flat = {}
 
     def spread(prefix, space):
-        for name, v in list(getattr(space, "items", dict)()):
+        for name, v in list(_attribute(space, "__dict__").items()):
             flat[prefix + name] = v
-            if hasattr(v, "items") and not isinstance(v, dict):
+            if type(v) is type(space):
                 spread(prefix + name + ".", v)
 
     spread("", result)
-    names = [flat["subcommand"]] if isinstance(flat.get("subcommand"), str) else []
+    names = [flat["subcommand"]] if type(flat.get("subcommand")) is str else []
     prefix = ".".join(names) + "." if names else ""
-    options = walk(self, [], None)
-    tell("jsonargparse", [dict(o, value=plain(flat.get(prefix + o["dest"], flat.get(o["dest"])))) for o in options], names)
-
-
-# click and typer
-def click_option(p, level):
-    kind = getattr(p, "type", None) or getattr(getattr(p, "type_descriptor", None), "annotation", None)  # click; typer
-    default = p.default() if callable(p.default) else p.default
-    bounds = p if hasattr(p, "min") else kind
-    choices = list(kind.choices) if hasattr(kind, "choices") else [m.value for m in kind] if hasattr(kind, "__members__") else None
-    return option(
-        list(getattr(p, "opts", [])) if type(p).__name__.endswith("Option") else [],
-        p.name,
-        off=list(getattr(p, "secondary_opts", [])),
-        type=getattr(kind, "name", None) or getattr(kind, "__name__", None),
-        default=plain(default) if "Sentinel" not in type(default).__name__ else None,
-        choices=choices and plain(choices),
-        range=[getattr(bounds, "min", None), getattr(bounds, "max", None)],
-        required=bool(p.required),
-        action="flag" if getattr(p, "is_flag", False) else "store",
-        nargs="+" if getattr(p, "multiple", False) else p.nargs,
-        help=getattr(p, "help", None),
-        level=level,
-        own=p.name not in ("install_completion", "show_completion"),  # typer's, for all scripts
-    )
-
-
-def click_walk(command, level):
-    out = [click_option(p, level) for p in command.params]
-    for name, sub in (getattr(command, "commands", None) or {}).items():
-        out += click_walk(sub, level + [name])
-    return out
-
-
-def click_used(command, words):
-    """The sub-commands among the words of the command line, outermost first."""
-    for at, name in enumerate(words):
-        sub = (getattr(command, "commands", None) or {}).get(name)
-        if sub is not None:
-            return [name] + click_used(sub, words[at + 1 :])
-    return []
-
-
-def click(self, args=None, *_, **__):
-    tell("click", click_walk(self, []), click_used(self, list(sys.argv[1:] if args is None else args)))
-
-
-for _module, _classes in (("click.core", ("BaseCommand", "Command")), ("typer.core", ("TyperCommand", "TyperGroup"))):
-    for _class in _classes:
-        on(_module, _class + ".main", before=True)(click)
-
-
-# absl
-@on("absl.flags._flagvalues", "FlagValues.__call__")
-def absl(result, self, argv, *_, **__):
-    own = {f.name for f in self.get_key_flags_for_module(argv[0])} | {f.name for f in self.get_key_flags_for_module("__main__")}
-    out = []
-    for module, flags in self.flags_by_module_dict().items():
-        for f in flags:
-            if f.name in own or module == argv[0]:
-                out.append(
-                    option(
-                        ["--" + f.name] + (["-" + f.short_name] if f.short_name else []),
-                        f.name,
-                        type=f.flag_type(),
-                        default=plain(f.default),
-                        choices=plain(getattr(f.parser, "enum_values", None)),
-                        help=f.help,
-                        value=plain(f.value),
-                        action="flag" if f.boolean else "store",
-                        range=[getattr(f.parser, "lower_bound", None), getattr(f.parser, "upper_bound", None)],
-                        own=True,
-                    )
-                )
-    tell("absl", out)
-
-
-# fire: the signature is the parser
-def signature(component, level):
-    import inspect
-
-    out = []
-    if isinstance(component, dict):
-        for name, part in component.items():
-            out += signature(part, level + [str(name)]) if callable(part) or isinstance(part, dict) else []
-        return out
-    for p in inspect.signature(component).parameters.values():
-        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
-            bare = p.default is p.empty
-            kind = plain(p.annotation) if p.annotation is not p.empty else None if bare else type(p.default).__name__
-            out.append(option(["--" + p.name], p.name, type=kind, default=None if bare else plain(p.default), required=bare, level=level, own=True))
-    for name, method in inspect.getmembers(component, inspect.isfunction) if inspect.isclass(component) else []:
-        if not name.startswith("_"):
-            out += [o for o in signature(method, level + [name]) if o["dest"] != "self"]
-    return out
-
-
-@on("fire.core", "Fire", before=True)
-def fire(component=None, *_, **__):
-    if component is None:
-        main = vars(sys.modules["__main__"]).items()
-        component = {k: v for k, v in main if callable(v) and getattr(v, "__module__", "") == "__main__"}
-    options = signature(component, [])
-    names = {name for o in options for name in o["level"]}
-    tell("fire", options, [name for name in sys.argv[1:] if name in names])
-
-
-# hydra and OmegaConf: the configuration is the parser
-def leaves(tree, prefix=""):
-    out = []
-    for name, v in tree.items() if isinstance(tree, dict) else []:
-        if isinstance(v, dict):
-            out += leaves(v, prefix + str(name) + ".")
-        else:
-            dest = prefix + str(name)
-            out.append(option([dest], dest, type=type(v).__name__, default=plain(v), required=v == "???", value=plain(v), action="assign", own=True))
-    return out
-
-
-@on("hydra.core.utils", "run_job", before=True)
-def hydra(task_function=None, config=None, *_, **__):
-    from omegaconf import OmegaConf
-
-    tree = OmegaConf.to_container(config, resolve=False)
-    chosen = ((tree.pop("hydra", None) or {}).get("runtime") or {}).get("choices") or {}
-    tell("hydra", leaves(tree), groups={g: c for g, c in chosen.items() if not g.startswith("hydra/")})
-
-
-_from_cli = []
-
-
-@on("omegaconf.omegaconf", "OmegaConf.from_cli")
-def from_cli(result, *_, **__):
-    _from_cli.append(result)
-
-
-@on("omegaconf.omegaconf", "OmegaConf.merge")
-def merged(result, *parts, **__):
-    if any(part is cli for part in parts for cli in _from_cli):
-        from omegaconf import OmegaConf
-
-        tell("omegaconf", leaves(OmegaConf.to_container(result, resolve=False)))
-
-
-# tyro: a dataclass or a function is the parser
-def fields(target, prefix=""):
-    import dataclasses
-    import inspect
-    import typing
-
-    bare, is_kind = inspect.Parameter.empty, inspect.isclass(target)
-    try:
-        hints = typing.get_type_hints(target if is_kind or inspect.isfunction(target) else type(target))
-    except Exception:
-        hints = {}
-    if not dataclasses.is_dataclass(target):
-        items = [(p.name, p.default) for p in inspect.signature(target).parameters.values()]
-    elif is_kind:
-        made = dataclasses.MISSING
-        items = [(f.name, f.default if f.default is not made else f.default_factory() if f.default_factory is not made else bare) for f in dataclasses.fields(target)]
-    else:
-        items = [(f.name, getattr(target, f.name)) for f in dataclasses.fields(target)]
-    out = []
-    for name, default in items:
-        kind = hints.get(name)
-        inner = next((t for t in (default, kind) if dataclasses.is_dataclass(t)), None)
-        if inner is not None:
-            out += fields(inner, prefix + name + ".")
-            continue
-        choices = list(typing.get_args(kind)) if typing.get_origin(kind) is getattr(typing, "Literal", "") else None
-        if inspect.isclass(kind) and hasattr(kind, "__members__"):
-            choices = list(kind.__members__)
-        flag = "--" + (prefix + name).replace("_", "-")
-        off = ["--" + (prefix + "no_" + name).replace("_", "-")] if kind is bool else []
-        out.append(
-            option(
-                [flag],
-                prefix + name,
-                off=off,
-                type=plain(kind),
-                default=None if default is bare else plain(default),
-                choices=choices and plain(choices),
-                required=default is bare,
-                action="flag" if kind is bool else "store",
-                nargs="+" if isinstance(default, (list, tuple)) else None,
-                own=True,
-            )
-        )
-    return out
-
-
-@on("tyro._cli", "cli", before=True)
-def tyro(f=None, *_, default=None, **__):
-    tell("tyro", fields(f if default is None or not hasattr(default, "__dataclass_fields__") else default))
+    found = columns(self, {})
+    found["value"] = [plain(flat.get(prefix + dest, flat.get(dest))) for dest in found["dest"]]
+    tell_columns("jsonargparse", found, names)

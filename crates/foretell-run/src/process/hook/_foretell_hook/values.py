@@ -1,11 +1,12 @@
 """The values that a script passes to its libraries. One entry of at most ten lines per library and call."""
 import sys
-import threading
+from _thread import _local as Local
 
-from . import emit, is_own, many, number, value
-
+series = hook.load("series")  # noqa: F821
+many, number, value, pairs = series.many, series.number, series.value, hook.pairs  # noqa: F821
+emit, is_own, held, variables = hook.emit, hook.is_own, hook.held, hook.variables  # noqa: F821
 ENTRIES = {}
-_local = threading.local()
+_local = Local()
 
 
 def on(module, target, before=False):
@@ -33,11 +34,12 @@ def called(thing):
     """The script's own name for an object: `val_loader` in `evaluator.run(val_loader)`."""
     frame = sys._getframe(1)
     while thing is not None and frame is not None:
-        if is_own(frame.f_code.co_filename):
-            for space in (frame.f_locals, frame.f_globals):
-                for name, held in list(space.items()):
-                    if held is thing and not name.startswith("_"):
-                        return name
+        code = frame.f_code
+        if is_own(code.co_filename):
+            own = variables(frame, code.co_varnames + code.co_cellvars + code.co_freevars)
+            for name, other in list(own.items()) + list(frame.f_globals.items()):
+                if other is thing and not name.startswith("_"):
+                    return name
         frame = frame.f_back
     return None
 
@@ -97,7 +99,7 @@ def lightning_begin(_, trainer, hook, *a, **k):
     if hook == "on_fit_start":
         length("lightning", trainer.max_epochs)
         for callback in trainer.callbacks:
-            monitor("lightning", getattr(callback, "monitor", None), getattr(callback, "mode", None))
+            monitor("lightning", held(callback, "monitor"), held(callback, "mode"))
 
 
 for _module in ("lightning.pytorch.trainer.call", "pytorch_lightning.trainer.call"):
@@ -110,14 +112,14 @@ for _module in ("keras.src.callbacks.callback_list", "keras.src.callbacks", "tf_
 
     @on(_module, "CallbackList.on_epoch_end")
     def keras(_, self, epoch, logs=None, *a, **k):
-        for name, raw in (logs or {}).items():
+        for name, raw in pairs(logs):
             value("keras", name, raw, epoch=epoch + 1, stage="val" if name.startswith("val_") else "train")
 
     @on(_module, "CallbackList.on_train_begin")
     def keras_begin(_, self, *a, **k):
         length("keras", (getattr(self, "params", None) or getattr(self, "_params", None) or {}).get("epochs"))
         for callback in self.callbacks:
-            monitor("keras", getattr(callback, "monitor", None), getattr(callback, "mode", None))
+            monitor("keras", held(callback, "monitor"), held(callback, "mode"))
 
 
 # transformers
@@ -125,7 +127,7 @@ for _module in ("keras.src.callbacks.callback_list", "keras.src.callbacks", "tf_
 def transformers(_, self, logs, *a, **k):
     last = self.state.log_history[-1]
     after = not getattr(self, "is_in_train", True)
-    for name, raw in last.items():
+    for name, raw in pairs(last):
         if name not in ("step", "epoch"):
             stage = "val" if name.startswith("eval_") else "train"
             value("transformers", name, raw, last.get("step"), epoch=last.get("epoch"), stage=stage, after=after)
@@ -166,7 +168,7 @@ def xgboost_length(params=None, dtrain=None, num_boost_round=10, *a, **k):
 
 @on("lightgbm.engine", "train", before=True)
 def lightgbm_length(params=None, train_set=None, num_boost_round=100, *a, **k):
-    length("lightgbm", next((v for name, v in dict(params or {}).items() if name in ROUNDS), num_boost_round))
+    length("lightgbm", next((v for name, v in pairs(params) if name in ROUNDS), num_boost_round))
 
 
 #: other names of LightGBM for the number of rounds, which come before the argument
@@ -245,8 +247,8 @@ def ignite(_, self, data=None, *a, **k):
 def tqdm(_, self, ordered_dict=None, refresh=True, **k):
     desc = str(self.desc or "").rstrip(": ")
     desc = "" if self.disable or any(c.isdigit() for c in desc) else desc + "/" if desc else ""  # `Epoch 3`: a bar per epoch
-    for name, raw in list(dict(ordered_dict or {}, **k).items()):
-        if isinstance(raw, str):
+    for name, raw in pairs(ordered_dict) + pairs(k):
+        if type(raw) is str:
             raw = float(raw.rstrip("% ")) if raw.rstrip("% ").replace(".", "", 1).lstrip("-").isdigit() else None
         if not self.disable:
             value("tqdm", desc + name, raw, of=self.total)  # self.n lags behind
@@ -268,13 +270,13 @@ def timm(epoch, train_metrics, eval_metrics, *a, **k):
 
 @on("stable_baselines3.common.logger", "Logger.dump", before=True)
 def sb3(self, step=0, *a, **k):
-    many("stable_baselines3", dict(self.name_to_value), step)
+    many("stable_baselines3", self.name_to_value, step)
 
 
 # a script's own table
 @on("csv", "DictWriter.writerow", before=True)
 def csv(self, rowdict, *a, **k):
-    got = {name: number(v) for name, v in rowdict.items()}
+    got = {name: number(v) for name, v in pairs(rowdict)}
     counters = ("epoch", "step", "iteration", "global_step")
     counter = next((name for name in counters if got.get(name) is not None), None)
     for name, v in got.items():
