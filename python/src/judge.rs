@@ -6,7 +6,7 @@ use crate::runs::Runs;
 use crate::study::request_of;
 use crate::view::as_dict;
 use foretell::{Direction, Metric, Run};
-use foretell_search::{Catalogue, Judge as Core, Relation, StudyRequest, StudySpec};
+use foretell_search::{Catalogue, Judge as Core, LengthSource, LengthWatch as Watch, Relation, StudyRequest, StudySpec};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -30,6 +30,36 @@ struct Held {
     logarithmic: BTreeSet<String>,
 }
 
+/// Compares a setting, the steps of a complete trial, with what trials report; each kind of difference is named once.
+#[pyclass(module = "foretell._foretell")]
+pub(crate) struct LengthWatch {
+    watch: Watch,
+    name: String,
+    is_optional: bool,
+    resource: u64,
+}
+
+#[pymethods]
+impl LengthWatch {
+    /// For the setting `name`, which is `resource`, and may be left out if it `is_optional`.
+    #[new]
+    fn new(name: String, resource: u64, is_optional: bool) -> Self {
+        Self { watch: Watch::default(), name, is_optional, resource }
+    }
+
+    /// Trial `trial` reports `step`; its first report was for step `first`.
+    fn reported(&mut self, trial: u64, first: f64, step: f64) -> Option<String> {
+        let mismatch = self.watch.reported(self.resource, trial, first as u64, step as u64)?;
+        Some(mismatch.describe(LengthSource::Setting(&self.name, self.is_optional)))
+    }
+
+    /// A trial is complete after `length` steps.
+    fn completed(&mut self, burn_in: u64, length: f64) -> Option<String> {
+        let mismatch = self.watch.completed(self.resource, burn_in, length as u64)?;
+        Some(mismatch.describe(LengthSource::Setting(&self.name, self.is_optional)))
+    }
+}
+
 #[pymethods]
 impl Judge {
     /// A judge that has seen nothing; settings that are absent are those of a study.
@@ -46,6 +76,7 @@ impl Judge {
             direction: Some(usual.direction),
             sampler: Some("random".into()),
             trials: Some(u64::from(u32::MAX)),
+            epochs: Some(usual.max_resource),
             // rungs need the length of a training in advance
             policy: asked.policy.or(Some("srm".into())),
             ..asked
@@ -112,6 +143,12 @@ impl Judge {
         let points: Vec<(f64, f64)> = numbers(steps)?.into_iter().zip(numbers(values)?).collect();
         let decision = self.call(py, move |core| core.decide(&id, &configuration, &points))?;
         decision.map(|decision| as_dict(py, &decision)).transpose()
+    }
+
+    /// The first difference between the steps of a running training and those of the completed ones, in words and once.
+    fn mismatch(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let mismatch = self.call(py, |core| core.take_mismatch())?;
+        Ok(mismatch.map(|mismatch| mismatch.describe(LengthSource::History)))
     }
 
     /// A training failed: it teaches nothing.

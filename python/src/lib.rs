@@ -27,7 +27,7 @@ mod _foretell {
     #[pymodule_export]
     use crate::forecaster::Forecaster;
     #[pymodule_export]
-    use crate::judge::Judge;
+    use crate::judge::{Judge, LengthWatch};
     #[pymodule_export]
     use crate::regressor::Regressor;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use crate::store::AnyStore;
 use crate::view::{self, as_dict};
 use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
 use foretell_search::{
-    Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
+    Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec, known_resource,
 };
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,10 +16,6 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Nobody else can know how long a training takes.
-const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a complete trial, for example epochs=20. \
-     Use epochs=1 if the objective only returns a value";
 
 type AnyHost = Hosted<AnyStore>;
 
@@ -52,9 +48,6 @@ impl Study {
             }
         };
         let request = request_of(settings)?;
-        if there.is_none() && request.space.is_some() && request.epochs.is_none() {
-            return Err(invalid(NO_EPOCHS));
-        }
         let asked = request.clone();
         let mut spec =
             request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
@@ -76,7 +69,7 @@ impl Study {
         Ok(Self { host: Arc::new(Mutex::new(host)), usage: Use::new() })
     }
 
-    /// The next training to start: (trial, configuration, seed, from, until); `None` while there is none.
+    /// The next training to start: (trial, configuration, seed, from, until), the last `None` while R is unknown; `None` while there is no training.
     fn ask<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let task = self.call(py, |host| host.ask(None))?.map_err(refused)?;
         task.map(|task| as_tuple(py, &task.start)).transpose()
@@ -126,6 +119,12 @@ impl Study {
             Ok(host.session().study().told_relation())
         };
         self.call(py, tell)?.map_err(refused)
+    }
+
+    /// The sentences about R since the last call: text, and whether something should be changed.
+    fn notices(&self) -> PyResult<Vec<(String, bool)>> {
+        let notices = self.host()?.take_notices();
+        Ok(notices.into_iter().map(|notice| (notice.text, notice.is_warning)).collect())
     }
 
     /// Has a configuration tried next: a dict of values, or a string; the sampler chooses the values that it leaves open.
@@ -210,7 +209,7 @@ impl Study {
 
 fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
     let configuration = dict(py, &start.configuration)?;
-    Ok((start.trial, configuration, start.seed, start.from, start.until).into_pyobject(py)?.into_any())
+    Ok((start.trial, configuration, start.seed, start.from, known_resource(start.until)).into_pyobject(py)?.into_any())
 }
 
 /// The request that keyword arguments make.

@@ -52,11 +52,11 @@ pub fn command_of(
         place(TRIAL_DIR, format!("trial-{trial}-again").into()),
         place(CONFIG, own.join(asked.config.as_deref().unwrap_or("config"))),
         (SEED.to_owned(), spec.trial_seed(trial).into()),
-        (EPOCHS.to_owned(), spec.max_resource.into()),
     ];
+    let epochs = spec.resource().map(|epochs| (EPOCHS.to_owned(), epochs.into()));
     let is_named = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
     let places: Vec<_> =
-        places.into_iter().filter(|(name, _)| is_named(name) && !values.contains_key(name)).collect();
+        places.into_iter().chain(epochs).filter(|(name, _)| is_named(name) && !values.contains_key(name)).collect();
     values.extend(places);
     let filled = fill_in(&command, &values).ok()?;
     if filled != command {
@@ -65,9 +65,10 @@ pub fn command_of(
     // a command without placeholders reads its parameters from the environment
     let variables = [
         format!("FORETELL_PARAMS={}", own.join("params.json").display()),
-        format!("FORETELL_MAX_RESOURCE={}", spec.max_resource),
+        spec.resource().map(|epochs| format!("FORETELL_MAX_RESOURCE={epochs}")).unwrap_or_default(),
         format!("FORETELL_SEED={}", spec.trial_seed(trial)),
     ];
+    let variables = variables.into_iter().filter(|variable| !variable.is_empty());
     Some(["env".to_owned()].into_iter().chain(variables).chain(filled).collect())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foretell::Configuration;
-use foretell_search::{DecisionView, Queued};
+use foretell_search::{DecisionView, LengthNotice, Queued};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::host::hosted::{Reading, Task};
@@ -147,7 +147,9 @@ pub struct Given {
     pub seed: u32,
     /// The step that it has already reached. Continue from its checkpoint.
     pub from: u64,
-    /// The step to train to.
+    /// The step to train to; null while nobody knows how long a complete trial trains.
+    #[serde(with = "foretell_search::resource")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub until: u64,
     /// The lease, to send with each report. A worker whose trial now belongs to another one gets 409.
     pub lease: String,
@@ -172,6 +174,9 @@ pub struct Answer {
     pub recorded: Option<bool>,
     /// The decision about the trial: the new one, or the one that stopped it.
     pub decision: Option<DecisionView>,
+    /// Sentences about the number of epochs of a complete trial: where it does not fit the reports, and once trials have shown it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<LengthNotice>,
 }
 
 /// The answer to [`Tell`].
@@ -189,6 +194,9 @@ pub struct Told {
     /// sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relation: Option<(String, String)>,
+    /// Sentences about the number of epochs of a complete trial, as in the answer to a report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<LengthNotice>,
 }
 
 /// The answer to [`Enqueue`].
@@ -289,7 +297,8 @@ impl Answer {
     pub fn new(answer: foretell_search::Answer, is_record: bool) -> Self {
         let foretell_search::Answer { trial, stop, recorded, decision } = answer;
         let decision = decision.as_ref().map(DecisionView::from);
-        Self { trial, stop: Some(stop), recorded: is_record.then_some(recorded), decision }
+        let recorded = is_record.then_some(recorded);
+        Self { trial, stop: Some(stop), recorded, decision, notices: Vec::new() }
     }
 }
 
@@ -311,7 +320,8 @@ mod tests {
 
     #[test]
     fn documents_begin_with_their_schema_and_bodies_leave_out_the_rest() {
-        let answer = Answer { trial: 2, stop: Some(true), recorded: None, decision: None };
+        let answer =
+            Answer { trial: 2, stop: Some(true), recorded: None, decision: None, notices: Vec::new() };
         let text = serde_json::to_string(&answer).expect("JSON");
         assert_eq!(text, r#"{"schema":"foretell.answer/1","trial":2,"stop":true,"decision":null}"#);
         assert_eq!(serde_json::from_str::<Answer>(&text).expect("it is read"), answer);

@@ -1,6 +1,7 @@
 //! A judge for other tools: finished and running trainings that somebody else starts, stopped as a study stops its own.
 
 use crate::catalogue::Catalogue;
+use crate::length_watch::{LengthWatch, Mismatch};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::record::{Decision, Input, Record};
@@ -67,6 +68,9 @@ pub struct Judge {
     /// The values that completed trainings returned, and their relation to the reports.
     returned: Vec<Returned>,
     relation: Relation,
+    /// Compares the length of a whole training with the reports.
+    lengths: LengthWatch,
+    mismatch: Option<Mismatch>,
 }
 
 /// A running training.
@@ -118,6 +122,8 @@ impl Judge {
             running: BTreeMap::new(),
             returned: Vec::new(),
             relation: Relation::Nothing,
+            lengths: LengthWatch::default(),
+            mismatch: None,
         })
     }
 
@@ -250,6 +256,7 @@ impl Judge {
         points: &[(f64, f64)],
     ) -> Option<Decision> {
         let &last = points.last()?;
+        self.watch_length(id, (points[0].0, last.0));
         let begun = if points[0].0 == 0.0 { 1.0 } else { 0.0 };
         let is_outside = last.0 + begun >= self.last || last.0 < self.first;
         if self.finished.is_empty() || is_outside || !self.relation.allows_stopping() {
@@ -272,6 +279,22 @@ impl Judge {
         let trial = self.study.trial(open.trial)?;
         // once it was stopped, later points change nothing
         latest.or_else(|| trial.decision.clone().filter(|_| !trial.is_open()))
+    }
+
+    /// The first difference between the length of the completed trainings and the steps that others report, once.
+    pub fn take_mismatch(&mut self) -> Option<Mismatch> {
+        self.mismatch.take()
+    }
+
+    /// Compares the steps of a running training with the length of the completed ones. One that is somewhat longer is no news: trainings may end early.
+    fn watch_length(&mut self, id: &str, (first, step): (f64, f64)) {
+        let resource = self.last.ceil() as u64;
+        let is_far = first > self.last || step >= 2.0 * self.last;
+        if resource > 0 && is_far && !self.finished.is_empty() {
+            let trial = id.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+            let mismatch = self.lengths.reported(resource, trial, first as u64, step as u64);
+            self.mismatch = self.mismatch.or(mismatch);
+        }
     }
 
     /// A training failed, or somebody else stopped it: it teaches nothing.

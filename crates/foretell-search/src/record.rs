@@ -83,6 +83,13 @@ pub enum Record {
         /// The series, as JSON.
         series: String,
     },
+    /// The epochs of a complete trial, R, are known from here on, or are more than were known: nobody gave them, and this trial has shown them.
+    Resource {
+        /// The trial's number.
+        trial: u64,
+        /// R.
+        max_resource: u64,
+    },
     /// A trial is to be run: from its beginning, from where it was paused or stopped, or from where it was interrupted.
     Started {
         /// The trial's number, from 0.
@@ -93,7 +100,8 @@ pub enum Record {
         seed: u32,
         /// The last step that was recorded before; 0 for a new trial.
         from: u64,
-        /// The step it is to train to.
+        /// The step it is to train to; `null` while R is unknown.
+        #[serde(with = "crate::resource", default = "crate::resource::unknown")]
         until: u64,
     },
     /// A trial reported the metric.
@@ -181,6 +189,7 @@ impl Record {
             | Self::Repeated { trial, .. }
             | Self::Late { trial, .. }
             | Self::Returned { trial, .. }
+            | Self::Resource { trial, .. }
             | Self::Paused { trial }
             | Self::Completed { trial }
             | Self::Failed { trial, .. } => Some(*trial),

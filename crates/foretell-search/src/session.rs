@@ -5,6 +5,7 @@ mod open;
 
 pub use open::SessionError;
 
+use crate::length_watch::{LengthNotice, LengthWatch};
 use crate::record::{Decision, Input, Record};
 use crate::store::{Memory, Store, StoreError};
 use crate::study::Best;
@@ -113,6 +114,10 @@ pub struct Session<S: Store = Memory> {
     fitting: bool,
     /// The smallest and the largest value of the warm start.
     learned_range: Option<(f64, f64)>,
+    /// Compares R with the reports.
+    lengths: LengthWatch,
+    /// Sentences for whoever watches the study.
+    notices: Vec<LengthNotice>,
 }
 
 impl<S: Store> Session<S> {
@@ -436,7 +441,46 @@ impl<S: Store> Session<S> {
         Ok(())
     }
 
+    /// The sentences about the study since the last call, for whoever watches it: where R, the epochs of a complete trial, does not fit the reports,
+    /// and once trials have shown it.
+    pub fn take_notices(&mut self) -> Vec<LengthNotice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Compares a report with R, which somebody gave.
+    fn watch_length(&mut self, trial: u64, step: u64) {
+        let spec = self.study.spec();
+        let Some(resource) = spec.resource().filter(|_| !spec.is_open_ended) else { return };
+        let first = self.study.trial(trial).and_then(Trial::first_step).unwrap_or(step);
+        let mismatch = self.lengths.reported(resource, trial, first, step);
+        self.notices.extend(mismatch.map(LengthNotice::from));
+    }
+
+    /// Notes what `record` shows of R, which was `known` before.
+    fn watch_record(&mut self, record: &Record, known: Option<u64>) {
+        let spec = self.study.spec();
+        match *record {
+            Record::Resource { trial, max_resource } => {
+                let rest = match known {
+                    Some(known) => format!("more than the {known} before. Forecasts are for epoch {max_resource} from here on"),
+                    None if max_resource == 1 => "so there is nothing to stop".to_owned(),
+                    None if spec.policy.stops() => "so trials can be stopped from here on".to_owned(),
+                    None => "so the length of the search is known".to_owned(),
+                };
+                let text = format!("trial {trial} shows that a complete trial has {max_resource} epochs, {rest}");
+                self.notices.push(LengthNotice { text, is_warning: false });
+            }
+            Record::Completed { trial } if !spec.is_open_ended => {
+                let length = self.study.trial(trial).map_or(0, Trial::trained);
+                let mismatch = self.lengths.completed(spec.max_resource, spec.burn_in, length);
+                self.notices.extend(mismatch.map(LengthNotice::from));
+            }
+            _ => {}
+        }
+    }
+
     fn take_report(&mut self, trial: u64, step: u64, report: &Input) -> Result<Answer, StoreError> {
+        self.watch_length(trial, step);
         self.record(trial, step, report)?;
         let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
         let recorded = self.news.iter().any(is_own);
@@ -529,23 +573,17 @@ impl<S: Store> Session<S> {
         &mut self,
         call: impl FnOnce(&mut Study, &mut dyn FnMut(&Record) -> Result<(), StoreError>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let before = self.news.len();
+        let (before, resource) = (self.news.len(), self.study.spec().resource());
         let Self { study, store, news, .. } = self;
         let called = call(study, &mut |record| {
             store.append(record)?;
             news.push(record.clone());
             Ok(())
         });
-        for record in &self.news[before..] {
+        for record in self.news[before..].to_vec() {
+            self.watch_record(&record, resource);
             if let Record::Started { trial, configuration, seed, from, until } = record {
-                let configuration = configuration.clone();
-                self.starts.push_back(Start {
-                    trial: *trial,
-                    configuration,
-                    seed: *seed,
-                    from: *from,
-                    until: *until,
-                });
+                self.starts.push_back(Start { trial, configuration, seed, from, until });
             }
         }
         called

@@ -2,6 +2,7 @@
 
 use crate::lengths::Lengths;
 use crate::record::Record;
+use crate::resource::known_resource;
 use crate::study::{Study, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -234,7 +235,8 @@ impl Times {
         if left > 0.0 {
             left
         } else {
-            (own * known.until.saturating_sub(known.trained()) as f64 - since).max(0.0)
+            let left = known_resource(known.until).map_or(0, |until| until.saturating_sub(known.trained()));
+            (own * left as f64 - since).max(0.0)
         }
     }
 }

@@ -37,7 +37,8 @@ pub(crate) struct Made {
     study: String,
     metric: String,
     direction: Direction,
-    epochs: u64,
+    /// Null until a trial has shown it, where nobody gave it.
+    epochs: Option<u64>,
     trials: u64,
     burn_in: u64,
     seed: u64,
@@ -67,7 +68,8 @@ pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, bod
     let name = study.clone();
     let (is_new, spec) = blocking(move || served.owner.create(&name, &asked, update)).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    let StudySpec { metric, direction, max_resource: epochs, trials, burn_in, seed, .. } = spec;
+    let epochs = spec.resource();
+    let StudySpec { metric, direction, trials, burn_in, seed, .. } = spec;
     Ok((status, Json(Made { study, metric, direction, epochs, trials, burn_in, seed })).into_response())
 }
 
@@ -90,8 +92,12 @@ pub(crate) async fn report(State(served): Shared, place: OfTrial, body: Bytes) -
     let (study, trial) = of_trial(place)?;
     let mut report: Report = read(&body)?;
     let (lease, reading) = (report.lease.take(), report.into());
-    let next = move || served.owner.call(&study, move |host| host.report(trial, reading, lease.as_deref()));
-    Ok(answer(blocking(next).await?.0, true))
+    let take = move |host: &mut Hosted<EventStore>| {
+        let next = host.report(trial, reading, lease.as_deref())?;
+        Ok((next, host.take_notices()))
+    };
+    let ((next, notices), _) = blocking(move || served.owner.call(&study, take)).await?;
+    Ok(Json(Answer { notices, ..Answer::new(next, true) }).into_response())
 }
 
 /// A worker shows that it is alive.
@@ -121,11 +127,11 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
             Some(why) if of_the_command => host.fail_for_all(trial, why, lease.as_deref()),
             failure => host.tell(trial, failure, lease.as_deref()),
         }?;
-        Ok((state, host.session().study().told_relation()))
+        Ok((state, host.session().study().told_relation(), host.take_notices()))
     };
-    let ((state, relation), done) = blocking(move || served.owner.call(&study, end)).await?;
+    let ((state, relation, notices), done) = blocking(move || served.owner.call(&study, end)).await?;
     let relation = relation.map(|(name, words)| (name.to_owned(), words));
-    Ok(Json(Told { trial, state: state.to_owned(), done, relation }).into_response())
+    Ok(Json(Told { trial, state: state.to_owned(), done, relation, notices }).into_response())
 }
 
 /// Continue a trial after fewer epochs than it has reported, or start it again.
@@ -241,7 +247,7 @@ async fn by_hand(State(served): Shared, place: OfTrial, body: &[u8], order: Orde
     match blocking(move || served.owner.by_hand(&served.folds, &study, trial, order)).await? {
         Ordered::Recorded(next) => Ok(answer(next, true)),
         Ordered::HandedOn => {
-            let answer = Answer { trial, stop: None, recorded: Some(false), decision: None };
+            let answer = Answer { trial, stop: None, recorded: Some(false), decision: None, notices: Vec::new() };
             Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
         }
     }

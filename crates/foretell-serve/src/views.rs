@@ -7,7 +7,7 @@ use foretell::Direction;
 use foretell_run::{Printed, Usage, WorkerView, command_of, shell_line};
 use foretell_search::{
     Best, Contour, Decision, DecisionView, Front, Relevances, Slice, Spent, Study, StudyView, Summary, Tally,
-    TrialState, relevances_of,
+    TrialState, known_resource, relevances_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -113,7 +113,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
     json!({
         "schema": "foretell.state/1", "records": fold.records(), "metrics": metrics,
         "study": {
-            "metric": spec.metric, "direction": spec.direction, "epochs": spec.max_resource, "score": spec.run_score,
+            "metric": spec.metric, "direction": spec.direction, "epochs": spec.resource(), "score": spec.run_score,
         },
         "totals": {
             "planned": study.settings().trials, "trials": summary.trials, "epochs": summary.epochs, "done": study.is_done(),
@@ -145,7 +145,7 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
     let (points, decisions) = has.unwrap_or_default();
     let value = |score: &f64| spec.direction.value(*score);
     let mut view = json!({
-        "trial": number, "state": known.state.name(), "epochs": known.trained(), "until": known.until, "kept": known.kept,
+        "trial": number, "state": known.state.name(), "epochs": known.trained(), "until": known_resource(known.until), "kept": known.kept,
         "score": spec.run_score.value_of(&known.curve).map(|score| value(&score)),
         "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
         "gaps": known.curve.gaps().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
@@ -267,7 +267,8 @@ pub(crate) struct Progressed {
     study: String,
     metric: String,
     direction: Direction,
-    epochs_per_trial: u64,
+    /// Absent until a trial has shown it, where nobody gave it.
+    epochs_per_trial: Option<u64>,
     /// The planned number of trials.
     planned: u64,
     done: bool,
@@ -286,7 +287,7 @@ pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Progressed {
         study: name.to_owned(),
         metric: spec.metric.clone(),
         direction: spec.direction,
-        epochs_per_trial: spec.max_resource,
+        epochs_per_trial: spec.resource(),
         planned: study.settings().trials,
         done: study.is_done(),
         best: summary.best,

@@ -52,7 +52,7 @@ class Trial:
         "__weakref__", "_ended", "_ends", "_first", "_from_zero", "_returned", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
     )  # fmt: skip
 
-    def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int) -> None:
+    def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int | None) -> None:
         self._study, self._first, self._trained = study, start, start
         #: Whether the call that runs the trial has ended.
         self._ends: Callable[[], bool] = bool
@@ -64,7 +64,7 @@ class Trial:
         self.config = config
         #: A seed for the training.
         self.seed = seed
-        #: The epoch to train to.
+        #: The epoch to train to; `None` while nobody knows how long a complete trial trains.
         self.end = end
         #: The last decision as a dict; `None` before the first.
         self.last: dict[str, Any] | None = None
@@ -139,6 +139,8 @@ class Trial:
 
     def epochs(self) -> Iterator[int]:
         """Iterates over the epochs to train. The loop ends early when the study stops the trial."""
+        if self.end is None:
+            raise ValueError("trial.epochs() needs the number of epochs of a complete trial. Pass epochs= to the study, or loop over your own number")
         self._begin()
         for epoch in range(self._trained + 1, self.end + 1):
             if self.stopped:
@@ -257,7 +259,7 @@ class Trial:
         return False
 
     def __repr__(self) -> str:
-        state = "stopped" if self.stopped else f"epoch {self._trained} of {self.end}"
+        state = "stopped" if self.stopped else f"epoch {self._trained} of {self.end or 'unknown'}"
         return f"Trial({self.number}, {self.config}, {state})"
 
 
@@ -365,6 +367,11 @@ class Search:
         if words not in self._said:
             self._said.add(words)
             _log.warning(words, *values)
+
+    def _say_notices(self, notices: Sequence[tuple[str, bool]]) -> None:
+        """Logs what the study says about the epochs of a complete trial."""
+        for text, is_warning in notices:
+            _log.log(logging.WARNING if is_warning else logging.INFO, "%s", text)
 
     @property
     def _metric(self) -> str:
@@ -686,10 +693,10 @@ class _Crew:
         """Takes the returned value: a number, a dict with one for each objective, or nothing."""
         values = dict(returned) if isinstance(returned, Mapping) else {}
         value = values.pop(self.study._metric, None) if values else returned
-        if trial.stopped:
+        if trial.stopped and trial.last is not None and trial.last["action"] == "stop":
             return
         if not trial.reports:
-            trial.report(_final(value), trial.end, **values)
+            trial.report(_final(value), trial.end or 1, **values)
         elif values:
             raise TypeError(f"the objective returned {', '.join(values)} after the trial had reported values. Report it instead: trial.report(value, epoch, {next(iter(values))}=…)")
         elif hasattr(value, "__float__") and not isinstance(value, bool):

@@ -261,6 +261,8 @@ class Judge:
 
     def _judge(self, *given: Any) -> Judgement | None:
         decision = self._core.decide(*given)
+        if (mismatch := self._core.mismatch()) is not None:
+            _log.warning("%s", mismatch)
         if decision is None:
             return None
         reason = decision["reason"]

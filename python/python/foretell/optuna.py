@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from ._foretell import LengthWatch
 from .judge import Judge, Lock, ToolSettings, as_dict, tool_settings
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
         with self._lock:
             known = self._known(study, trial.number)
         steps, values = _curve(trial)
+        known.compare(trial.number, steps)
         if steps[-1] < self._n_warmup_steps or (self._max_resource is not None and _trained(steps) >= self._max_resource):
             return False
         decision = known.judge.decide(values, trial.params, steps, trial.number)
@@ -144,9 +146,8 @@ class _Known:
 
     def __init__(self, judge: Judge, max_resource: int | None) -> None:
         self.judge = judge
-        #: The `max_resource` that no complete trial has reached so far, to warn about.
-        self._awaited = max_resource
-        self._longest = 0.0
+        #: Compares `max_resource` with what trials report.
+        self._lengths = None if max_resource is None else LengthWatch("max_resource", max_resource, True)
         self._seen: dict[int, Any] = {}
         #: The trials that have asked, and the time of the next reading for them.
         self._asked: set[int] = set()
@@ -180,17 +181,15 @@ class _Known:
             if trial.intermediate_values:
                 self._log_scaled(trial)
                 steps, values = _curve(trial)
-                self._longest = max(self._longest, _trained(steps))
+                if self._lengths is not None and (mismatch := self._lengths.completed(self.judge.burn_in, _trained(steps))) is not None:
+                    _log.warning("%s", mismatch)
                 self.judge.add(trial.number, values, trial.params, steps, trial.value)
-        if self._awaited is not None and self._longest >= self._awaited:
-            self._awaited = None
-        if self._awaited is not None and len(self._seen) >= self.judge.burn_in:
-            _log.warning(
-                "none of the %d complete trials reached max_resource=%g. The longest one has %g steps. The last value of each is used as its "
-                "score. If that is the full length, use ForetellPruner(max_resource=%g)",
-                len(self._seen), self._awaited, self._longest, self._longest,
-            )  # fmt: skip
-            self._awaited = None
+
+    def compare(self, number: int, steps: list[float]) -> None:
+        """Warns once if the steps of a trial do not fit `max_resource`."""
+        begins = steps[0] == 0
+        if self._lengths is not None and (mismatch := self._lengths.reported(number, steps[0] + begins, _trained(steps))) is not None:
+            _log.warning("%s", mismatch)
 
     def _log_scaled(self, trial: FrozenTrial) -> None:
         of_trial = trial.distributions.items()

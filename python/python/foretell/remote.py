@@ -132,6 +132,7 @@ class RemoteStudy(Search):
             self._leases.pop(trial, None)
             self._lost.add(trial)
             return True, None
+        self._say_notices([(notice["text"], notice["is_warning"]) for notice in answer.get("notices", [])])
         return answer["stop"], answer["decision"]
 
     def _tell(self, trial: int, failure: str | None, returned: float | None) -> tuple[str, str] | None:
@@ -155,6 +156,7 @@ class RemoteStudy(Search):
             _log.warning("%s", error)
             return None
         self._done = told["done"]
+        self._say_notices([(notice["text"], notice["is_warning"]) for notice in told.get("notices", [])])
         return tuple(told["relation"]) if told.get("relation") else None
 
     def _lease(self, trial: int) -> str | None:
@@ -337,8 +339,6 @@ def connect(
         if space is None:
             there = f" Its studies: {', '.join(known)}." if known else ""
             raise LookupError(f"there is no study {study!r} at {server.address}.{there} To create it, pass a space")
-        if epochs is None:
-            raise ValueError("epochs is missing. A new study requires the number of epochs (reports) of a complete trial, for example epochs=20")
     return RemoteStudy(server, study, space, given, folder, update)
 
 

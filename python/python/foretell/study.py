@@ -53,7 +53,7 @@ class Study(Search):
     metric, direction
         The name of the metric, and `'maximize'` or `'minimize'` (default: inferred from the name).
     epochs
-        The number of epochs (reports) of a complete trial; required for a new study. Use 1 if the objective only returns a value.
+        The number of epochs (reports) of a complete trial (default: as many as the first complete trial; until then, no trial is stopped).
     trials
         The number of trials.
     history
@@ -102,9 +102,6 @@ class Study(Search):
         self._opened: _Core | None = None
         self._hopeless = False
         if space is None and is_new:
-            if folder is not None and epochs is None:
-                raise ValueError(f"{folder}: there is no study in this folder. To create one, pass a space and `epochs`")
-            _check_length(epochs)
             self._space = Space({})
         else:
             self._open_core()
@@ -180,7 +177,7 @@ class Study(Search):
             except ValueError:
                 continue
             settings = there["settings"]
-            same = all(settings[name] == own[name] for name in ("metric", "direction", "epochs")) and _names(settings["space"]) == _names(own["space"])
+            same = own.get("epochs") is not None and all(settings.get(name) == own[name] for name in ("metric", "direction", "epochs")) and _names(settings["space"]) == _names(own["space"])
             finished = sum(trial["state"] == "completed" for trial in there["trials"])
             if same and finished >= own["burn_in"]:
                 _log.warning(
@@ -202,10 +199,14 @@ class Study(Search):
         self._core.begin(trial, 0)
 
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
-        return self._core.report(trial, step, value, metrics)
+        answer = self._core.report(trial, step, value, metrics)
+        self._say_notices(self._core.notices())
+        return answer
 
     def _tell(self, trial: int, failure: str | None, returned: float | None) -> tuple[str, str] | None:
-        return self._core.tell(trial, failure, returned)
+        relation = self._core.tell(trial, failure, returned)
+        self._say_notices(self._core.notices())
+        return relation
 
     def _enqueue(self, queued: Any) -> None:
         self._core.enqueue(queued)
@@ -251,15 +252,6 @@ def _check(space: Any, settings: Mapping[str, Any]) -> None:
         # the core refuses the rest, and lists all settings
         if name not in known and (close := difflib.get_close_matches(name, known, 1)):
             raise TypeError(f"unknown setting {name!r}. Did you mean {close[0]!r}?")
-
-
-def _check_length(epochs: int | None) -> None:
-    """Requires the length of a complete trial for a new study."""
-    if epochs is None or epochs < 1:
-        raise ValueError(
-            f"epochs={epochs!r}: a new study needs the number of epochs (reports) of a complete trial, for example epochs=20. If the "
-            "objective only returns a value, set epochs=1"
-        )
 
 
 def _names(space: Any) -> Any:

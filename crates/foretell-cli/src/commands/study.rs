@@ -21,6 +21,7 @@ use crate::output::{Format, metric_value, print, print_json, table};
 use crate::plot::{self, Size};
 use crate::view::picture::{self, FigureKind};
 use crate::view::report;
+use crate::view::rows::until_text;
 use foretell::Direction;
 use foretell_run::{Stored, Usage};
 use foretell_search::{Decision, Record, Reports, Trial, TrialState};
@@ -418,7 +419,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         "trial {}: {state}, after {} of {} epochs\n{why}{}",
         shown.trial,
         trial.trained(),
-        trial.until,
+        until_text(trial),
         settings.collect::<Vec<_>>().join("\n")
     );
     if let Some(usage) = &shown.usage {

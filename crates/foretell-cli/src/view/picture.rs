@@ -121,6 +121,11 @@ fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearni
     }
 }
 
+/// The epochs of the longest trial, for a study that does not know those of a complete one.
+fn longest(study: &Study) -> u64 {
+    study.trials().iter().map(Trial::trained).max().unwrap_or(1).max(1)
+}
+
 /// All learning curves.
 fn curves(study: &Study, name: &str) -> plot::Search {
     let spec = study.spec();
@@ -138,7 +143,7 @@ fn curves(study: &Study, name: &str) -> plot::Search {
         metric: spec.metric.clone(),
         resource: "epochs".to_owned(),
         maximize: spec.direction == Direction::Maximize,
-        max_resource: spec.max_resource as f64,
+        max_resource: spec.resource().unwrap_or_else(|| longest(study)) as f64,
         rungs: !spec.schedule.is_full(),
         trials: study
             .trials()

@@ -472,7 +472,7 @@ const WEAK: f64 = 0.3;
 fn early_ranks(study: &Study) -> Option<String> {
     let spec = study.spec();
     let learns = spec.policy.is_by_forecasts() && !spec.policy.is_by_curve_alone();
-    if !learns || !spec.schedule.is_full() {
+    if !learns || !spec.schedule.is_full() || spec.resource().is_none() {
         return None;
     }
     let half = spec.max_resource.div_ceil(2);

@@ -4,7 +4,7 @@ use crate::output::{metric_value, percent, short_number, with_deviation};
 use crate::terminal::{harmless, visible, wrapped};
 use console::style;
 use foretell::{Configuration, Value};
-use foretell_search::{Reason, Space, Study, Trial, TrialState};
+use foretell_search::{Reason, Space, Study, Trial, TrialState, known_resource};
 
 /// Below so many columns, a row leaves out facts that are shown elsewhere.
 const WIDE: usize = 110;
@@ -60,20 +60,25 @@ pub(crate) fn line(
         false => format!("→ {}", with_deviation(f.mean, f.sd)),
     });
     let (blocks, room) = if is_narrow { (8, 9) } else { (20, 18) };
-    let curve = usize::try_from(spec.max_resource).unwrap_or(usize::MAX).min(blocks);
+    let curve = spec.resource().map_or(blocks, |whole| usize::try_from(whole).map_or(blocks, |whole| whole.min(blocks)));
     let yours = if number == 0 && spec.queue.len() == 1 { " (yours)" } else { "" };
     let state = colored(trial, &(state_text(trial, is_narrow) + yours), width.is_some());
     let line = format!(
         "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}{}{}",
         sparkline(trial, study, curve),
         trial.trained(),
-        trial.until,
+        until_text(trial),
         visible(watched),
         if watched.is_empty() { "" } else { "  " },
         visible(&settings(&trial.configuration, names)),
     );
     let line = line.trim_end();
     width.map_or_else(|| line.to_owned(), |width| wrapped(line, width.saturating_sub(1)))
+}
+
+/// The epochs to which `trial` is trained, as text; a question mark while nobody knows them.
+pub(crate) fn until_text(trial: &Trial) -> String {
+    known_resource(trial.until).map_or("?".to_owned(), |until| until.to_string())
 }
 
 /// The reason why a trial failed, in one line: the problem, and the last line that it printed.
@@ -129,10 +134,10 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
         }
         TrialState::Stopped { .. } if is_narrow => "stopped".to_owned(),
         TrialState::Stopped { step, reason: Reason::ByHand, .. } => {
-            format!("stopped manually after {} of {}", trial.trained_at(*step), trial.until)
+            format!("stopped manually after {} of {}", trial.trained_at(*step), until_text(trial))
         }
         TrialState::Stopped { step, .. } => {
-            format!("stopped after {} of {}{odds}", trial.trained_at(*step), trial.until)
+            format!("stopped after {} of {}{odds}", trial.trained_at(*step), until_text(trial))
         }
         TrialState::Failed { reason } => format!("failed: {}", in_one_line(reason)),
     }

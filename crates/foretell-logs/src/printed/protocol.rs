@@ -96,12 +96,28 @@ pub fn name_in(metric: &str) -> String {
     // an escape stands for other characters and is no part of a name
     let escaped = metric[..end].split('\\').enumerate();
     let parts = escaped.map(|(i, part)| part.chars().skip(usize::from(i > 0)).collect::<String>());
-    let plain = parts.collect::<Vec<_>>().join(" ");
+    let plain = without_conditions(&parts.collect::<Vec<_>>().join(" "));
     let in_name = |c: char| c.is_alphanumeric() || "_-./@".contains(c);
     let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
     let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
     let metric = words.iter().rfind(|word| direction_of(word).is_some()).or(words.last());
-    metric.map_or_else(|| "metric".to_owned(), |&word| word.to_owned())
+    metric.map_or_else(|| "metric".to_owned(), |&word| format!("{word}{}", range_behind(&plain, word)))
+}
+
+/// `text` without the conditions of a metric: `(AP) @[ IoU=0.50:0.95 | area= all ]` is a precision, no IoU.
+fn without_conditions(text: &str) -> String {
+    match text.split_once("@[").map(|(before, rest)| (before, rest.split_once(']'))) {
+        Some((before, Some((_, after)))) => format!("{before}{after}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The rest of a range behind a name with an `@`: `:0.95` of `mAP@0.5:0.95`.
+fn range_behind<'a>(text: &'a str, word: &str) -> &'a str {
+    let rest = text.find(word).map_or("", |at| &text[at + word.len()..]);
+    let end = rest.find(|c: char| !c.is_ascii_digit() && !":.".contains(c)).unwrap_or(rest.len());
+    let range = rest[..end].trim_end_matches([':', '.']);
+    if word.contains('@') && range.starts_with(':') && range.len() > 1 { range } else { "" }
 }
 
 /// Whether a place in a template lacks its closing brace: `acc: {value`.
@@ -276,6 +292,9 @@ mod tests {
             (r"top-1 ([\d.]+)", "top-1"),
             ("Test: * Acc@1 {value}", "Acc@1"),
             ("Validation accuracy", "accuracy"),
+            ("val mAP@0.5:0.95", "mAP@0.5:0.95"),
+            ("mAP@0.5: {value}", "mAP@0.5"),
+            (r"Average Precision \(AP\) @[ IoU=0.50:0.95 | area= all ] = {value}", "AP"),
             (r"([\d.]+)", "metric"),
             ("", "metric"),
         ];

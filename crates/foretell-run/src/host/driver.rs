@@ -59,6 +59,11 @@ pub enum Event<'a> {
     },
     /// Trainings print the best of their reports last: the best counts from now on.
     BestCounts,
+    /// A sentence about the study: see [`Session::take_notices`].
+    Said {
+        /// The sentence.
+        text: &'a str,
+    },
     /// A configuration that somebody ordered to be tried cannot be.
     NotEnqueued {
         /// The reason.
@@ -162,7 +167,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         expected_report: impl Into<String>,
     ) -> Self {
         session.defer_fits();
-        let trainer = Trainer::new(executor, session.study().spec().max_resource, expected_report.into());
+        let trainer = Trainer::new(executor, session.study().spec().given_resource(), expected_report.into());
         let host = Hosted::new(session).watched();
         let best = host.session.best().map(|best| best.trial);
         Self {
@@ -347,10 +352,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         match sent {
             Ok(Sent::Stops) => {
                 self.trainer.stop(trial);
-                match self.host.session.overran(trial) {
-                    Some(_) => self.notify(observe, Event::Noticed { trial, notice: &Notice::Overran }),
-                    None => Ok(()),
-                }
+                Ok(())
             }
             Ok(Sent::GoesOn) => Ok(()),
             Ok(Sent::Ended(_)) => {
@@ -389,6 +391,9 @@ impl<E: Executor, S: Store> Driver<E, S> {
     fn publish(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
         let News { records, ended } = self.host.take_news();
         let closed = self.show(&records, observe)?;
+        for notice in self.host.take_notices() {
+            self.notify(observe, Event::Said { text: &notice.text })?;
+        }
         self.detect(&closed, observe)?;
         self.close(closed);
         ended.into_iter().for_each(|trial| self.tidy(trial));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Ending, Fitted, Order, Record, Session, Settings, Start, Store, StoreError, Study, StudyError,
+    Answer, Ending, Fitted, LengthNotice, Order, Record, Session, Settings, Start, Store, StoreError, Study, StudyError,
     Trial, TrialState,
 };
 use thiserror::Error;
@@ -218,6 +218,11 @@ impl<S: Store> Hosted<S> {
     /// The news since the last call.
     pub(crate) fn take_news(&mut self) -> News {
         self.news.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The sentences about R since the last call: see [`Session::take_notices`].
+    pub fn take_notices(&mut self) -> Vec<LengthNotice> {
+        self.session.take_notices()
     }
 
     /// Keeps the records that the session's last call stored.

@@ -38,7 +38,9 @@ pub struct Work {
     /// The value of `--step`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The number of epochs of a full trial.
+    /// The number of epochs of a full trial; `null` where trials show it, and each start has it.
+    #[serde(with = "foretell_search::resource")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub max_resource: u64,
     /// The search space, which defines how values are written.
     #[serde(default)]

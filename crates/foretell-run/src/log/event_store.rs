@@ -66,6 +66,9 @@ impl Survey {
                 let changed = self.study.take().map(|study| Box::new(study.with_settings(&settings)));
                 self.study = changed;
             }
+            Record::Resource { max_resource, .. } => {
+                self.study.iter_mut().for_each(|study| study.max_resource = max_resource);
+            }
             Record::Enqueued { configuration, .. } => {
                 self.study.iter_mut().for_each(|study| study.queue.push(configuration.clone()));
             }

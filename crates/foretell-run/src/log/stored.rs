@@ -102,6 +102,9 @@ impl Stored {
             trials = trials.max(record.trials_started());
             spec = match record {
                 Record::Created { study } if reader.position().records == 1 => Some(*study),
+                Record::Resource { max_resource, .. } => {
+                    spec.map(|spec: StudySpec| StudySpec { max_resource, ..spec })
+                }
                 Record::Changed { settings } => spec.map(|spec: StudySpec| spec.with_settings(&settings)),
                 _ => spec,
             };

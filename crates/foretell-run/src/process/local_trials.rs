@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell::Configuration;
-use foretell_search::{Space, Start};
+use foretell_search::{Space, Start, known_resource};
 use serde_json::{Map, Value};
 
 use crate::config_file::ConfigFile;
@@ -29,7 +29,7 @@ pub struct TrialSetup {
     pub command: Vec<String>,
     /// Where the metric is in the output.
     pub metric: MetricSource,
-    /// The number of epochs of a full trial.
+    /// The number of epochs of a full trial; unknown where trials show it, and each start has it.
     pub max_resource: u64,
     /// Environment variables to add. `FORETELL_WORKER` is added to them: the worker's number, from 0.
     pub environment: BTreeMap<String, String>,
@@ -130,7 +130,7 @@ impl LocalTrials {
             command,
             parameters,
             seed: u64::from(start.seed),
-            max_resource: self.setup.max_resource,
+            max_resource: known_resource(self.setup.max_resource).unwrap_or(start.until),
             until: start.until,
             directory,
             resume_from: resumes.then(|| checkpoint_dir.clone()),

@@ -99,8 +99,6 @@ pub enum Notice {
         /// The step.
         from: u64,
     },
-    /// It reported past the step that it was to train to, and is ended.
-    Overran,
 }
 
 impl Notice {
@@ -142,7 +140,6 @@ impl fmt::Display for Notice {
             Self::Retrained { from } => {
                 write!(out, "no checkpoint of {from} epochs, so it trains them again, and they count again")
             }
-            Self::Overran => out.write_str("it reported past its last epoch, and is ended"),
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::process::parent;
 use crate::process::start_error::StartError;
 use crate::process::terminal::VARIABLES;
 use foretell_logs::printed::MetricSource;
+use foretell_search::known_resource;
 
 /// One trial to run as a child process.
 ///
@@ -30,8 +31,8 @@ use foretell_logs::printed::MetricSource;
 /// | `FORETELL_PARAMS`         | `directory/params.json`, which holds `parameters`         |
 /// | `FORETELL_SEED`           | `seed`                                                    |
 /// | `FORETELL_CHECKPOINT_DIR` | `checkpoint_dir`                                          |
-/// | `FORETELL_MAX_RESOURCE`   | `max_resource`                                            |
-/// | `FORETELL_UNTIL`          | `until`                                                   |
+/// | `FORETELL_MAX_RESOURCE`   | `max_resource`; not set while it is unknown               |
+/// | `FORETELL_UNTIL`          | `until`; not set while it is unknown                      |
 /// | `FORETELL_RESUME_FROM`    | `resume_from`; not set when there is none                 |
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
 /// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
@@ -50,7 +51,8 @@ pub struct TrialSpec {
     pub parameters: Map<String, Value>,
     /// The trial's own seed.
     pub seed: u64,
-    /// R, the resource (epochs) of a whole training, counted from its very beginning: what schedules are laid out for.
+    /// R, the resource (epochs) of a whole training, counted from its very beginning: what schedules are laid out for. The trial is not told
+    /// [`UNKNOWN_RESOURCE`](foretell_search::UNKNOWN_RESOURCE).
     pub max_resource: u64,
     /// The resource after which the trial shall pause, its checkpoint written; R where it is to be trained to its end.
     pub until: u64,
@@ -112,7 +114,11 @@ impl TrialSpec {
         if let Some(folder) = &self.working_dir {
             command.current_dir(folder);
         }
-        command.env_remove("FORETELL_RESUME_FROM").envs(self.variables(token)?);
+        // a search that another trial starts is not told that one's epochs
+        for name in ["FORETELL_RESUME_FROM", "FORETELL_MAX_RESOURCE", "FORETELL_UNTIL"] {
+            command.env_remove(name);
+        }
+        command.envs(self.variables(token)?);
         Ok(command)
     }
 
@@ -133,7 +139,8 @@ impl TrialSpec {
     /// The parameters, and the seed and the epochs where `words` name them and no parameter has these names.
     fn values(&self, words: &[String]) -> Map<String, Value> {
         let mut values = self.parameters.clone();
-        for (name, number) in [(SEED, self.seed), (EPOCHS, self.max_resource)] {
+        let epochs = known_resource(self.max_resource).map(|epochs| (EPOCHS, epochs));
+        for (name, number) in std::iter::once((SEED, self.seed)).chain(epochs) {
             let placeholder = format!("{{{name}}}");
             if words.iter().any(|word| word.contains(&placeholder)) && !values.contains_key(name) {
                 values.insert(name.to_owned(), number.into());
@@ -173,8 +180,11 @@ impl TrialSpec {
         let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), value));
         set("FORETELL_TRIAL", self.trial.to_string().into());
         set("FORETELL_SEED", self.seed.to_string().into());
-        set("FORETELL_MAX_RESOURCE", self.max_resource.to_string().into());
-        set("FORETELL_UNTIL", self.until.to_string().into());
+        for (name, epochs) in [("FORETELL_MAX_RESOURCE", self.max_resource), ("FORETELL_UNTIL", self.until)] {
+            if let Some(epochs) = known_resource(epochs) {
+                set(name, epochs.to_string().into());
+            }
+        }
         set("FORETELL_PARAMS", absolute(&self.directory.join("params.json"))?);
         set("FORETELL_CHECKPOINT_DIR", absolute(&self.checkpoint_dir)?);
         if let Some(checkpoint) = &self.resume_from {

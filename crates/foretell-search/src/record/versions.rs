@@ -26,6 +26,7 @@ impl Record {
             Self::Enqueued { .. } => "enqueued",
             Self::Unknown { .. } => "unknown",
             Self::Chosen { .. } => "chosen",
+            Self::Resource { .. } => "resource",
             Self::Started { .. } => "started",
             Self::Reported { .. } => "reported",
             Self::Repeated { .. } => "repeated",

@@ -120,11 +120,11 @@ pub struct StudyRequest {
     /// ones are skipped once the mean so far cannot win.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Search", "x-rare" = true, "x-value" = "SEEDS", "minimum" = 1)))]
     pub repeats: Option<u64>,
-    /// How many epochs (or steps) a full trial takes: R in formulas.
+    /// How many epochs (or steps) a full trial takes: R in formulas. If you leave it out, trials show it: nothing is stopped until the first
+    /// one is complete, and a longer trial is not cut. Schedulers with rungs need it.
     #[cfg_attr(feature = "schema", schemars(extend(
-            "default" = DEFAULT_EPOCHS,
             "x-heading" = "Search",
-            "x-flag-help" = "How many epochs (or steps) a full trial takes. Required with your own command (default: that of the built-in space; quickstart: 10)"
+            "x-flag-help" = "How many epochs (or steps) a full trial takes (default: as many as the first complete trial, before which nothing is stopped; built-in networks have their own). Schedulers with rungs need it"
         )))]
     pub epochs: Option<u64>,
     /// Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell forecasts this score

@@ -132,6 +132,7 @@ impl From<StudyError> for Refusal {
                 StopCriterionError::NthBest => "nth_best",
                 StopCriterionError::AgreeingChecks => "agreeing_checks",
             },
+            StudyError::NoResource => "epochs",
             StudyError::Repeats => "repeats",
             StudyError::NoRoom { .. } => "enqueue",
             StudyError::Record { .. }

@@ -3,10 +3,11 @@
 use super::names::{Refit, Rungs, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
 use crate::catalogue::Catalogue;
-use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_TRIALS};
+use crate::defaults::{DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_TRIALS};
 use crate::lessons::Lessons;
 use crate::limits::PLANNED_TRIALS;
 use crate::parameter_space::ParameterSpace;
+use crate::resource::UNKNOWN_RESOURCE;
 use crate::samplers::{SamplerFamily, SamplerSpec};
 use crate::schedulers::brackets::plan;
 use crate::schedulers::f_hyperband::{Kappa, Reference};
@@ -16,7 +17,7 @@ use crate::space::Space;
 use crate::stopping::ForecastRule;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
-use crate::study::{Queue, StudySpec};
+use crate::study::{Queue, StudyError, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 
 impl StudyRequest {
@@ -69,12 +70,12 @@ impl StudyRequest {
             spec.check_burn_in(0)?;
         }
         let Some(there) = there else { return Ok(spec) };
-        if spec.max_resource < there.max_resource && spec.schedule.is_full() {
+        let longer = there.resource().filter(|&known| spec.max_resource < known && spec.schedule.is_full());
+        if let Some(known) = longer {
             return Err(Refusal::new(
                 "epochs",
                 format!(
-                    "the existing study trains for {} epochs, and trials can only become longer. Start another study",
-                    there.max_resource
+                    "the existing study trains for {known} epochs, and trials can only become longer. Start another study"
                 ),
             ));
         }
@@ -96,9 +97,12 @@ impl StudyRequest {
         let family = self.sampler.as_ref().and_then(|named| catalogue.family(named));
         let is_rewarded = family.as_ref().is_some_and(|family| family.is_rewarded());
         let metric = self.metric_or(there.map(|there| &there.metric));
-        let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
+        let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(UNKNOWN_RESOURCE);
         self.check_runs(there)?;
         let schedule = self.schedule(there);
+        if max_resource == UNKNOWN_RESOURCE && !schedule.is_full() {
+            return Err(StudyError::NoResource.into());
+        }
         let trials = self.all_trials(&space, &schedule, max_resource, family.as_deref(), there)?;
         let named =
             self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
@@ -117,6 +121,7 @@ impl StudyRequest {
             score_chosen: self.score.is_some() || there.is_some_and(|there| there.score_chosen),
             returns_own_scores: there.is_some_and(|there| there.returns_own_scores),
             max_resource,
+            is_open_ended: self.epochs.is_none() && there.is_none_or(|there| there.is_open_ended),
             trials,
             budget_epochs: self.budget_epochs.or(there.and_then(|there| there.budget_epochs)),
             until_no_improvement: self
@@ -163,7 +168,8 @@ impl StudyRequest {
     /// The predictor that forecasts the earlier `runs` best, and how sure it has to be to keep what the caution promises, unless somebody chose that. `None` if somebody chose a predictor, if the
     /// trials of `spec` are not stopped by forecasts, or if the usual rule, which learns from curves, does so with too few completed runs to choose by.
     pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<Lessons> {
-        let is_free = self.predictor.is_none()
+        let is_free = spec.resource().is_some()
+            && self.predictor.is_none()
             && self.paper != Some(true)
             && self.rank.unwrap_or_default() == Rank::Value;
         let by_curves = self.policy.is_none() && spec.policy.learns_from_curves();
@@ -181,6 +187,7 @@ impl StudyRequest {
         let first =
             || spec.schedule.levels(spec.max_resource).ok().and_then(|levels| levels.first().copied());
         let least = match spec.run_score {
+            _ if spec.resource().is_none() => 1,
             RunScore::Last | RunScore::Mean(_) => spec.max_resource,
             RunScore::Best => first().unwrap_or(spec.max_resource),
         };

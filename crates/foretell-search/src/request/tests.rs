@@ -3,6 +3,7 @@
 use super::*;
 #[cfg(feature = "schema")]
 use crate::defaults::DEFAULT_TRIALS;
+use crate::resource::UNKNOWN_RESOURCE;
 use crate::samplers::{RandomSampling, SamplerSpec, TpeGpSampling};
 use crate::stopping::ChainRule;
 use crate::stopping::policy::Policy;
@@ -30,7 +31,8 @@ const SPACE: &str = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc"}"#;
 fn with_no_words_a_study_is_the_default_one() {
     let space = study(SPACE).space;
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    assert_eq!(study(SPACE), usual);
+    let open_ended = StudySpec { max_resource: UNKNOWN_RESOURCE, is_open_ended: true, ..usual.clone() };
+    assert_eq!(study(SPACE), open_ended);
     assert_eq!((usual.trials, usual.burn_in, usual.refit), (40, 3, Some(1.05)));
     assert_eq!(usual.sampler, SamplerSpec::from(TpeGpSampling));
 }
@@ -150,10 +152,12 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"agreeing_checks": 18446744073709551615}"#, "agreeing_checks", "too large"),
         (r#"{"policy": "patience", "patience": 18446744073709551615}"#, "patience", "too large"),
         (r#"{"trails": 7}"#, "trails", "Choose one of"),
+        (r#"{"scheduler": "asha", "epochs": null}"#, "epochs", "the rungs of this scheduler"),
         (r#"{"space": null}"#, "space", "a new study needs a search space"),
     ];
     for (text, field, words) in cases {
         let mut asked = fields(SPACE);
+        asked.insert("epochs".to_owned(), 20.into());
         asked.extend(fields(text));
         let refused = StudyRequest::from_fields(&asked).and_then(|request| request.resolve(None));
         let refusal = refused.expect_err(text);

@@ -1,6 +1,7 @@
 //! Defaults that depend on other choices, in words: the answers of [`StudyRequest::resolve`] to some requests.
 
 use super::{SchedulerName, StudyRequest};
+use crate::defaults::DEFAULT_EPOCHS;
 use crate::schedulers::rank::Rank;
 use crate::space::Space;
 use crate::stopping::caution::Caution;
@@ -60,6 +61,7 @@ fn resolved(request: StudyRequest) -> StudySpec {
         space: Some(Space::Parameters(space)),
         metric: Some("val_acc".to_owned()),
         trials: Some(TRIALS),
+        epochs: Some(DEFAULT_EPOCHS),
         ..request
     };
     asked.resolve(None).expect("a valid request")

@@ -1,6 +1,7 @@
 //! Beginning a session, or going on with the study in a store.
 
 use super::Session;
+use crate::length_watch::LengthWatch;
 use crate::record::{Input, Record};
 use crate::store::{Memory, Store, StoreError};
 use crate::study::{Parts, RestoreError, Settings, Study, StudyError, StudySpec};
@@ -76,6 +77,8 @@ impl<S: Store> Session<S> {
             overrun: BTreeMap::new(),
             defers_fits: false,
             fitting: false,
+            lengths: LengthWatch::default(),
+            notices: Vec::new(),
             learned_range,
         };
         if let Some(settings) = changed {
@@ -92,6 +95,7 @@ impl<S: Store> Session<S> {
         for configuration in session.study.queue().missing(wanted) {
             session.enqueue(configuration, None)??;
         }
+        session.with_study(|study, append| study.measure_resource(None, append))?;
         session.news.clear();
         Ok(session)
     }

@@ -159,6 +159,8 @@ impl Study {
             None => spec.schedule.scheduler(spec.trials, spec.max_resource, nth_best, burn_in)?,
         };
         let rule = stop_rule.clone().or_else(|| spec.policy_in_force().rule().cloned());
+        // without R nobody knows how a trial would end
+        let rule = rule.filter(|_| spec.resource().is_some());
         let needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(spec.max_resource));
         Ok(Self {
             own_rule: stop_rule,

@@ -109,6 +109,7 @@ pub fn settings(spec: &StudySpec) -> Map<String, Json> {
         named => json!(named.name()),
     };
     settings.insert("space".to_owned(), space);
+    settings.insert("epochs".to_owned(), json!(spec.resource()));
     settings
 }
 

@@ -69,7 +69,7 @@ export function curves(leader) {
   const narrow = width < 560,
     many = all.length > SINGLY,
     single = many ? few(all, leader) : all;
-  let end = state.spec ? state.spec.epochs : 1;
+  let end = (state.spec && state.spec.epochs) || 1;
   for (const trial of all) end = Math.max(end, trial.steps[trial.steps.length - 1]);
   const left = all.filter(isLeft),
     strip = left.length ? (narrow ? 50 : 110) : 0,

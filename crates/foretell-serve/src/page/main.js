@@ -41,6 +41,7 @@ function totals(leader) {
     ["stopped", whole(trials.stopped)],
     ...(trials.paused ? [["paused", whole(trials.paused)]] : []),
     ["failed", whole(trials.failed)],
+    ["epochs per trial", state.spec && state.spec.epochs ? whole(state.spec.epochs) : "not known yet"],
     ["epochs spent", whole(epochs.spent)],
     ["saved", epochs.spent && trials.completed ? `${Math.round((100 * spared) / epochs.without_stopping)} %` : "–"],
     ...(trained

@@ -34,7 +34,7 @@ export function why() {
     [metric(), number(worth(trial))],
     ...(how === "forecast" ? [["forecast", uncertain(value, sd)]] : []),
     ...Object.entries(trial.metrics),
-    ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`],
+    ["epochs", trial.until ? `${whole(trial.epochs)} of ${whole(trial.until)}` : whole(trial.epochs)],
   ]);
   hand(trial);
   decisions(trial);

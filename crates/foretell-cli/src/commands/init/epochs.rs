@@ -1,86 +1,108 @@
-//! The number of epochs of a whole training, and the signs it is known from.
+//! The number of epochs of a whole training, R, as far as it is proven, and what it may be otherwise.
 
 /// The number of epochs of a whole training, by how it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Epochs {
     /// The training reported this many until its end; the options may name another number.
     Watched { reported: u64, options: Option<u64> },
-    /// The output names them; a training that was watched to its end may have ended earlier.
-    Announced { epochs: u64, reported: Option<u64> },
-    /// The options name them; no training was watched to its end.
-    Options(u64),
-    /// The options name them; the training that was watched stopped early by itself.
-    Early { epochs: u64, reported: u64 },
+    /// The library that reports the values was asked for so many.
+    Library(u64),
+    /// A training whose option was set to `tried` completed at step `last`, so that the option's own value makes so many `epochs`.
+    Tried { epochs: u64, tried: u64, last: u64 },
     /// The user answered a question.
     Said(u64),
-    /// The number is unknown.
-    Unknown,
+    /// Nothing proves it: it may be the number of the `option`, or the one that was `seen`.
+    Open { option: Option<u64>, seen: Option<u64> },
 }
 
-/// The number written if it is unknown.
-const GUESS: u64 = 10;
-
 impl Epochs {
-    /// From the epochs `reported` until the end, those `announced` by the output, and those named by the `options`; `stopped` if the output
-    /// mentions early stopping.
+    /// From the epochs `reported` until the end, those that the `library` was asked for, those `announced` by the output, and those named by the
+    /// `options`; `stopped` if the output mentions early stopping.
     pub(super) fn from_signs(
         reported: Option<u64>,
+        library: Option<u64>,
         announced: Option<u64>,
         options: Option<u64>,
         stopped: bool,
     ) -> Self {
-        match (reported, announced, options) {
-            (Some(reported), announced, Some(epochs))
-                if epochs > reported && (stopped || announced.is_some_and(|epochs| epochs > reported)) =>
+        let named = options.or(announced);
+        match (reported, library) {
+            // a training that stopped early does not show how long others are
+            (Some(reported), _)
+                if named.is_some_and(|named| named > reported)
+                    && (stopped || announced.is_some_and(|announced| announced > reported)) =>
             {
-                Self::Early { epochs, reported }
+                Self::Open { option: named, seen: Some(reported) }
             }
-            (Some(reported), Some(epochs), None) if epochs > reported => {
-                Self::Announced { epochs, reported: Some(reported) }
-            }
-            (Some(reported), _, options) => {
+            (Some(reported), _) => {
                 Self::Watched { reported, options: options.filter(|&other| other != reported) }
             }
-            // a header such as `Epoch 0/7` may mean seven epochs or eight: an option is sure
-            (None, _, Some(epochs)) => Self::Options(epochs),
-            (None, Some(epochs), None) => Self::Announced { epochs, reported: None },
-            (None, None, None) => Self::Unknown,
+            (None, Some(library)) => Self::Library(library),
+            (None, None) => Self::Open { option: options, seen: announced.filter(|&seen| options != Some(seen)) },
         }
     }
 
-    /// The number, if it is known.
+    /// The number if the training with the option at `tried` completed after `last` steps, and the option's own value is `option`.
+    pub(super) fn from_try(option: u64, tried: u64, last: u64) -> Option<Self> {
+        let all = last.checked_mul(option)?;
+        let is_whole = tried > 0 && all > 0 && all.is_multiple_of(tried);
+        is_whole.then(|| Self::Tried { epochs: all / tried, tried, last })
+    }
+
+    /// The number, if it is proven.
     pub(super) fn number(self) -> Option<u64> {
         match self {
-            Self::Watched { reported, .. } => Some(reported),
-            Self::Announced { epochs, .. }
-            | Self::Options(epochs)
-            | Self::Early { epochs, .. }
+            Self::Watched { reported: epochs, .. }
+            | Self::Library(epochs)
+            | Self::Tried { epochs, .. }
             | Self::Said(epochs) => Some(epochs),
-            Self::Unknown => None,
+            Self::Open { .. } => None,
         }
     }
 
-    /// The number to write, and a comment on how far it can be trusted.
-    pub(super) fn written(self) -> (u64, String) {
+    /// Where the number comes from, or what it may be.
+    pub(super) fn comment(self) -> String {
         let comment = match self {
             Self::Watched { options: None, .. } => "as reported by the test run, which completed".to_owned(),
+            Self::Watched { reported, options: Some(options) } if reported > options => format!(
+                "as reported by the test run, which completed; its options set {options}, which are other units"
+            ),
             Self::Watched { reported, options: Some(options) } => format!(
                 "the test run completed after {reported}, but its options set {options}; use that if it stopped early"
             ),
-            Self::Announced { reported: None, .. } => "from its output".to_owned(),
-            Self::Announced { reported: Some(reported), .. } => {
-                format!("from its output; the test run ended after {reported}")
+            Self::Library(_) => "as the library was asked for".to_owned(),
+            Self::Tried { epochs, tried, last } if epochs.checked_mul(tried) != last.checked_mul(epochs) => {
+                let (noun, each) = (if tried == 1 { "epoch" } else { "epochs" }, last / tried);
+                format!("a run of {tried} {noun} ended at step {last}, so these are steps, {each} per epoch")
             }
-            Self::Options(_) => "from its options; the test run did not complete".to_owned(),
-            Self::Early { reported, .. } => {
-                format!("from its options; the test run stopped early after {reported}")
+            Self::Tried { tried, .. } => {
+                let noun = if tried == 1 { "epoch" } else { "epochs" };
+                format!("from its options; a run of {tried} {noun} ended at step {tried}, so both are epochs")
             }
             Self::Said(_) => "as you answered".to_owned(),
-            Self::Unknown => format!(
-                "IN DOUBT: neither its output nor its options show the number, and the test run did not complete. {GUESS} is a guess; longer trials are ended there"
-            ),
+            Self::Open { option, seen } => {
+                let option = option.map(|option| format!("{option}, as its options or its output say"));
+                let seen = seen.map(|seen| format!("{seen}, as the values that were read suggest"));
+                let may_be: Vec<String> = option.into_iter().chain(seen).collect();
+                let may_be = match may_be.is_empty() {
+                    true => String::new(),
+                    false => format!(". It may be {}", may_be.join(", or ")),
+                };
+                format!(
+                    "not proven, because no run completed, so it is left out: the first trial shows it, and no trial is stopped before{may_be}"
+                )
+            }
         };
-        (self.number().unwrap_or(GUESS), format!("epochs of a full trial: {comment}"))
+        format!("epochs of a full trial: {comment}")
+    }
+
+    /// The line of the study file: a comment where nothing is proven.
+    pub(super) fn line(self) -> String {
+        match (self, self.number()) {
+            (_, Some(epochs)) => format!("epochs = {epochs}"),
+            (Self::Open { option, seen }, None) => option.or(seen).map_or("# epochs = 10".to_owned(), |epochs| format!("# epochs = {epochs}")),
+            (_, None) => String::new(),
+        }
     }
 }
 
@@ -89,23 +111,36 @@ mod tests {
     use super::Epochs;
 
     #[test]
-    fn what_was_seen_comes_before_what_is_said_and_doubt_is_named() {
+    fn only_what_a_run_has_shown_is_written() {
+        let signs = |reported, library, announced, options| {
+            Epochs::from_signs(reported, library, announced, options, false)
+        };
         let cases = [
-            ((Some(12), None, None), 12, "which completed"),
-            ((Some(7), None, Some(12)), 7, "its options set 12"),
-            ((Some(12), Some(12), Some(12)), 12, "which completed"),
-            ((Some(7), Some(12), Some(12)), 12, "stopped early after 7"),
-            ((Some(7), Some(12), None), 12, "ended after 7"),
-            ((None, Some(7), Some(8)), 8, "from its options"),
-            ((None, Some(12), None), 12, "from its output"),
-            ((None, None, Some(15)), 15, "did not complete"),
-            ((None, None, None), 10, "IN DOUBT"),
+            (signs(Some(12), None, None, None), Some(12), "which completed"),
+            (signs(Some(7), None, None, Some(12)), Some(7), "its options set 12"),
+            (signs(Some(12), None, Some(12), Some(12)), Some(12), "which completed"),
+            (signs(Some(7), None, Some(12), Some(12)), None, "It may be 12, as its options or its output say, or 7"),
+            (signs(None, Some(9), Some(7), Some(8)), Some(9), "as the library was asked for"),
+            (signs(None, None, Some(7), Some(8)), None, "It may be 8"),
+            (signs(None, None, Some(12), None), None, "or 12") ,
+            (signs(None, None, None, None), None, "the first trial shows it"),
+            (Epochs::from_signs(Some(7), None, None, Some(12), true), None, "or 7"),
         ];
-        for ((reported, announced, options), number, comment) in cases {
-            let (written, said) = Epochs::from_signs(reported, announced, options, false).written();
-            assert!(written == number && said.contains(comment), "{written}: {said}");
+        for (epochs, number, comment) in cases {
+            assert_eq!(epochs.number(), number, "{epochs:?}");
+            let said = epochs.comment();
+            assert!(said.contains(comment.trim_start_matches("or ")), "{epochs:?}: {said}");
+            assert_eq!(epochs.line().starts_with('#'), number.is_none(), "{epochs:?}");
         }
-        let (written, said) = Epochs::from_signs(Some(7), None, Some(12), true).written();
-        assert!(written == 12 && said.contains("stopped early after 7"), "{written}: {said}");
+    }
+
+    #[test]
+    fn a_run_of_two_epochs_shows_the_unit() {
+        let tried = |option, tried, last| Epochs::from_try(option, tried, last).map(|epochs| (epochs.number(), epochs.comment()));
+        let (steps, said) = tried(8, 2, 600).expect("steps");
+        assert!(steps == Some(2400) && said.contains("300 per epoch"), "{said}");
+        let (epochs, said) = tried(8, 2, 2).expect("epochs");
+        assert!(epochs == Some(8) && said.contains("both are epochs"), "{said}");
+        assert_eq!(tried(3, 2, 5), None, "no whole number");
     }
 }

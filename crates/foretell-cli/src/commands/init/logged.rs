@@ -1,5 +1,7 @@
 //! The series that a script passed to its libraries, as the hook recorded them.
 
+use super::doubt::Choice;
+use super::values::{may_be_metric, short};
 use foretell::Direction;
 use foretell_logs::printed::Role;
 use foretell_logs::{direction_of, prominence};
@@ -20,24 +22,31 @@ pub(super) struct Logged {
     pub(super) is_watched: bool,
     /// The direction, if the script or the library declares it.
     pub(super) better: Option<Direction>,
+    /// Whether it has as many values as the longest, up to one: a run is cut at any moment.
+    has_several: bool,
 }
 
 impl Logged {
+    /// The better direction, if the script, the library or the name says it.
+    pub(super) fn direction(&self) -> Option<Direction> {
+        self.better.or_else(|| direction_of(&self.name))
+    }
+
     pub(super) fn minimizes(&self) -> bool {
-        self.better.or_else(|| direction_of(&self.name)) == Some(Direction::Minimize)
+        self.direction() == Some(Direction::Minimize)
+    }
+
+    /// It as a choice of the metric.
+    pub(super) fn as_choice(&self) -> Choice {
+        let values: Vec<String> = self.values.iter().take(3).filter_map(|value| value.value).map(short).collect();
+        let minimize = self.direction().map(|way| way == Direction::Minimize);
+        Choice::of_series(&self.name, Some(&self.source), minimize, values.join(", "))
     }
 
     /// Its rank: the series that the script watches, then validation before test before training, a score before a loss, and the most telling name.
     pub(super) fn rank(&self) -> (bool, bool, Role, bool, u8) {
-        let several = self.values.len() > 1;
+        let several = self.has_several;
         (several, self.is_watched, self.stage, !self.minimizes(), prominence(&self.name))
-    }
-
-    /// Whether its values belong to one epoch after the other, by the places they were logged at.
-    pub(super) fn is_by_epoch(&self) -> bool {
-        let place = |value: &HookValue| value.epoch.or(value.step);
-        let places: Vec<f64> = self.values.iter().filter_map(place).collect();
-        places.windows(2).all(|pair| (pair[1] - pair[0]).total_cmp(&1.0).is_eq())
     }
 
     /// Whether its values come between epochs.
@@ -53,6 +62,22 @@ impl Logged {
 
 /// The series that may be a metric, the best first. `epochs` is the length of a training, if an option names it.
 pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
+    let mut all = gather(records, epochs);
+    all.retain(|logged| logged.is_watched || direction_of(&logged.name).is_some());
+    all.sort_by_key(|logged| std::cmp::Reverse(logged.rank()));
+    all
+}
+
+/// The first series of held-out data that may be a metric, though its name does not say which way is better.
+pub(super) fn of_unknown_direction(records: &[HookRecord], epochs: Option<u64>) -> Option<Logged> {
+    gather(records, epochs).into_iter().find(|logged| {
+        let values: Vec<f64> = logged.values.iter().filter_map(|value| value.value).collect();
+        logged.stage.is_held_out() && logged.direction().is_none() && may_be_metric(&logged.name, &values)
+    })
+}
+
+/// All series, each once, the most exact source first.
+fn gather(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
     let mut found: Vec<(Logged, Vec<(u64, u64)>)> = Vec::new();
     for value in records.iter().filter_map(value_of) {
         // a bar over batches shows running values
@@ -79,18 +104,30 @@ pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged>
     let mut all: Vec<Logged> = found.into_iter().map(|(logged, _)| logged).collect();
     watch(&mut all, records);
     tell_stages_apart(&mut all);
-    all.retain(|logged| logged.is_watched || direction_of(&logged.name).is_some());
-    // of the same values, those of the library that came first are kept
+    let most = all.iter().map(|logged| logged.values.len()).max().unwrap_or(0);
+    all.iter_mut().for_each(|logged| logged.has_several = logged.values.len() > 1 || most == 2);
+    // which library comes first depends on the moment: of the same values, those of the most exact report are kept
+    all.sort_by(|one, other| {
+        let key = |logged: &Logged| (exactness(&logged.source), logged.name.clone(), logged.source.clone());
+        key(one).cmp(&key(other))
+    });
     let mut kept: Vec<Logged> = Vec::new();
     for logged in all {
-        match kept.iter_mut().find(|other| is_copy(other, &logged)) {
-            Some(other) if other.source == "csv" => *other = logged,
-            Some(_) => {}
-            None => kept.push(logged),
+        if !kept.iter().any(|other| is_copy(other, &logged)) {
+            kept.push(logged);
         }
     }
-    kept.sort_by_key(|logged| std::cmp::Reverse(logged.rank()));
     kept
+}
+
+/// How exactly a source reports: the library's own report first, then the logs that it writes for people.
+fn exactness(source: &str) -> u8 {
+    match source.split('/').next().unwrap_or_default() {
+        "tensorboard" | "wandb" | "mlflow" => 1,
+        "csv" => 2,
+        "tqdm" => 3,
+        _ => 0,
+    }
 }
 
 fn value_of(record: &HookRecord) -> Option<&HookValue> {
@@ -109,6 +146,7 @@ fn first(value: &HookValue) -> Logged {
         trainings: 1,
         is_watched: false,
         better: direction(value.better.as_deref()),
+        has_several: false,
     }
 }
 
@@ -148,10 +186,10 @@ fn tell_stages_apart(all: &mut [Logged]) {
 
 fn is_copy(one: &Logged, other: &Logged) -> bool {
     let same = |(a, b): (&HookValue, &HookValue)| a.value == b.value;
-    one.source != other.source
-        && one.values.len() == other.values.len()
-        && one.values.len() > 1
-        && one.values.iter().zip(&other.values).all(same)
+    // one of them may lack the last value when the run is cut
+    let (few, many) = (one.values.len().min(other.values.len()), one.values.len().max(other.values.len()));
+    let are_as_long = many - few <= 1 && (few > 1 || few == many && one.name == other.name);
+    one.source != other.source && few > 0 && are_as_long && one.values.iter().zip(&other.values).all(same)
 }
 
 /// The number of values that a whole training will have, by the length that its library was asked for.
@@ -170,8 +208,13 @@ pub(super) fn expected(logged: &Logged, records: &[HookRecord]) -> Option<u64> {
         [first] => first,
         [] => return None,
     };
-    // rounding of epochs such as 0.33
-    (between > 0.0).then(|| (of / between + 1e-6).floor() as u64).filter(|&count| count > 0)
+    let last = places.last().copied().unwrap_or(between);
+    let mean = last / places.len() as f64;
+    // where the first value comes after as long as the others, the mean is more exact; epochs such as 0.38 are rounded to two digits, and the last
+    // of eight evaluations must not get lost by that
+    let is_even = (places[0] - between).abs() <= 0.02 && unit == "epoch";
+    let (between, slack) = if is_even { (mean, 0.006 / last) } else { (between, 0.0) };
+    (between > 0.0).then(|| (of / between * (1.0 + slack) + 1e-6).floor() as u64).filter(|&count| count > 0)
 }
 
 /// Whether the likeliest metric comes once in so many batches of a training whose length is set in epochs: then the batch size changes how
@@ -265,6 +308,7 @@ mod tests {
             assert_eq!(counts_batches(&records), places.iter().any(|place| place.fract() != 0.0));
             expected(&series(&records, None)[0], &records)
         };
+        assert_eq!(count(&[0.38, 0.75], 3.0), Some(8), "rounded to two digits");
         assert_eq!(
             (count(&[1.0, 2.0], 3.0), count(&[0.5, 1.0], 3.0), count(&[2.0, 4.0], 6.0)),
             (Some(3), Some(6), Some(6))

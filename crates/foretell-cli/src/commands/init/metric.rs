@@ -1,7 +1,9 @@
 //! The metric of a script, chosen from the values that it logs and the numbers that it prints, and the values read of it.
 
+use super::doubt::{Choice, Doubt};
 use super::logged::{self, Logged};
 use super::loops;
+use super::values::{may_be_metric, short};
 use super::probe::Sample;
 use foretell::Direction;
 use foretell_logs::printed::{
@@ -38,13 +40,13 @@ pub(super) struct Found {
     /// Whether the script itself selects by it.
     pub(super) is_watched: bool,
     /// The reasons why a person should confirm it.
-    pub(super) doubts: Vec<String>,
+    pub(super) doubts: Vec<Doubt>,
+    /// Whether nothing says which way is better.
+    pub(super) is_direction_unknown: bool,
     /// The number of values of a whole training, by the length that the library was asked for, or by the loop that prints them.
     pub(super) expected: Option<u64>,
     /// The number of trainings in the run, if they are several.
     pub(super) trainings: Option<u64>,
-    /// Whether each value belongs to an epoch, as far as its place shows.
-    pub(super) is_by_epoch: bool,
 }
 
 impl Found {
@@ -79,9 +81,9 @@ impl Found {
             stage: Role::of_name(name),
             is_watched: false,
             doubts: Vec::new(),
+            is_direction_unknown: false,
             expected: None,
             trainings: None,
-            is_by_epoch: true,
         }
     }
 
@@ -103,22 +105,25 @@ impl Found {
         found.others = known.collect();
         found.others.sort();
         found.others.dedup();
-        let is_held_out = |series: &&PrintedSeries| !series.is_within_epochs && series.role.is_held_out();
-        let held_out: Vec<&str> = others.filter(is_held_out).map(|series| series.name.as_str()).collect();
         let rivals: Vec<&str> =
             between.iter().map(String::as_str).filter(|other| is_rival(name, other)).collect();
         if !rivals.is_empty() {
-            found.doubts.push(format!("nothing decides between {name} and {}", rivals.join(", ")));
+            let choices = std::iter::once(name.as_str()).chain(rivals.iter().copied());
+            let what = format!("nothing decides between {name} and {}", rivals.join(", "));
+            found.doubts.push(Doubt {
+                what,
+                line: "metric",
+                choices: choices.map(|name| choice_of(&first.series, name)).collect(),
+                advice: String::new(),
+            });
         } else if found.stage == Role::Training {
-            found.doubts.push(format!("only values of the training data were seen, such as {name}"));
-        } else if found.stage == Role::Unknown && !held_out.is_empty() {
-            found.doubts.push(format!("values of held-out data were printed, too: {}", held_out.join(", ")));
+            found.doubts.push(only_training(name));
         }
         // a line per fold is one value per training
         let is_long = |trainings: &&Trainings| trainings.values.iter().any(|&values| values > 1);
         if let Some(trainings) = first.trainings.as_ref().filter(is_long) {
             let count = trainings.values.len();
-            found.doubts.push(format!("the run trains {count} times, for example in folds"));
+            found.doubts.push(trains_often(format!("the run trains {count} times, for example in folds")));
         }
         Some(found)
     }
@@ -145,17 +150,39 @@ impl Found {
             is_watched: logged.is_watched,
             expected: logged::expected(logged, &sample.records),
             trainings: Some(logged.trainings as u64).filter(|&trainings| trainings > 1),
-            is_by_epoch: logged.is_by_epoch(),
             whole,
             ..Self::bare(&logged.name, &logged.name, logged.minimizes())
         };
         if logged.trainings > 1 {
-            found.doubts.push(format!(
-                "the run trains {} times, for example in folds. {} reads the first training; for the mean over all, one epoch per training, use source = \"{}=mean\" and epochs = {}",
-                logged.trainings, logged.source, logged.source, logged.trainings
-            ));
+            let Logged { trainings, source, .. } = logged;
+            let lines = |source: String| vec![format!("source = {}", toml::Value::String(source))];
+            let first = Choice { lines: lines(source.clone()), meaning: "the first training is read".to_owned() };
+            let mut all = Choice { lines: lines(format!("{source}=mean")), meaning: "the mean over all".to_owned() };
+            all.lines.push(format!("epochs = {trainings}"));
+            found.doubts.push(Doubt {
+                what: format!("the run trains {trainings} times, for example in folds"),
+                line: "source",
+                choices: vec![first, all],
+                advice: String::new(),
+            });
+        }
+        found.is_direction_unknown = logged.direction().is_none();
+        if found.is_direction_unknown {
+            found.ask_direction();
         }
         found
+    }
+
+    /// Nothing says which way is better: both lines are offered.
+    fn ask_direction(&mut self) {
+        let way = |line: &str, meaning: &str| Choice { lines: vec![line.to_owned()], meaning: meaning.to_owned() };
+        self.is_direction_unknown = true;
+        self.doubts.push(Doubt {
+            what: format!("the name {} does not say which way is better (values {})", self.name, shown(&self.whole.reports)),
+            line: "minimize or maximize",
+            choices: vec![way("minimize = true", "a smaller value is better"), way("maximize = true", "a larger value is better")],
+            advice: String::new(),
+        });
     }
 
     /// Where it comes from: `keras`, `printed`.
@@ -191,13 +218,22 @@ pub(super) fn shown(reports: &[Report]) -> String {
     format!("{values}{more} as epochs {steps}{more}")
 }
 
-/// A number to six digits, without the errors of rounding such as 0.42000000000000004.
-fn short(value: f64) -> String {
-    format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
+/// The most likely metric of a sample, whose options name so many `epochs`: of held-out data whenever there is one.
+pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+    let known = find_known(sample, epochs);
+    if known.as_ref().is_some_and(|known| known.stage.is_held_out()) {
+        return known;
+    }
+    let Some(mut unknown) = find_unknown(sample, epochs) else { return known };
+    if let Some(known) = known {
+        unknown.others.push(format!("{} ({})", known.name, known.origin()));
+        unknown.others.extend(known.others);
+    }
+    Some(unknown)
 }
 
-/// The most likely metric of a sample, whose options name so many `epochs`.
-pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+/// The most likely metric of a known name.
+fn find_known(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let printed = printed(sample, epochs).or_else(|| {
         let mut found = Found::printed(&settle_first(&sample.written.0, None, epochs), sample)?;
         found.table.clone_from(&sample.table);
@@ -216,15 +252,77 @@ pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     };
     let others = logged.iter().filter(|other| best.is_none_or(|best| !std::ptr::eq(*other, best)));
     found.others.extend(others.map(|other| format!("{} ({})", other.name, other.source)));
-    let rivals = logged.iter().skip(1).filter(|other| best.is_some_and(|best| best.rank() == other.rank()));
-    let rivals: Vec<String> = rivals.map(|other| format!("{} ({})", other.name, other.source)).collect();
-    if !rivals.is_empty() {
-        found.doubts.push(format!("{} could be the metric, too", rivals.join(", ")));
+    let rivals: Vec<&Logged> = match best {
+        Some(best) => logged.iter().skip(1).filter(|other| best.rank() == other.rank()).collect(),
+        None => Vec::new(),
+    };
+    if let Some(best) = best.filter(|_| !rivals.is_empty()) {
+        let names: Vec<String> = rivals.iter().map(|other| format!("{} ({})", other.name, other.source)).collect();
+        let all = std::iter::once(best).chain(rivals);
+        found.doubts.push(Doubt {
+            what: format!("{} could be the metric, too", names.join(", ")),
+            line: "metric",
+            choices: all.map(Logged::as_choice).collect(),
+            advice: String::new(),
+        });
     }
     if best.is_some_and(|best| best.stage == Role::Training) {
-        found.doubts.push(format!("only values of the training data were seen, such as {}", found.name));
+        found.doubts.push(only_training(&found.name));
     }
     Some(found)
+}
+
+/// A series of held-out data whose direction its name does not say, if there is one: it comes before one of training data that has a more usual name.
+fn find_unknown(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+    if let Some(logged) = logged::of_unknown_direction(&sample.records, epochs) {
+        return Some(Found::logged(&logged, sample));
+    }
+    let (text, table) = match sample.text.trim().is_empty() {
+        true => (&sample.written.0, sample.table.clone()),
+        false => (&sample.text, None),
+    };
+    let first = settle_first(text, None, epochs);
+    let series = first.series.iter().find(|series| may_be_unknown_metric(series))?;
+    let parsed = MetricSource::parse(&series.name).ok()?;
+    let whole = ReportReader::new(parsed, 0).read_all(text);
+    let mut found = Found { whole, table, stage: series.role, ..Found::bare(&series.name, &series.name, false) };
+    found.once = sample.ended && found.whole.reports.len() == 1;
+    if found.whole.reports.is_empty() {
+        return None;
+    }
+    found.ask_direction();
+    Some(found)
+}
+
+fn may_be_unknown_metric(series: &PrintedSeries) -> bool {
+    let is_held_out = series.role.is_held_out() && !series.is_past && !series.is_within_epochs;
+    is_held_out && !series.is_metric && may_be_metric(&series.name, &series.first)
+}
+
+/// The choice of the printed series `name`.
+fn choice_of(all: &[PrintedSeries], name: &str) -> Choice {
+    let first = all.iter().find(|series| series.name == name).map(|series| &series.first[..]).unwrap_or_default();
+    let values: Vec<String> = first.iter().map(|&value| short(value)).collect();
+    let minimize = direction_of(name).map(|way| way == Direction::Minimize);
+    Choice::of_series(name, None, minimize, values.join(", "))
+}
+
+/// Only values of the training data were seen.
+fn only_training(name: &str) -> Doubt {
+    Doubt::with_advice(
+        format!("only values of the training data were seen, such as {name}"),
+        "metric",
+        "If the script measures held-out data later, write the name or the line of that metric, for example metric = \"val acc: {value}\". Otherwise, keep the line".to_owned(),
+    )
+}
+
+/// A script that trains several times.
+fn trains_often(what: String) -> Doubt {
+    Doubt::with_advice(
+        what,
+        "metric",
+        "The first training is read, and the score is the summary that the script prints last, or the mean. Keep the line if that is right".to_owned(),
+    )
 }
 
 /// The likeliest printed metric. A line of batches gives way to one that is printed once per epoch.
@@ -235,7 +333,7 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     };
     if let Some(trainings) = loops.trainings.filter(|_| found.doubts.is_empty()) {
         let name = &found.name;
-        found.doubts.push(format!("the loop that prints {name} runs {trainings} times, for example for folds. Only the first training is read"));
+        found.doubts.push(trains_often(format!("the loop that prints {name} runs {trainings} times, for example for folds")));
     }
     if !loops.in_batches {
         // an option may name more epochs than a training that stops early has
@@ -253,9 +351,11 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     });
     Some(other.unwrap_or_else(|| {
         let name = &found.name;
-        found
-            .doubts
-            .push(format!("{name} is printed inside a loop over batches, so it is no value of an epoch"));
+        found.doubts.push(Doubt::with_advice(
+            format!("{name} is printed inside a loop over batches, so it is no value of an epoch"),
+            "metric",
+            "If the script also prints a value per epoch, write its line, for example metric = \"val acc: {value}\". Otherwise, keep the line: trials are then compared by these values".to_owned(),
+        ));
         found
     }))
 }
@@ -311,9 +411,12 @@ pub(super) fn is_enough(sample: &Sample) -> bool {
     let is_logged = logged::series(&sample.records, None)
         .iter()
         .any(|logged| logged.stage.is_held_out() && logged.values.len() > 1);
-    let is_printed =
-        |series: &PrintedSeries| series.is_metric && series.values > 1 && series.role.is_held_out();
-    is_logged || settle_first(&sample.text, None, None).series.iter().any(is_printed)
+    let is_printed = |series: &PrintedSeries| {
+        series.values > 1 && series.role.is_held_out() && (series.is_metric || may_be_unknown_metric(series))
+    };
+    is_logged
+        || logged::of_unknown_direction(&sample.records, None).is_some()
+        || settle_first(&sample.text, None, None).series.iter().any(is_printed)
 }
 
 #[cfg(test)]
@@ -370,6 +473,7 @@ mod tests {
             ("printed".to_owned(), &["train_acc (keras)".to_owned()][..])
         );
         both.text.clear();
-        assert!(find(&both, None).expect("a metric").doubts[0].contains("only values of the training data"));
+        let doubts = find(&both, None).expect("a metric").doubts;
+        assert!(doubts[0].in_words().contains("only values of the training data"), "{doubts:?}");
     }
 }

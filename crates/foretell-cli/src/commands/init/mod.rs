@@ -2,6 +2,7 @@
 //! and proves it by a second run.
 
 mod asked;
+mod doubt;
 mod earlier;
 mod epochs;
 mod help;
@@ -13,8 +14,10 @@ mod option;
 mod options;
 mod probe;
 mod proof;
+mod shared_files;
 mod source;
 mod study_file;
+mod values;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{ask, note};
@@ -70,15 +73,21 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
     let folder = Path::new(".");
     let hook = if arguments.no_hook || !Hook::is_allowed() { Hook::Off } else { Hook::Everything };
     note(&format!("running it for at most {} s, to see its options and its values …", arguments.seconds));
+    let before = shared_files::list_files();
     let sample =
         probe::Run { command, limit, hook: hook.clone() }.watch(&|sample| is_enough(sample, command))?;
     tell_of_hook(&sample, command, &hook);
+    let between = shared_files::list_files();
     let described = describe(command, &sample, folder, limit)?;
     let found = metric::find(&sample, described.epochs);
     if sample.failed && (found.is_none() || sample.lines.is_empty()) {
         let last = sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ");
         let how = if last.is_empty() { "fails without output".to_owned() } else { format!("fails: {last}") };
-        return Err(Failure::input(format!("`{}` {how}\nPass the command as you run it", command.join(" "))));
+        let advice = match last.contains("EOFError") {
+            true => "The script waits for input (input()), but a trial has none: give it the answer as an option",
+            false => "Pass the command as you run it",
+        };
+        return Err(Failure::input(format!("`{}` {how}\n{advice}", command.join(" "))));
     }
     if sample.timed_out && found.is_none() {
         note(&format!(
@@ -90,20 +99,36 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
     if !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         ask_all(&mut guess, &sample)?;
     }
-    let once = guess.metric.as_ref().is_some_and(|found| found.once);
-    if !once {
-        guess.described.pass_epochs(guess.epochs.written().0);
-    }
-    if guess.metric.is_some() {
-        note("running the command of the study file, to prove it …");
-    }
-    guess.proof = proof::run(&guess, limit)?.unwrap_or_default();
+    prove(&mut guess, limit)?;
+    let after = shared_files::list_files();
+    let shared = shared_files::find_shared(&before, &between, &after);
+    guess.notes.extend(shared.map(|path| shared_files::advise(&path, &guess.described)));
+    guess.doubt_failure(&sample);
     guess.earlier = earlier::studies(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
     foretell_run::write_output(out, text)
         .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     guess.metric.iter().flat_map(|found| &found.whole.notes).for_each(|said| note(said));
     note(&study_file::summary(&guess, out));
+    Ok(())
+}
+
+/// Runs the command that the study file will hold. Only a number of epochs that is proven to be that of the script's option is passed to it.
+fn prove(guess: &mut study_file::Guess, limit: Duration) -> Outcome {
+    if guess.metric.is_some() {
+        note("running the command of the study file, to prove it …");
+    }
+    let once = guess.metric.as_ref().is_some_and(|found| found.once);
+    let mut described = guess.described.clone();
+    if let Some(epochs) = guess.epochs.number().filter(|_| !once) {
+        // the run itself is given them, too
+        described.pass_epochs(epochs);
+        guess.described = described;
+    }
+    guess.proof = proof::run(guess, limit)?.unwrap_or_default();
+    if let Some(epochs) = guess.epochs.number().filter(|_| !once) {
+        guess.described.pass_epochs(epochs);
+    }
     Ok(())
 }
 
@@ -180,25 +205,25 @@ fn guess(
         found.table = found.table.take().map(|table| described.own_path(&table).map_or(table, PathBuf::from));
     }
     let reported = found.as_ref().and_then(|found| metric::reported(sample, found));
-    let expected = found.as_ref().and_then(|found| found.expected);
-    let announced = expected.or_else(|| probe::announced(&sample.lines));
-    // a series that is logged between epochs has more values than the option for epochs says, and its library knows how many
-    let is_by_epoch = found.as_ref().is_none_or(|found| found.is_by_epoch);
-    let of_options = described.epochs.filter(|_| is_by_epoch && expected.is_none());
-    let epochs = Epochs::from_signs(reported, announced, of_options, sample.stopped_early());
+    let (expected, is_logged) =
+        found.as_ref().map_or((None, false), |found| (found.expected, found.library.is_some()));
+    let announced = expected.filter(|_| !is_logged).or_else(|| probe::announced(&sample.lines));
+    let library = expected.filter(|_| is_logged);
+    let epochs = Epochs::from_signs(reported, library, announced, described.epochs, sample.stopped_early());
     study_file::Guess {
         described,
         metric: found,
         epochs,
         earlier: Vec::new(),
         proof: study_file::Proof::default(),
+        notes: Vec::new(),
     }
 }
 
 fn ask_all(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
     if let Some(found) = &guess.metric {
         note(&found.read());
-        found.doubts.iter().for_each(|doubt| note(&format!("in doubt: {doubt}")));
+        found.doubts.iter().for_each(|doubt| note(&format!("in doubt: {}", doubt.in_words())));
         if !found.others.is_empty() {
             note(&format!("also seen: {}", found.others.join(", ")));
         }
@@ -210,9 +235,17 @@ fn ask_all(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
         guess.metric.iter().for_each(|found| note(&found.read()));
     }
     if let Some(found) = &mut guess.metric {
-        let way =
-            ask("is a larger or a smaller value better", if found.minimize { "smaller" } else { "larger" })?;
-        found.minimize = way.starts_with('s');
+        let usual = match (found.is_direction_unknown, found.minimize) {
+            (true, _) => "",
+            (false, true) => "smaller",
+            (false, false) => "larger",
+        };
+        let mut way = String::new();
+        // of an unknown direction there is no default
+        while !way.starts_with(['s', 'l']) {
+            way = ask("is a larger or a smaller value better", usual)?;
+        }
+        (found.minimize, found.is_direction_unknown) = (way.starts_with('s'), false);
         if let Some(trainings) = found.trainings.filter(|_| found.library.is_some()) {
             let question = format!("the run trains {trainings} times: use the mean over all, or the first");
             if ask(&question, "first")?.starts_with('m') {
@@ -222,9 +255,13 @@ fn ask_all(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
         }
         found.doubts.clear(); // a person has decided
     }
-    let known = guess.epochs.number().map_or(String::new(), |epochs| epochs.to_string());
+    const OPEN: &str = "as runs show";
+    let known = guess.epochs.number().map_or(OPEN.to_owned(), |epochs| epochs.to_string());
     loop {
         let answer = ask("epochs of a full trial", &known)?;
+        if answer == OPEN {
+            return Ok(());
+        }
         match answer.parse().ok().filter(|&epochs: &u64| epochs > 0) {
             Some(epochs) if Some(epochs) == guess.epochs.number() => return Ok(()),
             Some(epochs) => {

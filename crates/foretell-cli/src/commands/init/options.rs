@@ -19,6 +19,8 @@ const ITERATIONS: &str = "max_iters max_steps num_steps total_steps n_iters num_
     total_timesteps train_steps num_boost_round num_boost_rounds boosting_rounds n_estimators num_rounds \
     num_round n_rounds nrounds rounds";
 const SEEDS: &str = "seed random_seed manual_seed rng_seed seed_everything random_state";
+/// Options of papermill that are followed by the name of a parameter and its value.
+const PAPERMILL: [&str; 4] = ["-p", "--parameters", "-r", "--parameters_raw"];
 /// Options that say where to write.
 const FOLDERS: &str = "output_dir out_dir outdir output_path output_folder logdir log_dir logging_dir save_path save_dir savedir checkpoint_dir \
     checkpoint_path ckpt_dir ckpt_path model_dir default_root_dir run_dir work_dir workdir results_dir result_dir exp_dir experiment_dir save";
@@ -157,6 +159,49 @@ impl Described {
         let passed = self.epochs_option.take().filter(|_| is_same);
         if let Some(at) = passed.filter(|&at| self.options[at].style != Style::File) {
             self.put(at, &format!("{{{EPOCHS}}}"));
+        }
+    }
+
+    /// The same with a command whose option for epochs takes them from the study, and the option's own value; `None` without such an option, or if
+    /// it counts iterations, of which one or two are no training.
+    pub(super) fn with_epochs_option(&self) -> Option<(Self, u64)> {
+        let (at, own) = (self.epochs_option?, self.epochs?);
+        let option = &self.options[at];
+        let counts_epochs = is_one_of(option, EPOCHS_NAMES) && option.style != Style::File;
+        let mut given = self.clone();
+        given.put(at, &format!("{{{EPOCHS}}}"));
+        counts_epochs.then_some((given, own))
+    }
+
+    /// The words that give the option whose value names `path`, or a folder above it, a place in the trial's own folder.
+    pub(super) fn option_for_path(&self, path: &Path) -> Option<Vec<String>> {
+        let names = |option: &&Opt| {
+            let default = option.default.as_deref().unwrap_or_default().trim_end_matches('/');
+            !default.is_empty() && !option.is_none() && path.starts_with(default.trim_start_matches("./"))
+        };
+        let option = self.options.iter().filter(|option| option.type_of() != Type::Truth).find(names)?;
+        let name = Path::new(option.default.as_deref()?).file_name()?.to_string_lossy().into_owned();
+        Some(option.given(&format!("{{{TRIAL_DIR}}}/{name}")))
+    }
+
+    /// The same, searching the parameter `name` in another way.
+    pub(super) fn with_kind(&self, name: &str, kind: &str) -> Self {
+        let mut changed = self.clone();
+        for searched in changed.parameters.iter_mut().filter(|searched| searched.name == name) {
+            kind.clone_into(&mut searched.kind);
+        }
+        changed
+    }
+
+    /// Leaves out the parameter `name`: the script's own value stays.
+    pub(super) fn leave_out(&mut self, name: &str) {
+        self.parameters.retain(|searched| searched.name != name);
+        let placeholder = format!("{{{name}}}");
+        let own = self.options.iter().find(|option| option.name == name).and_then(|option| option.default.clone());
+        for word in &mut self.command {
+            if let Some(own) = own.as_ref().filter(|_| word.contains(&placeholder)) {
+                *word = word.replace(&placeholder, own);
+            }
         }
     }
 
@@ -453,9 +498,16 @@ fn config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> 
 fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> Vec<Option<Place>> {
     let mut places: Vec<Option<Place>> = vec![None; options.len()];
     let script = script_of(command);
+    let is_notebook = command.first().is_some_and(|program| Path::new(program).ends_with("papermill"));
     let (mut at, mut bare) = (1, 0);
     while at < command.len() {
         let word = &command[at];
+        if let Some(name) = command.get(at + 1).filter(|_| is_notebook && PAPERMILL.contains(&word.as_str()) && at + 2 < command.len()) {
+            options.push(Opt { default: Some(command[at + 2].clone()), flag: word.clone(), ..Opt::new(name) });
+            places.push(Some(Place { name: at, values: at + 2..at + 3 }));
+            at += 3;
+            continue;
+        }
         let is_option = word.starts_with('-') && word.parse::<f64>().is_err();
         let (name, joined) = match word.split_once('=') {
             Some((name, value)) if !value.is_empty() && !name.is_empty() && !name.contains(['/', ' ']) => {

@@ -1,6 +1,8 @@
 //! The proof of a study file: the final command is started once, with another seed and other values.
 
-use super::metric::shown;
+use super::doubt::Doubt;
+use super::epochs::Epochs;
+use super::metric::{Found, shown};
 use super::options::{Described, Searched};
 use super::probe::{bare_spec, temporary};
 use super::study_file::{Guess, Proof};
@@ -8,7 +10,7 @@ use crate::failure::Failure;
 use foretell::{Configuration, Value};
 use foretell_logs::printed::{MetricSource, Report};
 use foretell_run::{ConfigFile, Hook, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
-use foretell_search::{ParameterKind, ParameterSpace};
+use foretell_search::{ParameterKind, ParameterSpace, UNKNOWN_RESOURCE};
 use serde_json::Map;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -25,41 +27,156 @@ struct Outcome {
     end: Option<(Status, Vec<String>)>,
 }
 
-/// Starts the command of `guess`, and compares its first values with those of the test run; `None` without a metric.
-pub(super) fn run(guess: &Guess, limit: Duration) -> Result<Option<Proof>, Failure> {
-    let Some(found) = &guess.metric else { return Ok(None) };
-    let parameters = others(&guess.described.parameters);
-    let text =
-        parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
-    let directory = temporary("proof");
-    let hook = Hook::for_source(found.library.as_deref(), &found.source);
-    let metric = if hook == Hook::Off {
-        MetricSource::parse(&found.source).map_err(Failure::input)?
-    } else {
-        MetricSource::default()
-    };
-    let epochs = guess.epochs.written().0;
-    let watch_it = |command: Vec<String>| {
-        let spec = TrialSpec {
-            parameters: parameters.clone(),
-            seed: OTHER_SEED,
-            max_resource: epochs,
-            until: epochs,
-            metric,
-            watch: Watch { hook, follow: guess.follow(), ..Watch::default() },
-            ..bare_spec(command, &directory)
-        };
-        watch(&spec, limit)
-    };
-    let outcome = command(&guess.described, &directory, &parameters).and_then(watch_it);
-    // files that cannot be removed only take room
-    let _ = std::fs::remove_dir_all(directory.parent().unwrap_or(&directory));
-    Ok(Some(match outcome {
-        Ok(outcome) => judge(&outcome, &found.whole.reports, &text),
-        Err(error) => {
-            Proof { doubt: Some(format!("the command does not start: {error}")), ..Proof::default() }
+/// The number of epochs of a run that shows their unit.
+const FEW_EPOCHS: u64 = 2;
+
+/// Starts the command of `guess`, and compares its first values with those of the test run; `None` without a metric. Where the number of epochs is not
+/// proven and an option sets it, the run trains two epochs: where it ends shows their unit. Parameters whose other value makes the command fail are
+/// given values that work, or left out.
+pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, Failure> {
+    let Some(found) = guess.metric.clone() else { return Ok(None) };
+    let is_proven = guess.epochs.number().is_some() || found.once;
+    if let Some((described, own)) = guess.described.with_epochs_option().filter(|(_, own)| !is_proven && *own > FEW_EPOCHS) {
+        let tried = Attempt { described: &described, epochs: FEW_EPOCHS, is_whole: true, limit };
+        let parameters = others(&described.parameters);
+        let outcome = tried.run(&found, guess.follow(), &parameters)?;
+        if let Some(epochs) = outcome.as_ref().ok().and_then(|outcome| prove(outcome, &found.whole.reports, own)) {
+            guess.epochs = epochs;
+            let outcome = outcome.unwrap_or_default();
+            return Ok(Some(judge(&outcome, &found.whole.reports, &in_words(&parameters))));
         }
+    }
+    let outcome = prove_parameters(guess, &found, limit)?;
+    let parameters = others(&guess.described.parameters);
+    Ok(Some(match outcome {
+        Ok(outcome) => judge(&outcome, &found.whole.reports, &in_words(&parameters)),
+        Err(error) => Proof { doubt: Some(unstarted(&error)), ..Proof::default() },
     }))
+}
+
+/// A run of the command of a study file.
+struct Attempt<'a> {
+    described: &'a Described,
+    epochs: u64,
+    /// Whether it is watched to its end.
+    is_whole: bool,
+    limit: Duration,
+}
+
+impl Attempt<'_> {
+    fn run(
+        &self,
+        found: &Found,
+        follow: Option<String>,
+        parameters: &Map<String, serde_json::Value>,
+    ) -> Result<Result<Outcome, String>, Failure> {
+        let directory = temporary("proof");
+        let hook = Hook::for_source(found.library.as_deref(), &found.source);
+        let metric = if hook == Hook::Off {
+            MetricSource::parse(&found.source).map_err(Failure::input)?
+        } else {
+            MetricSource::default()
+        };
+        let watch_it = |command: Vec<String>| {
+            let spec = TrialSpec {
+                parameters: parameters.clone(),
+                seed: OTHER_SEED,
+                max_resource: self.epochs,
+                until: self.epochs,
+                metric,
+                watch: Watch { hook, follow, ..Watch::default() },
+                ..bare_spec(command, &directory)
+            };
+            watch(&spec, self.limit, self.is_whole)
+        };
+        let outcome = command(self.described, &directory, parameters).and_then(watch_it);
+        // files that cannot be removed only take room
+        let _ = std::fs::remove_dir_all(directory.parent().unwrap_or(&directory));
+        Ok(outcome)
+    }
+}
+
+/// The number of epochs if the run of two epochs completed, and its first reports stand where those of the `sample` do.
+fn prove(outcome: &Outcome, sample: &[Report], own: u64) -> Option<Epochs> {
+    let has_completed = outcome.end.as_ref().is_some_and(|(status, _)| *status == Status::Exited(0));
+    let (first, last) = (outcome.reports.first()?.step, outcome.reports.last()?.step);
+    let are_alike = outcome.reports.iter().zip(sample).all(|(one, other)| one.step == other.step);
+    // steps that count from 0, unless the first value comes before the training
+    let last = if first == 0 && last != FEW_EPOCHS { last + 1 } else { last };
+    if has_completed && are_alike { Epochs::from_try(own, FEW_EPOCHS, last) } else { None }
+}
+
+/// Runs the command with other values of its parameters. If it fails, each parameter is tried alone: one that makes it fail is given multiples of the
+/// script's own value, which divide what the own value divides, or is left out.
+fn prove_parameters(guess: &mut Guess, found: &Found, limit: Duration) -> Result<Result<Outcome, String>, Failure> {
+    let epochs = guess.epochs.number().unwrap_or(UNKNOWN_RESOURCE);
+    let follow = guess.follow();
+    let attempt = |described: &Described, parameters: &Map<String, serde_json::Value>| {
+        Attempt { described, epochs, is_whole: false, limit }.run(found, follow.clone(), parameters)
+    };
+    let outcome = attempt(&guess.described, &others(&guess.described.parameters))?;
+    let why = match &outcome {
+        Ok(outcome) => failure(outcome),
+        Err(_) => None,
+    };
+    let is_known = guess.described.parameters.iter().all(|searched| searched.default.is_some());
+    if why.is_none() || !is_known {
+        return Ok(outcome);
+    }
+    let fails = |described: &Described, name: &str| -> Result<Option<String>, Failure> {
+        Ok(match attempt(described, &others_of(&described.parameters, Some(name)))? {
+            Ok(outcome) => failure(&outcome),
+            Err(error) => Some(error),
+        })
+    };
+    // a command that fails with its own values has another fault
+    if fails(&guess.described, "")?.is_some() {
+        return Ok(outcome);
+    }
+    for searched in guess.described.parameters.clone() {
+        let Some(why) = fails(&guess.described, &searched.name)? else { continue };
+        let multiples = multiples_of(&searched);
+        let changed = multiples.map(|kind| guess.described.with_kind(&searched.name, &kind));
+        let value = others(std::slice::from_ref(&searched)).get(&searched.name).map(ToString::to_string);
+        let with = format!("{} = {}", searched.name, value.unwrap_or_default());
+        match changed {
+            Some(changed) if fails(&changed, &searched.name)?.is_none() => guess.described = changed,
+            _ => guess.described.leave_out(&searched.name),
+        }
+        guess.notes.push(format!("the command fails with {with} ({why}), so other values are searched, or none"));
+    }
+    attempt(&guess.described, &others(&guess.described.parameters))
+}
+
+/// Half and twice of the script's own value, and it.
+fn multiples_of(searched: &Searched) -> Option<String> {
+    let own: u64 = searched.default.as_deref()?.parse().ok().filter(|own| own % 2 == 0)?;
+    let kind = format!("choice:{},{own},{}", own / 2, own * 2);
+    (own > 1 && searched.kind != kind).then_some(kind)
+}
+
+/// The last line of a run that failed.
+fn failure(outcome: &Outcome) -> Option<String> {
+    let (status, tail) = outcome.end.as_ref().filter(|(status, _)| *status != Status::Exited(0))?;
+    let how = match status {
+        Status::Exited(code) => format!("exit code {code}"),
+        Status::Signaled(signal) => format!("signal {signal}"),
+        Status::Unknown => "an unknown status".to_owned(),
+    };
+    let last = tail.iter().rfind(|line| !line.trim().is_empty()).cloned().unwrap_or_default();
+    Some(format!("{how}: {last}"))
+}
+
+fn in_words(parameters: &Map<String, serde_json::Value>) -> String {
+    parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn unstarted(error: &str) -> Doubt {
+    Doubt::with_advice(
+        format!("the command does not start: {error}"),
+        "command",
+        "Write the command as you run it in a terminal".to_owned(),
+    )
 }
 
 /// The command of the study file. The copy of its configuration file, if there is one, has the values of `parameters`.
@@ -73,7 +190,7 @@ fn command(
     config.write_for(&described.command, directory, parameters).map_err(|error| error.to_string())
 }
 
-fn watch(spec: &TrialSpec, limit: Duration) -> Result<Outcome, String> {
+fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<Outcome, String> {
     let mut processes = LocalProcesses::new(Duration::from_secs(1));
     processes.start(spec).map_err(|error| error.to_string())?;
     let deadline = Instant::now() + limit;
@@ -89,7 +206,8 @@ fn watch(spec: &TrialSpec, limit: Duration) -> Result<Outcome, String> {
             }
             _ => {}
         }
-        if !stopped && (outcome.reports.len() >= ENOUGH || Instant::now() >= deadline) {
+        let is_enough = !is_whole && outcome.reports.len() >= ENOUGH;
+        if !stopped && (is_enough || Instant::now() >= deadline) {
             stopped = processes.stop(spec.trial);
         }
     }
@@ -98,19 +216,25 @@ fn watch(spec: &TrialSpec, limit: Duration) -> Result<Outcome, String> {
 /// Compares the run with the `sample`.
 fn judge(outcome: &Outcome, sample: &[Report], parameters: &str) -> Proof {
     let with = if parameters.is_empty() { String::new() } else { format!(" with {parameters}") };
-    let doubt = |text: String| Proof { doubt: Some(text), ..Proof::default() };
-    if let Some((status, tail)) = outcome.end.as_ref().filter(|(status, _)| *status != Status::Exited(0)) {
-        let how = match status {
-            Status::Exited(code) => format!("exit code {code}"),
-            Status::Signaled(signal) => format!("signal {signal}"),
-            Status::Unknown => "an unknown status".to_owned(),
+    let doubt = |text: String, line: &'static str, advice: &str| Proof {
+        doubt: Some(Doubt::with_advice(text, line, advice.to_owned())),
+        ..Proof::default()
+    };
+    if let Some(how) = failure(outcome) {
+        let advice = if how.contains("EOFError") {
+            "The script waits for input, but a trial has none: give it the answer as an option"
+        } else {
+            "Run the command with these values to see why it fails, and correct it, or write other ranges under [param]"
         };
-        let last = tail.iter().rfind(|line| !line.trim().is_empty()).cloned().unwrap_or_default();
-        return doubt(format!("the command{with} ended with {how}: {last}"));
+        return doubt(format!("the command{with} ended with {how}"), "command or [param]", advice);
     }
     let Some(first) = outcome.reports.first() else {
         return match &outcome.end {
-            Some(_) => doubt(format!("the command{with} ended without a value of the metric")),
+            Some(_) => doubt(
+                format!("the command{with} ended without a value of the metric"),
+                "metric",
+                "Write the name or the line of a metric that every run prints, for example metric = \"val acc: {value}\"",
+            ),
             None => Proof {
                 said: format!("a second run{with} started, but reported no value before the time limit"),
                 doubt: None,
@@ -119,10 +243,14 @@ fn judge(outcome: &Outcome, sample: &[Report], parameters: &str) -> Proof {
     };
     let there = sample.first().filter(|there| there.step != first.step);
     if let Some(there) = there {
-        return doubt(format!(
-            "the first value of the test run belongs to epoch {}, that of a second run to epoch {}",
-            there.step, first.step
-        ));
+        return doubt(
+            format!(
+                "the first value of the test run belongs to epoch {}, that of a second run to epoch {}",
+                there.step, first.step
+            ),
+            "metric",
+            "Keep the line if the values of different trials can be compared; otherwise write one whose line names the epoch, for example metric = 'epoch (?P<step>\\d+).*acc ([\\d.]+)'",
+        );
     }
     let pairs = || outcome.reports.iter().zip(sample);
     let is_same =
@@ -140,13 +268,21 @@ fn judge(outcome: &Outcome, sample: &[Report], parameters: &str) -> Proof {
 
 /// Values that differ from the script's own, as near to them as the search space allows.
 fn others(searched: &[Searched]) -> Map<String, serde_json::Value> {
+    others_of(searched, None)
+}
+
+/// The same, but only for the parameter `only` if one is named: the others have the script's own values.
+fn others_of(searched: &[Searched], only: Option<&str>) -> Map<String, serde_json::Value> {
     let texts: Vec<String> =
         searched.iter().map(|Searched { name, kind, .. }| format!("{name}={kind}")).collect();
     let Ok(space) = ParameterSpace::parse(&texts) else { return Map::new() };
     let mut configuration = Configuration::new();
     for Searched { name, kind, default } in searched {
         let Ok(kind) = ParameterKind::parse(name, kind) else { continue };
-        configuration.extend(other(&kind, default.as_deref()).map(|value| (name.clone(), value)));
+        let own = || default.as_ref().and_then(|own| kind.nearest(&Value::Text(own.clone())));
+        let is_changed = only.is_none_or(|only| only == name);
+        let value = if is_changed { other(&kind, default.as_deref()) } else { own() };
+        configuration.extend(value.map(|value| (name.clone(), value)));
     }
     space.written(&configuration)
 }
@@ -206,7 +342,8 @@ mod tests {
         let sample = [report(1, 0.2), report(2, 0.3)];
         let ended = |code: i32| Some((Status::Exited(code), vec!["error: no --seed".to_owned()]));
         let doubt = |reports: Vec<Report>, end| {
-            judge(&Outcome { reports, end }, &sample, "lr = 1").doubt.unwrap_or_default()
+            let proof = judge(&Outcome { reports, end }, &sample, "lr = 1");
+            proof.doubt.map_or(String::new(), |doubt| doubt.in_words())
         };
         assert!(doubt(Vec::new(), ended(2)).contains("exit code 2: error: no --seed"));
         assert!(doubt(Vec::new(), ended(0)).contains("without a value"));

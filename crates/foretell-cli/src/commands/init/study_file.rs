@@ -1,5 +1,6 @@
 //! The commented study file.
 
+use super::doubt::{Choice, Doubt};
 use super::earlier::Earlier;
 use super::epochs::Epochs;
 use super::metric::Found;
@@ -16,7 +17,7 @@ pub(super) struct Proof {
     /// A sentence for the study file.
     pub(super) said: String,
     /// The reason why a person should look at the file.
-    pub(super) doubt: Option<String>,
+    pub(super) doubt: Option<Doubt>,
 }
 
 /// The facts that were guessed, or answered by the user.
@@ -28,6 +29,8 @@ pub(super) struct Guess {
     pub(super) earlier: Vec<Earlier>,
     /// The result of a run of the command that the file holds.
     pub(super) proof: Proof,
+    /// What the runs have shown besides, one sentence each.
+    pub(super) notes: Vec<String>,
 }
 
 impl Guess {
@@ -36,27 +39,44 @@ impl Guess {
         Some(self.metric.as_ref()?.table.as_ref()?.display().to_string())
     }
 
+    /// A run that ended with an error is in doubt, also if it had reported before.
+    pub(super) fn doubt_failure(&mut self, sample: &Sample) {
+        if !sample.failed || self.proof.doubt.is_some() {
+            return;
+        }
+        let last = sample.lines.last().cloned().unwrap_or_default();
+        let advice = "Run the command to see why it fails, and correct the script or the command".to_owned();
+        let what = format!("the test run ended with an error: {}", last.trim());
+        self.proof.doubt = Some(Doubt::with_advice(what, "command", advice));
+    }
+
     /// Whether a trial reports one value, at its end.
     fn is_once(&self) -> bool {
         self.metric.as_ref().is_some_and(|found| found.once)
     }
 
-    /// The number of epochs to write, and a comment.
-    fn length(&self) -> (u64, String) {
+    /// The line with the number of epochs, and a comment.
+    fn length(&self) -> (String, String) {
         if self.is_once() {
+            let only = self.metric.iter().find_map(|found| found.whole.reports.first());
             return (
-                1,
+                format!("epochs = {}", only.map_or(1, |report| report.step.max(1))),
                 "the metric is reported only once, at the end, so there is no curve to stop by".to_owned(),
             );
         }
-        self.epochs.written()
+        (self.epochs.line(), self.epochs.comment())
     }
 
-    /// Why a person should confirm the choice of the metric.
+    /// Why a person should look at the file, and what to write.
     fn doubts(&self) -> Option<String> {
-        let of_metric = self.metric.iter().flat_map(|found| &found.doubts).cloned();
-        let all: Vec<String> = of_metric.chain(self.proof.doubt.clone()).collect();
+        let of_metric = self.metric.iter().flat_map(|found| &found.doubts);
+        let all: Vec<String> = of_metric.chain(&self.proof.doubt).map(Doubt::in_words).collect();
         (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// The lines that may replace those of the metric.
+    fn choices(&self) -> impl Iterator<Item = &Choice> {
+        self.metric.iter().flat_map(|found| &found.doubts).flat_map(|doubt| &doubt.choices)
     }
 }
 
@@ -79,15 +99,16 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     }
     match &guess.metric {
         Some(found) => metric(found, guess, &mut line),
-        None => line("# no metric was found: set its name or its line, such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
+        None => line("# no metric was found: set its name or its line\n# metric = \"val acc: {value}\"\nin-doubt = \"no metric was found (line metric). Write its name or its line, for example metric = 'val acc: {value}', and maximize = true or minimize = true\"\n".to_owned()),
     }
     let once = guess.is_once();
     let (epochs, said) = guess.length();
-    line(format!("# {said}\nepochs = {epochs}\n"));
+    line(format!("{}\n{epochs}\n", commented_text(&said)));
     if once {
         line("no-stopping = true\n".to_owned());
     }
     line("# total number of trials\ntrials = 24\n".to_owned());
+    guess.notes.iter().for_each(|note| line(commented_text(note)));
     if guess.follow().is_some_and(|file| !file.contains('{')) {
         line("# one at a time, because all trials write to the same file\nworkers = 1\n".to_owned());
     } else {
@@ -124,16 +145,23 @@ fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
     if let Some(doubts) = guess.doubts() {
         line(commented_text(&format!("IN DOUBT: {doubts}")));
         line(format!(
-            "# the search asks before it starts; remove this line to confirm the metric\nin-doubt = {}",
+            "# the search asks before it starts; write what is right, and remove this line\nin-doubt = {}",
             quoted(&doubts)
         ));
+    }
+    for Choice { lines, meaning } in guess.choices() {
+        line(commented_text(&format!("or: {}   # {meaning}", lines.join("   "))));
     }
     line(format!("metric = {}", quoted(&found.source)));
     if let Some(library) = &found.library {
         line(format!("source = {}", quoted(library)));
     }
-    let (way, other) = if found.minimize { ("minimize", "maximize") } else { ("maximize", "minimize") };
-    line(format!("{way} = true   # or {other} = true\n"));
+    if found.is_direction_unknown {
+        line("# minimize = true   # write one of the two: a smaller value is better\n# maximize = true   # a larger value is better\n".to_owned());
+    } else {
+        let (way, other) = if found.minimize { ("minimize", "maximize") } else { ("maximize", "minimize") };
+        line(format!("{way} = true   # or {other} = true\n"));
+    }
     if let Some(table) = guess.follow() {
         line(format!("# file with its values\nfollow = {}\n", quoted(&table)));
     }
@@ -250,7 +278,11 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
     };
     let metric = match &guess.metric {
         Some(found) => {
-            let better = if found.minimize { "smaller" } else { "larger" };
+            let better = match (found.is_direction_unknown, found.minimize) {
+                (true, _) => "either a smaller or a larger value",
+                (false, true) => "smaller",
+                (false, false) => "larger",
+            };
             let proof =
                 if guess.proof.said.is_empty() { String::new() } else { format!("\n{}", guess.proof.said) };
             let doubts = guess.doubts().map_or(String::new(), |doubts| format!("\nIN DOUBT: {doubts}"));
@@ -258,10 +290,12 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         }
         None => "none found: fill it in".to_owned(),
     };
-    let epochs = match (guess.length(), guess.epochs) {
-        ((_, said), Epochs::Unknown) if !guess.is_once() => said,
-        ((epochs, _), _) => epochs.to_string(),
+    let (epochs, said) = guess.length();
+    let epochs = match epochs.strip_prefix("epochs = ") {
+        Some(epochs) => epochs.to_owned(),
+        None => said.trim_start_matches("epochs of a full trial: ").to_owned(),
     };
+    let notes: String = guess.notes.iter().map(|note| format!("note: {note}\n")).collect();
     let others: Vec<&str> = guess.described.others.iter().map(|other| other.name.as_str()).collect();
     let others = if others.is_empty() {
         String::new()
@@ -280,7 +314,7 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         ),
     };
     format!(
-        "parameters: {parameters}\n{others}{uneven}metric: {metric}\nepochs: {epochs}\n{earlier}written: {}; review it, then run: foretell search {}",
+        "parameters: {parameters}\n{others}{uneven}metric: {metric}\nepochs: {epochs}\n{notes}{earlier}written: {}; review it, then run: foretell search {}",
         out.display(),
         out.display()
     )

@@ -37,6 +37,7 @@ struct AgainDocument<'a> {
     study: String,
     trial: u64,
     configuration: &'a Configuration,
+    #[serde(with = "foretell_search::resource")]
     epochs: u64,
     metric: String,
     /// Its score in the search; absent if it was stopped there.
@@ -71,7 +72,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     let spec = spec(stored, again)?;
     let folder = directory
         .join(FOLDER)
-        .join(format!("trial-{}-epochs-{}-seeds-{}", again.trial, spec.max_resource, again.seeds));
+        .join(format!("trial-{}-epochs-{}-seeds-{}", again.trial, length_in_name(&spec), again.seeds));
     let interrupt = Interrupt::default();
     let described = Described { spec, request: None, new_study: None };
     let mut search = StudyRun::open(&folder, described, &arguments, &workload, &[], &interrupt)?;
@@ -89,10 +90,17 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     tell(stored, again, search.study(), &folder, format)
 }
 
+/// The epochs of a trial in the name of a folder.
+fn length_in_name(spec: &StudySpec) -> String {
+    spec.resource().map_or("all".to_owned(), |epochs| epochs.to_string())
+}
+
 fn how(study: &Study) -> String {
-    let StudySpec { trials, max_resource, .. } = study.spec();
+    let trials = &study.spec().trials;
     let seeds = if *trials == 1 { "a new seed".to_owned() } else { format!("{trials} new seeds") };
-    format!("for {max_resource} epochs, with {seeds}")
+    let epochs = study.spec().resource();
+    let length = epochs.map_or("until it ends".to_owned(), |epochs| format!("for {epochs} epochs"));
+    format!("{length}, with {seeds}")
 }
 
 /// The study of one configuration, as often as there are seeds: none of them is that of a search's trial.

@@ -30,7 +30,7 @@ pub(super) fn said(there: &StudySpec, study: &Study) -> Option<String> {
             "the sampler learns from {fit} of {trials} trials, those inside the new space; forecasts learn from all"
         ));
     }
-    if there.max_resource < spec.max_resource {
+    if there.resource().is_some_and(|known| known < spec.max_resource) {
         lines.push(format!(
             "forecasts start after {} trials of {} epochs. To train the best earlier trial longer: `foretell study run STUDY --epochs {}`",
             spec.burn_in, spec.max_resource, spec.max_resource

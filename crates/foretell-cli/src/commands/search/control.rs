@@ -140,7 +140,7 @@ impl Control {
         let Some(doubt) = &self.in_doubt else { return Ok(()) };
         let refused = || {
             Failure::input(format!(
-                "the study file is in doubt: {doubt}. Check its metric, then remove the line in-doubt"
+                "the study file is in doubt: {doubt}. Then remove the line in-doubt"
             ))
         };
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

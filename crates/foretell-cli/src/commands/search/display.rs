@@ -103,6 +103,7 @@ impl Display {
             | Record::Chosen { .. } => return,
             Record::Decided(decision) => decision.trial,
             Record::Started { trial, .. }
+            | Record::Resource { trial, .. }
             | Record::Reported { trial, .. }
             | Record::Repeated { trial, .. }
             | Record::Late { trial, .. }

@@ -1,6 +1,6 @@
 //! `--explain`: the plan of a search, before anything runs.
 
-use super::opening::{counting_line, objectives_line, rank_line};
+use super::opening::{counting_line, objectives_line, rank_line, unknown_length_line};
 use super::workload::Workload;
 use foretell::Value;
 use foretell_search::limits::PLANNED_TRIALS;
@@ -23,6 +23,8 @@ pub(crate) struct PlanDocument {
 #[derive(Serialize)]
 pub(super) struct Planned {
     trials: u64,
+    /// Unknown until a trial has shown it; then no sum of epochs is known either.
+    #[serde(with = "foretell_search::resource")]
     max_resource: u64,
     workers: usize,
     /// Epochs at which trials pause, ascending, and the end.
@@ -33,17 +35,20 @@ pub(super) struct Planned {
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<u64>,
     /// Epochs at most, going on from checkpoints.
+    #[serde(with = "foretell_search::resource")]
     epochs: u64,
     /// Epochs at most, if each rung trained from the beginning.
+    #[serde(with = "foretell_search::resource")]
     epochs_from_scratch: u64,
     /// Epochs of training every trial to its end.
+    #[serde(with = "foretell_search::resource")]
     epochs_full_training: u64,
 }
 
 /// The plan of `spec`.
 pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, ScheduleError> {
     let (trials, max_resource) = (spec.trials, spec.max_resource);
-    let full = trials * max_resource;
+    let full = trials.saturating_mul(max_resource);
     let (brackets, runs) = match spec.schedule {
         Schedule::Hyperband { eta, runs, .. } => (Some(plan(max_resource, eta)?), Some(runs)),
         Schedule::SuccessiveHalving { eta } => {
@@ -52,12 +57,12 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
         }
         Schedule::Full | Schedule::IEpoch { .. } | Schedule::Asha { .. } => (None, None),
     };
-    let levels = spec.schedule.levels(max_resource)?;
+    let levels = if spec.resource().is_some() { spec.schedule.levels(max_resource)? } else { Vec::new() };
     // without a bracket that limits how many continue, all do
     let whole = Totals {
         configurations: trials,
         full: trials,
-        scratch: trials * levels.iter().sum::<u64>(),
+        scratch: trials.saturating_mul(levels.iter().sum::<u64>()),
         resume: full,
     };
     let totals = brackets.as_ref().map_or(whole, Plan::totals);
@@ -66,11 +71,12 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
         trials,
         max_resource,
         workers,
+        // without R the sums are as unknown
         levels,
         brackets,
         runs,
-        epochs: (totals.resume * times).min(spec.budget_epochs.unwrap_or(u64::MAX)),
-        epochs_from_scratch: totals.scratch * times,
+        epochs: totals.resume.saturating_mul(times).min(spec.budget_epochs.unwrap_or(u64::MAX)),
+        epochs_from_scratch: totals.scratch.saturating_mul(times),
         epochs_full_training: full,
     })
 }
@@ -173,6 +179,9 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
             plan.runs.map_or(String::new(), |runs| format!("{runs} run(s): ")),
             plan.epochs_from_scratch
         ),
+        _ if spec.resource().is_none() => {
+            format!("{}\n{}", how_many(spec), unknown_length_line(spec).unwrap_or_default())
+        }
         _ if ends_otherwise => format!("{}, {max_resource} epochs each at most", how_many(spec)),
         _ => format!("{trials} trials of {max_resource} epochs: at most {epochs} epochs"),
     }

@@ -1,14 +1,13 @@
 //! Notices that a search prints while it runs, and the reports that it refuses.
 
 use super::display::Display;
-use super::lengths::Lengths;
 use super::workload::Workload;
 use crate::output::{human_duration, note};
 use crate::view::rows::in_one_line;
 use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
 use foretell_run::{Event, FurtherScore, Notice, Reading};
-use foretell_search::{Record, Schedule, Study, Trial};
+use foretell_search::{Schedule, Study, Trial};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -25,11 +24,7 @@ pub(super) struct Notices<'a> {
     display: &'a mut Display,
     retrained_said: bool,
     silence_said: bool,
-    overrun_said: bool,
     unit_said: bool,
-    short_said: bool,
-    /// The lengths of the trials that completed.
-    lengths: Option<Lengths>,
     late_said: bool,
     whole_said: bool,
     constant_said: bool,
@@ -52,10 +47,7 @@ impl<'a> Notices<'a> {
             display,
             retrained_said: false,
             silence_said: false,
-            overrun_said: false,
             unit_said: false,
-            short_said: false,
-            lengths: None,
             late_said: false,
             whole_said: false,
             constant_said: false,
@@ -70,9 +62,6 @@ impl<'a> Notices<'a> {
         match *event {
             Event::Recorded(record) => {
                 self.display.show(study, record);
-                if let Record::Completed { trial } = record {
-                    self.say_short(study, *trial);
-                }
                 if record.ends().is_some() {
                     self.say_objectives(study);
                     self.doubt_constant(study);
@@ -91,6 +80,7 @@ impl<'a> Notices<'a> {
             Event::BestCounts => note(
                 "each trial prints the best of its reports last, so the best report is its score. To use the last report, add --score last",
             ),
+            Event::Said { text } => note(text),
             Event::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
         }
         Ok(())
@@ -134,7 +124,6 @@ impl<'a> Notices<'a> {
                     "trial {trial} found no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR. It trains these epochs again, and they are added to the epochs spent; {rest}"
                 ));
             }
-            Notice::Overran => self.say_overrun(study, trial),
             Notice::Late { .. } | Notice::Retrained { .. } | Notice::Further { .. } => {}
             Notice::Noted { .. } | Notice::Unusable { .. } | Notice::Unread { .. } => {
                 note(&format!("trial {trial}: {notice}"));
@@ -166,7 +155,7 @@ impl<'a> Notices<'a> {
 
     /// A training whose first report is of the last epoch may have printed its settings.
     fn doubt_whole(&mut self, study: &Study, trial: u64, reading: &Reading) {
-        let whole = study.spec().max_resource;
+        let Some(whole) = study.spec().resource() else { return };
         let is_first = study.trial(trial).is_some_and(|trial| !trial.has_reported());
         if is_first && whole > 1 && reading.step == whole && first(&mut self.whole_said) {
             let name = &study.spec().metric;
@@ -187,30 +176,6 @@ impl<'a> Notices<'a> {
             if self.objectives_said.insert(name) {
                 note(&problem);
             }
-        }
-    }
-
-    /// Prints that trainings are shorter than --epochs.
-    fn say_short(&mut self, study: &Study, trial: u64) {
-        let length = study.trial(trial).map_or(0, Trial::trained);
-        self.lengths =
-            self.lengths.map_or_else(|| Lengths::seen(study), |all| Some(Lengths::with(Some(all), length)));
-        let said = self.lengths.filter(|_| !self.short_said).and_then(|lengths| lengths.too_short(study));
-        if let Some(text) = said {
-            self.short_said = true;
-            note(&text);
-        }
-    }
-
-    fn say_overrun(&mut self, study: &Study, number: u64) {
-        let whole = |trial: &&Trial| trial.until == study.spec().max_resource && trial.has_reported();
-        if let Some(trial) = study.trial(number).filter(whole)
-            && first(&mut self.overrun_said)
-        {
-            note(&format!(
-                "trial {number} continues after epoch {}, the last one of --epochs. It is ended there, as are other trials like it. If it reports more than once per epoch, raise --epochs or match the epoch in the pattern, for example with (?P<step>\\d+)",
-                trial.until
-            ));
         }
     }
 

@@ -13,10 +13,9 @@ pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String 
     let spec = search.study().spec();
     let mut lines = vec![format!("searching: {}", search.workload().described(spec))];
     lines.push(format!(
-        "{} trials of {}{} epochs, {} at a time, seed {}; kept in {}",
+        "{} trials{}, {} at a time, seed {}; kept in {}",
         spec.trials,
-        if spec.schedule.is_full() { "" } else { "up to " },
-        spec.max_resource,
+        length_of_trials(spec),
         search.workers(),
         spec.seed,
         search.directory().display()
@@ -26,6 +25,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String 
         (false, false) => "no stopping inside the rungs".to_owned(),
         (true, _) => stopping_line(search.study(), spec.shadow),
     });
+    lines.extend(unknown_length_line(spec));
     lines.extend(too_few_line(spec));
     lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
@@ -47,6 +47,19 @@ pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String 
         ));
     }
     lines.join("\n")
+}
+
+/// The epochs of a trial, in words.
+fn length_of_trials(spec: &StudySpec) -> String {
+    let most = if spec.schedule.is_full() { "" } else { "up to " };
+    spec.resource().map_or(String::new(), |epochs| format!(" of {most}{epochs} epochs"))
+}
+
+/// What holds while nobody knows how long a complete trial trains.
+pub(super) fn unknown_length_line(spec: &StudySpec) -> Option<String> {
+    spec.resource().is_none().then(|| {
+        "the epochs of a complete trial are not known yet (no `epochs`): the first trial shows them, and no trial is stopped until then".to_owned()
+    })
 }
 
 /// A warning that no trial will be completed, because too few reach the rungs.

@@ -92,7 +92,7 @@ impl StudyRun {
             directory: directory.to_owned(),
             command: workload.command.clone(),
             metric: workload.metric.clone(),
-            max_resource: session.study().spec().max_resource,
+            max_resource: session.study().spec().given_resource(),
             environment: environment(workload, workers),
             space: Some(session.study().spec().space.clone()),
             watch: arguments.control.watch(workload.is_built_in(), workload.hook(), session.study().spec()),

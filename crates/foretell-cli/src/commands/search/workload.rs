@@ -56,9 +56,11 @@ impl Workload {
     /// The user's own command.
     fn command(arguments: &SearchArguments) -> Result<Self, Failure> {
         let space = searched(arguments)?;
-        if arguments.asked.request.epochs.is_none() {
+        let is_named = |name: &str| space.names().contains(&name);
+        let asks = arguments.command.iter().any(|word| word.contains(&format!("{{{EPOCHS}}}")));
+        if arguments.asked.request.epochs.is_none() && asks && !is_named(EPOCHS) {
             return Err(Failure::input(
-                "set the number of epochs (or steps) of a full trial with --epochs N",
+                "the command contains {epochs}, but `epochs` is not set. Set it (--epochs N), or write the number itself in the command",
             ));
         }
         check_placeholders(&arguments.command, &space)?;

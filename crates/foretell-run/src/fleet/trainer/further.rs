@@ -34,7 +34,14 @@ impl Further {
 
     /// The messages at the end of attempt number `attempt`: the report of the last epoch with the score, and the epochs of the further trainings.
     /// With them, how often it trained and what it counts with, if that was more than once.
-    pub(super) fn end(&mut self, tail: &[String], attempt: u64) -> (Vec<Heard>, Option<(u64, FurtherScore)>) {
+    ///
+    /// The first training has `reached` a step: epochs beyond it are not added, because they would continue its curve without a value.
+    pub(super) fn end(
+        &mut self,
+        tail: &[String],
+        attempt: u64,
+        reached: u64,
+    ) -> (Vec<Heard>, Option<(u64, FurtherScore)>) {
         let Self { held, trainings } = std::mem::take(self);
         // a single value is that of a test or of the best model
         let trainings: Vec<(u64, Option<f64>)> = trainings
@@ -56,7 +63,7 @@ impl Further {
         // their epochs were trained in addition to those of the first one
         for &(step, _) in &trainings {
             heard.push(Heard::Began { after: 0, attempt });
-            heard.push(Heard::Report(Reading { step, ..Reading::default() }));
+            heard.push(Heard::Report(Reading { step: step.min(reached), ..Reading::default() }));
         }
         (heard, Some((trainings.len() as u64 + 1, score)))
     }
@@ -98,7 +105,7 @@ mod tests {
         }
         further.take(&report(3, 1, 0.5)); // a test
         let tail: Vec<String> = tail.iter().map(|line| (*line).to_owned()).collect();
-        let (heard, notice) = further.end(&tail, 1);
+        let (heard, notice) = further.end(&tail, 1, 5);
         let begun =
             heard.iter().filter(|heard| matches!(heard, Heard::Began { after: 0, .. })).count() as u64;
         let reports = heard.into_iter().filter_map(|heard| match heard {
@@ -119,11 +126,23 @@ mod tests {
     }
 
     #[test]
+    fn a_longer_training_after_a_short_one_leaves_no_value_without_a_number() {
+        let mut further = Further::default();
+        (1..=8).for_each(|step| further.take(&report(1, step, 0.1)));
+        let (heard, _) = further.end(&[], 1, 3);
+        let steps = heard.iter().filter_map(|heard| match heard {
+            Heard::Report(reading) => Some(reading.step),
+            _ => None,
+        });
+        assert_eq!(steps.collect::<Vec<_>>(), [3], "the first training has recorded this step");
+    }
+
+    #[test]
     fn a_trial_of_one_training_ends_with_the_report_that_was_held() {
         let mut further = Further::default();
         let last = Reading { step: 5, value: Some(0.8), ..Reading::default() };
         further.hold(last.clone());
-        let (heard, notice) = further.end(&[], 1);
+        let (heard, notice) = further.end(&[], 1, 5);
         assert!(matches!(heard.as_slice(), [Heard::Report(reading)] if *reading == last) && notice.is_none());
     }
 }

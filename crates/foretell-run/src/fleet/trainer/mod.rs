@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foretell_search::Start;
+use foretell_search::{Start, UNKNOWN_RESOURCE, known_resource};
 
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
 use crate::host::hosted::{Reading, silent_end};
@@ -45,8 +45,6 @@ struct Running {
     start: Start,
     /// The last step that it reported.
     step: Option<u64>,
-    /// Whether one of its reports was of a step of the training.
-    is_usable: bool,
     /// Whether its present attempt has reported.
     has_reported: bool,
     /// Whether its present attempt found checkpoints, which may be ahead of what was reported.
@@ -70,7 +68,7 @@ pub(crate) struct Trainer<E> {
     running: BTreeMap<u64, Running>,
     /// The number of retries of a training that failed.
     pub(crate) retries: u32,
-    /// The resource of a whole training.
+    /// The resource of a whole training; unknown where trials show it, and each start has it.
     max_resource: u64,
     /// The output that is expected of a training that reports nothing.
     expected: String,
@@ -108,7 +106,6 @@ impl<E: Executor> Trainer<E> {
             slot,
             start,
             step: None,
-            is_usable: false,
             has_reported: false,
             is_resumed: false,
             retried: 0,
@@ -192,7 +189,6 @@ impl<E: Executor> Trainer<E> {
     }
 
     fn report(&mut self, trial: u64, report: &Report, late: bool) {
-        let max_resource = self.max_resource;
         let Some(running) = self.running.get_mut(&trial) else { return };
         if running.fault.is_some() {
             return; // it is ended, and what it reports until then is in doubt
@@ -202,7 +198,6 @@ impl<E: Executor> Trainer<E> {
         }
         let is_first = !std::mem::replace(&mut running.has_reported, true);
         running.step = running.step.max(Some(report.step));
-        running.is_usable |= report.step <= max_resource;
         if is_first && running.start.from > 0 && report.step <= running.start.from {
             // it did not continue from where it was to
             let begun = (running.given.clone(), began(report.step.saturating_sub(1), running.attempts));
@@ -210,7 +205,10 @@ impl<E: Executor> Trainer<E> {
         }
         let Report { step, value, metrics, .. } = report.clone();
         let reading = Reading { step, value, metrics, late, made_under: None };
-        let is_last = reading.step == max_resource && running.start.until == max_resource;
+        // while R is unknown each report may be the last, and none is decided on
+        let until = running.start.until;
+        let last = known_resource(self.max_resource).unwrap_or(until);
+        let is_last = until == UNKNOWN_RESOURCE || (reading.step == last && until == last);
         let before = if is_last { running.further.hold(reading.clone()) } else { running.further.release() };
         let passed = before.into_iter().chain((!is_last).then_some(reading));
         passed.for_each(|reading| self.push(trial, Happening::Heard(Heard::Report(reading))));
@@ -240,19 +238,16 @@ impl<E: Executor> Trainer<E> {
     ) {
         let Some(mut running) = self.running.remove(&trial) else { return };
         let given = running.given.clone();
-        let (heard, further) = running.further.end(tail, running.attempts);
+        let (heard, further) = running.further.end(tail, running.attempts, running.step.unwrap_or(0));
         let notice = further.map(|(trainings, score)| Notice::Further { trainings, score });
         let heard = heard.into_iter().map(Happening::Heard).chain(notice.map(Happening::Noticed));
         self.waiting.extend(heard.map(|happening| (given.clone(), happening)));
-        let is_whole = running.step.is_some_and(|step| step >= running.start.until) && running.is_usable;
+        let is_whole = running.step.is_some_and(|step| step >= running.start.until);
         let is_handed_back = running.is_handed_back || ends_with_this(&running, status, leaves);
         let fault = fault.map(|why| Failure { why, is_of_the_command: false });
         let failure =
             fault.or_else(|| running.fault.clone()).or_else(|| self.failure(&running, status, tail, seen));
-        // stopped because its first report was beyond the training's end
-        let is_beyond = running.step.is_some() && !running.is_usable && running.given.start.from == 0;
         let heard = match failure {
-            Some(failure) if is_beyond => Heard::Failed(failure),
             _ if running.is_stopped || is_whole => Heard::Finished,
             _ if is_handed_back => Heard::HandedBack,
             None if (running.start.from > 0 || running.is_resumed) && !running.has_reported => {
@@ -276,12 +271,10 @@ impl<E: Executor> Trainer<E> {
 
     /// The failure of a training that ended so, if it is one.
     fn failure(&self, running: &Running, status: Status, tail: &[String], seen: &str) -> Option<Failure> {
-        let is_silent = !running.is_usable && running.given.start.from == 0;
-        let (last, until) = (self.max_resource, running.start.until);
+        let is_silent = running.step.is_none() && running.given.start.from == 0;
+        let until = running.start.until;
+        let last = known_resource(self.max_resource).unwrap_or(until);
         let what = match (status, running.step) {
-            (_, Some(step)) if is_silent => format!(
-                "its first report is for step {step}, and a full trial has {last} epochs, so it was ended. If it counts steps, set --epochs to the number of steps of a full trial: both are then steps. Otherwise, let it report epochs"
-            ),
             (Status::Exited(0), None) if is_silent && !running.is_resumed => {
                 let pause = if until < last {
                     format!(" (it was to pause after epoch {until}, and must have reported until then)")

@@ -113,7 +113,7 @@ impl Study {
     pub(in crate::study) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
         let rule = Arc::clone(self.rule.as_ref()?);
         let judged = &self.trials[trial as usize];
-        if judged.trained() >= judged.until {
+        if judged.trained() >= judged.until || judged.is_unlimited() {
             return None;
         }
         let open = self.open_decision(trial, step);
@@ -137,7 +137,8 @@ impl Study {
         let awaits = |trial: &Trial| {
             let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
             let has_grounds = trial.trained() > 0 || trial.breaks_limit;
-            trial.is_open() && has_grounds && trial.trained() < trial.until && unjudged
+            let may_end = trial.trained() < trial.until && !trial.is_unlimited();
+            trial.is_open() && has_grounds && may_end && unjudged
         };
         self.rule.is_some() && self.trial(trial).is_some_and(awaits)
     }

@@ -42,7 +42,8 @@ impl Study {
     pub(in crate::study) fn hear_report(&mut self, index: usize, value: Option<f64>) {
         let (Some(learner), trial) = (&mut self.learner, &self.trials[index]) else { return };
         // a trial that is only watched would report no more
-        if trial.shadow.is_none() && !trial.is_unknown() {
+        let is_within = trial.trained() <= self.spec.max_resource;
+        if trial.shadow.is_none() && !trial.is_unknown() && is_within {
             let score = value.and_then(|_| self.spec.run_score.value_of(&trial.curve));
             learner.reported(index as u64, trial.trained(), score.filter(|score| score.is_finite()));
         }
@@ -81,8 +82,9 @@ fn tell_all(learner: &mut dyn Learner, spec: &StudySpec, number: u64, trial: &Tr
     for (step, is_finite) in steps.into_iter().filter(|(step, _)| *step as u64 <= last) {
         let score =
             spec.run_score.value_of(&curve.until(step)).filter(|score| is_finite && score.is_finite());
-        if !trial.is_unknown() {
-            learner.reported(number, trial.trained_at(step as u64), score);
+        let epochs = trial.trained_at(step as u64);
+        if !trial.is_unknown() && epochs <= spec.max_resource {
+            learner.reported(number, epochs, score);
         }
     }
     if let Some(fate) = fate(trial) {

@@ -1,5 +1,6 @@
 //! The settings that may change while a study is under way.
 
+use crate::resource::optional;
 use crate::samplers::SamplerSpec;
 use crate::space::Space;
 use crate::stopping::policy::Policy;
@@ -37,8 +38,11 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampler: Option<SamplerSpec>,
     /// R, the resource that a whole training takes; it only grows, and only where every trial is trained to its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "optional::serialize")]
     pub max_resource: Option<u64>,
+    /// Whether trials show R, because nobody gave it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_open_ended: bool,
     /// The value that a trial counts with; it changes only where every trial is trained to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_score: Option<RunScore>,

@@ -7,6 +7,7 @@ use crate::limits;
 use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::part::PartError;
+use crate::resource::{self, UNKNOWN_RESOURCE};
 use crate::range::{RangeError, at_least_one, at_most, growth, share};
 use crate::samplers::SamplerSpec;
 use crate::samplers::random::trial_seed;
@@ -62,8 +63,12 @@ pub struct StudySpec {
     /// The reward of Q-learning in place of the metric's score: a formula over the metric and the known quantities of a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<Formula>,
-    /// R, the resource that a whole training takes: epochs.
+    /// R, the resource that a whole training takes: epochs. [`UNKNOWN_RESOURCE`] until a trial has shown it, where nobody gave it.
+    #[serde(with = "resource", default = "resource::unknown")]
     pub max_resource: u64,
+    /// Whether trials show R, because nobody gave it: a longer trial is not cut, and raises it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_open_ended: bool,
     /// The number of trials in all; may be raised later.
     pub trials: u64,
     /// The limit of the whole study, in epochs; no limit, if absent. May be raised later.
@@ -236,6 +241,11 @@ pub enum StudyError {
         /// The trial.
         trial: u64,
     },
+    /// Rungs without R.
+    #[error(
+        "the rungs of this scheduler are fractions of the epochs of a complete trial, so it needs their number. Set `epochs`, or choose the scheduler full"
+    )]
+    NoResource,
     /// The log does not begin with the study's description.
     #[error("the log does not start with a study's description")]
     NoHeader,
@@ -270,6 +280,7 @@ impl StudySpec {
             limits: Vec::new(),
             reward: None,
             max_resource: DEFAULT_EPOCHS,
+            is_open_ended: false,
             trials: DEFAULT_TRIALS,
             budget_epochs: None,
             until_no_improvement: None,
@@ -330,7 +341,8 @@ impl StudySpec {
 
     /// Checks the numbers of its plan and of its stop rule; of its schedule unless the caller `brings_scheduler`.
     pub(crate) fn validate_plan(&self, brings_scheduler: bool) -> Result<(), StudyError> {
-        let counts = [("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)];
+        let epochs = self.resource().unwrap_or(1);
+        let counts = [("trials", self.trials), ("epochs", epochs), ("burn-in", self.burn_in)];
         if let Some(trials) = self.until_no_improvement {
             at_least_one(&[("until_no_improvement", trials)])?;
         }
@@ -344,12 +356,13 @@ impl StudySpec {
         ];
         at_most(limits::COUNT, &others)?;
         if !brings_scheduler {
+            self.check_has_resource()?;
             self.schedule.validate(self.trials, self.max_resource)?;
         }
         at_most(limits::COUNT, &counts)?;
         at_least_one(&counts)?;
-        if let Some(rule) = self.policy.rule() {
-            rule.check(self.max_resource)?;
+        if let (Some(rule), Some(max_resource)) = (self.policy.rule(), self.resource()) {
+            rule.check(max_resource)?;
         }
         share("exempt fraction", self.exempt)?;
         growth("refit factor", self.refit)?;
@@ -357,6 +370,24 @@ impl StudySpec {
         match brings_scheduler || self.schedule.compares_by(self.rank, &self.policy) {
             true => Ok(()),
             false => Err(StudyError::Rank),
+        }
+    }
+
+    /// R, once it is known.
+    pub fn resource(&self) -> Option<u64> {
+        resource::known_resource(self.max_resource)
+    }
+
+    /// R as somebody gave it: unknown where trials show it.
+    pub fn given_resource(&self) -> u64 {
+        if self.is_open_ended { UNKNOWN_RESOURCE } else { self.max_resource }
+    }
+
+    /// Checks that R is given where trials are trained to rungs: trials that are trained until R is known would be in none.
+    pub(crate) fn check_has_resource(&self) -> Result<(), StudyError> {
+        match self.schedule.is_full() || self.resource().is_some() {
+            true => Ok(()),
+            false => Err(StudyError::NoResource),
         }
     }
 
@@ -445,7 +476,7 @@ impl StudySpec {
 
     /// Whether `run` was trained for `max_resource` epochs or more, so that a forecast of the end can be learned from it.
     pub fn has_trained_whole(&self, run: &Run) -> bool {
-        run.curve.last().is_some_and(|(step, _)| step >= self.max_resource as f64)
+        self.resource().is_some() && run.curve.last().is_some_and(|(step, _)| step >= self.max_resource as f64)
     }
 
     /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
@@ -459,11 +490,11 @@ impl StudySpec {
     /// study that learns which value its trials return [changes](crate::Session::change) it.
     pub fn conflicts(&self, other: &Self) -> Vec<Difference> {
         let mut conflicts = differences(&self.regardless_of_settings(), &other.regardless_of_settings());
-        let length = |study: &Self| study.max_resource.to_string();
+        let length = |study: &Self| study.resource().map_or("unknown".to_owned(), |known| known.to_string());
         // of the two, a study with rungs may also not become longer
         let has_other_length = conflicts.iter().any(|it| it.field == "max_resource");
         conflicts.retain(|it| it.field != "max_resource");
-        if other.max_resource < self.max_resource
+        if self.resource().is_some_and(|known| other.max_resource < known)
             || has_other_length && other.max_resource != self.max_resource
         {
             conflicts.push(Difference {
@@ -505,6 +536,7 @@ impl StudySpec {
                 false => self.sampler.clone(),
             }),
             max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
+            is_open_ended: false,
             run_score: Some(self.run_score),
             workload: Some(workload),
             ..usual
@@ -534,6 +566,7 @@ impl StudySpec {
             space: Some(self.space.clone()),
             sampler: Some(self.sampler.clone()),
             max_resource: Some(self.max_resource),
+            is_open_ended: self.is_open_ended,
             run_score: Some(self.run_score),
             score_chosen: self.score_chosen,
             until_no_improvement: self.until_no_improvement,
@@ -566,6 +599,7 @@ impl StudySpec {
             space: settings.space.clone().unwrap_or(self.space),
             sampler: settings.sampler.clone().unwrap_or(self.sampler),
             max_resource: settings.max_resource.unwrap_or(self.max_resource),
+            is_open_ended: settings.is_open_ended,
             run_score: settings.run_score.unwrap_or(self.run_score),
             score_chosen: settings.score_chosen,
             workload: settings.workload.clone().unwrap_or(self.workload),

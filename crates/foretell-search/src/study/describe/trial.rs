@@ -1,6 +1,7 @@
 //! One trial of a study.
 
 use super::spec::StudySpec;
+use crate::resource::UNKNOWN_RESOURCE;
 use crate::record::{Decision, Reason, RecordedForecast};
 use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
@@ -271,6 +272,11 @@ impl Trial {
         !self.breaks_limit && !self.is_unknown()
     }
 
+    /// The step of its first report.
+    pub fn first_step(&self) -> Option<u64> {
+        self.first
+    }
+
     /// Whether it has reported anything.
     pub fn has_reported(&self) -> bool {
         self.first.is_some()
@@ -284,6 +290,31 @@ impl Trial {
     /// The epochs it had trained when it reported `step`: people are shown these, never the step.
     pub fn trained_at(&self, step: u64) -> u64 {
         step + u64::from(self.first == Some(0) && step < self.until)
+    }
+
+    /// The epochs it will have trained once it reports `step`, wherever it was to end.
+    pub(in crate::study) fn would_have_trained(&self, step: u64) -> u64 {
+        step.saturating_add(u64::from(self.first == Some(0)))
+    }
+
+    /// R as it shows it, once it has completed: its last step, or one more if its steps count each epoch from 0. Steps that count from 0 but leave some
+    /// out begin with a value before the training, so the last one is the number of epochs.
+    pub(in crate::study) fn length(&self) -> u64 {
+        let counts_each = self.curve.len() as u64 > self.step;
+        (self.step + u64::from(self.first == Some(0) && counts_each)).max(1)
+    }
+
+    /// Whether it trains for as long as it likes: while R is unknown, and beyond it where nobody cuts it.
+    pub fn is_unlimited(&self) -> bool {
+        self.until == UNKNOWN_RESOURCE
+    }
+
+    /// It was, or is, to be trained to `until` instead.
+    pub(in crate::study) fn retarget(&mut self, until: u64) {
+        if let Some(end) = self.ends.remove(&self.until) {
+            self.ends.insert(until, end);
+        }
+        self.until = until;
     }
 
     /// The epoch after which its next report is due, were it as far from the last as that from the one before.

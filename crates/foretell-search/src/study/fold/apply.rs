@@ -1,6 +1,7 @@
 //! Applying records to a study: the only place where its state changes.
 
 use crate::record::{Decision, Reason, Record};
+use crate::resource::UNKNOWN_RESOURCE;
 use crate::samplers::worth::Worth;
 use crate::schedulers::{End, Job};
 use crate::study::{Queue, Study, Trial, TrialState};
@@ -55,6 +56,11 @@ impl Study {
             }
             Record::Chosen { series } => {
                 self.series = Some(series.clone());
+                Ok(())
+            }
+            Record::Resource { trial, max_resource } => {
+                self.known(*trial)?;
+                self.take_resource(*max_resource);
                 Ok(())
             }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
@@ -114,6 +120,7 @@ impl Study {
         metrics: &BTreeMap<String, f64>,
     ) -> Result<(), Misfit> {
         let (direction, index) = (self.spec.direction, self.known(trial)?);
+        self.prolong(index, step);
         let whole = self.spec.max_resource;
         if self.trials[index].is_beyond(step, whole) {
             self.change(index, |trial| trial.run_on(step, value, metrics, whole));
@@ -210,12 +217,14 @@ impl Study {
     fn trained(&mut self, trial: u64, whole: bool) -> Result<(), Misfit> {
         let index = self.known(trial)?;
         let score = self.spec.run_score.value_of(&self.trials[index].curve).ok_or(Misfit::NoValue(trial))?;
-        let value = self.spec.direction.value(score);
+        let (value, max_resource) = (self.spec.direction.value(score), self.spec.max_resource);
         self.change(index, |trial| {
             trial.state = match whole {
                 true => TrialState::Completed { value: trial.returned.unwrap_or(value) },
                 false => TrialState::Paused { value },
             };
+            // one that trained longer than R ends what it began: a record of the new R follows
+            trial.until = if whole && trial.until == UNKNOWN_RESOURCE { max_resource } else { trial.until };
             trial.ends.insert(trial.until, trial.step);
         });
         self.hear_end(index);

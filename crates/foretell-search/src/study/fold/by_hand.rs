@@ -44,6 +44,7 @@ impl Study {
             shadow: false,
         };
         self.emit(Record::Decided(decision), append)?;
+        self.measure_resource(Some(trial), append)?;
         Ok(true)
     }
 }

@@ -36,22 +36,35 @@ impl Study {
         if searched(&before) != searched(&self.spec) {
             self.take_sampler();
         }
-        if before.max_resource != self.spec.max_resource {
+        let is_prolonged = before.max_resource != self.spec.max_resource
+            && (self.spec.is_open_ended || before.resource().is_none());
+        if is_prolonged {
+            self.lengthen_open_ended(before.max_resource);
+        } else if before.max_resource != self.spec.max_resource {
             self.lengthen(before.max_resource);
         }
         let data = LevelData::new(self.spec.burn_in as usize, self.spec.refit);
         self.take_rule();
         let reached = self.knowledge.begin_anew(data, self.needs.means);
+        let whole = self.spec.max_resource;
+        let earlier = self.warm_start.len();
+        let relearn_earlier = |study: &mut Self| {
+            let is_whole = |&index: &usize| study.spec.has_trained_whole(&study.warm_start[index]);
+            let runs: Vec<usize> = (0..earlier).filter(is_whole).collect();
+            runs.into_iter().for_each(|index| study.learn_again(whole, index));
+        };
+        if is_prolonged {
+            relearn_earlier(self);
+        }
         for (level, indices) in reached {
-            for index in indices {
-                self.learn_again(level, index);
+            // trials that nobody cut are as whole as the longest one; those of earlier searches were just looked at
+            let is_moved = is_prolonged && level == before.max_resource;
+            for index in indices.into_iter().filter(|&index| !is_moved || index >= earlier) {
+                self.learn_again(if is_moved { whole } else { level }, index);
             }
         }
-        if before.max_resource < self.spec.max_resource {
-            let whole = self.spec.max_resource;
-            let is_whole = |&index: &usize| self.spec.has_trained_whole(&self.warm_start[index]);
-            let runs: Vec<usize> = (0..self.warm_start.len()).filter(is_whole).collect();
-            runs.into_iter().for_each(|index| self.learn_again(whole, index));
+        if !is_prolonged && before.max_resource < whole {
+            relearn_earlier(self);
         }
         self.begin_rungs();
         self.begin_standings();
@@ -139,6 +152,8 @@ impl Study {
             _ => policy,
         };
         let rule = self.own_rule.clone().or_else(|| policy.rule().cloned());
+        // without R nobody knows how a trial would end
+        let rule = rule.filter(|_| self.spec.resource().is_some());
         self.needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(self.spec.max_resource));
         self.rule = rule.filter(|_| !self.needs.nothing);
         self.begin_learner();

@@ -74,6 +74,9 @@ impl Losses {
             Record::Changed { settings } => {
                 self.spec = self.spec.take().map(|spec| Box::new(spec.with_settings(settings)));
             }
+            Record::Resource { max_resource, .. } => {
+                self.spec.iter_mut().for_each(|spec| spec.max_resource = *max_resource);
+            }
             Record::WarmStart { .. }
             | Record::Enqueued { .. }
             | Record::Chosen { .. }

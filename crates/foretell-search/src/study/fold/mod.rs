@@ -5,6 +5,7 @@ pub(super) mod by_hand;
 mod change;
 pub(super) mod mend;
 pub(super) mod queue;
+mod resource;
 pub(super) mod restore;
 mod returned;
 pub(super) mod step;

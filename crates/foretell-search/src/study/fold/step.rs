@@ -1,6 +1,7 @@
 //! From events to the records that follow: each record is stored first and applied then.
 
 use crate::record::{Input, Record};
+use crate::resource::known_resource;
 use crate::samplers::random::trial_seed;
 use crate::schedulers::{Job, Next};
 use crate::study::{Proposal, Settings, Study, Trial};
@@ -186,7 +187,10 @@ impl Study {
     fn accepts(&self, trial: u64, step: u64) -> bool {
         let running = self.is_running(trial).then(|| &self.trials[trial as usize]);
         let is_new = |t: &&Trial| if t.has_reported() { step > t.step } else { true };
-        running.filter(is_new).is_some_and(|t| t.step < t.until && step <= self.spec.max_resource)
+        let is_within = |t: &Trial| t.step < t.until && step <= self.spec.max_resource;
+        // the first report of a trial also counts beyond R: it is in another unit
+        let is_free = |t: &Trial| self.spec.is_open_ended || t.is_unlimited() || !t.has_reported();
+        running.filter(is_new).is_some_and(|t| is_free(t) || is_within(t))
     }
 
     /// A start that could not be stored comes before anything else: sampler and scheduler have moved on already, and in
@@ -278,10 +282,11 @@ impl Study {
     /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.
     pub(in crate::study) fn can_pay(&self, job: Job) -> bool {
         let Some(budget) = self.spec.budget_epochs else { return true };
-        let left = |trial: &Trial| trial.until.saturating_sub(trial.reached_now());
+        // while R is unknown, a trial costs an epoch at least
+        let left = |trial: &Trial| known_resource(trial.until).unwrap_or(1).saturating_sub(trial.reached_now());
         let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
         let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained);
-        self.progress.spent + promised + job.until.saturating_sub(from) <= budget
+        self.progress.spent + promised + known_resource(job.until).map_or(1, |until| until.saturating_sub(from)) <= budget
     }
 
     /// Takes up an interrupted trial: makes up for an end or a decision that was no longer recorded, or continues.
@@ -357,7 +362,10 @@ impl Study {
         append: &mut Append<'_, E>,
     ) -> Result<(), E> {
         match self.ending(trial, failure) {
-            Some(record) => self.emit(record, append),
+            Some(record) => {
+                self.emit(record, append)?;
+                self.measure_resource(Some(trial), append)
+            }
             None => Ok(()),
         }
     }

@@ -37,7 +37,7 @@ impl StudyRun {
             is_built_in: self.workload.is_built_in(),
             metric: self.workload.metric_text(),
             step: self.workload.description.get("step").cloned(),
-            max_resource: self.study().spec().max_resource,
+            max_resource: self.study().spec().given_resource(),
             space: Some(self.study().spec().space.clone()),
             follow: watch.follow,
             source: self.workload.description.get("source").cloned(),

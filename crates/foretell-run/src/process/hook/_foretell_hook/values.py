@@ -245,13 +245,14 @@ def ignite(_, self, data=None, *a, **k):
 # bars, schedulers, summaries, reinforcement learning
 @on("tqdm.std", "tqdm.set_postfix")
 def tqdm(_, self, ordered_dict=None, refresh=True, **k):
+    if self.disable:  # a bar that is turned off has no description
+        return
     desc = str(self.desc or "").rstrip(": ")
-    desc = "" if self.disable or any(c.isdigit() for c in desc) else desc + "/" if desc else ""  # `Epoch 3`: a bar per epoch
+    desc = "" if any(c.isdigit() for c in desc) else desc + "/" if desc else ""  # `Epoch 3`: a bar per epoch
     for name, raw in pairs(ordered_dict) + pairs(k):
         if type(raw) is str:
             raw = float(raw.rstrip("% ")) if raw.rstrip("% ").replace(".", "", 1).lstrip("-").isdigit() else None
-        if not self.disable:
-            value("tqdm", desc + name, raw, of=self.total)  # self.n lags behind
+        value("tqdm", desc + name, raw, of=self.total)  # self.n lags behind
 
 
 @on("torch.optim.lr_scheduler", "ReduceLROnPlateau.step")

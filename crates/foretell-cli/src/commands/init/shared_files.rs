@@ -1,0 +1,76 @@
+//! Files that both runs of a script write: trials at the same time would overwrite each other's.
+
+use super::options::Described;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The most files that are looked at, and the most folders below each other.
+const MOST_FILES: usize = 5_000;
+const MOST_DEPTH: usize = 4;
+/// Folders that hold no results of a training.
+const SKIPPED: [&str; 5] = ["__pycache__", "foretell-out", "node_modules", "venv", "target"];
+
+/// When each file of the working folder was written.
+pub(super) type Written = BTreeMap<PathBuf, SystemTime>;
+
+/// The files in the working folder, hidden ones left out.
+pub(super) fn list_files() -> Written {
+    let mut found = Written::new();
+    list_in(Path::new("."), 0, &mut found);
+    found
+}
+
+fn list_in(folder: &Path, depth: usize, found: &mut Written) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') || SKIPPED.contains(&name.as_ref()) || found.len() >= MOST_FILES {
+            continue;
+        }
+        let (path, Ok(about)) = (entry.path(), entry.metadata()) else { continue };
+        if about.is_dir() && depth < MOST_DEPTH {
+            list_in(&path, depth + 1, found);
+        } else if let (true, Ok(written)) = (about.is_file(), about.modified()) {
+            found.insert(path.strip_prefix(".").unwrap_or(&path).to_owned(), written);
+        }
+    }
+}
+
+/// The first file that was written between `before` and `between`, and once more until `after`: by the first run and by the second.
+pub(super) fn find_shared(before: &Written, between: &Written, after: &Written) -> Option<PathBuf> {
+    let changed = |earlier: &Written, later: &Written, path: &PathBuf| {
+        later.get(path).is_some_and(|now| earlier.get(path) != Some(now))
+    };
+    between.keys().find(|path| changed(before, between, path) && changed(between, after, path)).cloned()
+}
+
+/// What to do so that each trial has its own file in place of `path`: the option that names it, if there is one.
+pub(super) fn advise(path: &Path, described: &Described) -> String {
+    let shown = path.display();
+    let own = described.option_for_path(path).map_or_else(
+        || "let the script write into the folder that the environment variable FORETELL_CHECKPOINT_DIR names, or set workers = 1".to_owned(),
+        |words| format!("write {} into the command, so that each trial has its own", words.join(" ")),
+    );
+    format!("both runs wrote {shown}, so trials at the same time overwrite each other's: {own}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Written, find_shared};
+    use std::path::PathBuf;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn a_file_is_shared_if_both_runs_have_written_it() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let files = |files: &[(&str, u64)]| -> Written {
+            files.iter().map(|(path, seconds)| (PathBuf::from(path), at(*seconds))).collect()
+        };
+        let before = files(&[("data.csv", 1), ("best.pt", 1)]);
+        let between = files(&[("data.csv", 1), ("best.pt", 5), ("runs/a", 5)]);
+        let after = files(&[("data.csv", 1), ("best.pt", 9), ("runs/a", 5), ("runs/b", 9)]);
+        assert_eq!(find_shared(&before, &between, &after), Some("best.pt".into()));
+        assert_eq!(find_shared(&before, &between, &between), None);
+    }
+}

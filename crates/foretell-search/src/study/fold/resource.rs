@@ -1,0 +1,82 @@
+//! R from the trials of a study for which nobody gave it.
+
+use super::step::Append;
+use crate::record::Record;
+use crate::resource::UNKNOWN_RESOURCE;
+use crate::study::{Study, Trial, TrialState};
+
+impl Study {
+    /// Records R where the trials that have ended show it, or where the one that ended last, `trial`, is longer than all before it.
+    /// Without a trial, all are looked at: a crash may have come between the end of a trial and this record.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub(crate) fn measure_resource<E>(
+        &mut self,
+        trial: Option<u64>,
+        append: &mut Append<'_, E>,
+    ) -> Result<(), E> {
+        match self.shown_resource(trial) {
+            Some((trial, max_resource)) => self.emit(Record::Resource { trial, max_resource }, append),
+            None => Ok(()),
+        }
+    }
+
+    /// R as trials show it, if that is news, and the trial that shows it. The first one is not the trial that completes first but the one with the lowest
+    /// number, so that R does not depend on which worker is faster.
+    fn shown_resource(&self, ended: Option<u64>) -> Option<(u64, u64)> {
+        if !self.spec.is_open_ended {
+            return None;
+        }
+        let length = |number: u64| {
+            let trial = self.trial(number)?;
+            matches!(trial.state, TrialState::Completed { .. }).then(|| (number, trial.length()))
+        };
+        let Some(known) = self.spec.resource() else {
+            let counts = |trial: &Trial| {
+                trial.is_open() || matches!(trial.state, TrialState::Completed { .. }) && !trial.is_unknown()
+            };
+            return length(self.trials.iter().position(counts)? as u64);
+        };
+        let all = 0..self.trials.len() as u64;
+        let looked_at = ended.map_or(all, |trial| trial..trial + 1);
+        looked_at.filter_map(length).filter(|(_, length)| *length > known).max_by_key(|(_, length)| *length)
+    }
+
+    /// R is `max_resource` from here on.
+    pub(super) fn take_resource(&mut self, max_resource: u64) {
+        let mut settings = self.settings.clone();
+        settings.max_resource = Some(max_resource);
+        self.take_settings(&settings);
+    }
+
+    /// Trial `index` trains on beyond the step it was to be trained to: it is not cut where trials show R, nor where its first report is in
+    /// another unit than R.
+    pub(super) fn prolong(&mut self, index: usize, step: u64) {
+        let trial = &self.trials[index];
+        let is_of_another_unit = !trial.has_reported() && self.spec.schedule.is_full();
+        let is_free = self.spec.is_open_ended || is_of_another_unit;
+        if is_free && trial.is_open() && trial.would_have_trained(step) > trial.until {
+            self.change(index, |trial| trial.until = UNKNOWN_RESOURCE);
+        }
+    }
+
+    /// The trials that were to be trained to `before`, and those that trained for as long as they liked, are whole with the new R. Those that still
+    /// train beyond it stay as they are.
+    pub(super) fn lengthen_open_ended(&mut self, before: u64) {
+        let whole = self.spec.max_resource;
+        self.scheduler.lengthen(whole);
+        self.levels.remove(&before);
+        self.levels.insert(whole);
+        for index in 0..self.trials.len() {
+            let trial = &self.trials[index];
+            let is_due = trial.until == before || trial.until == UNKNOWN_RESOURCE;
+            if is_due && !(trial.is_open() && trial.trained() > whole) {
+                self.change(index, |trial| trial.retarget(whole));
+            }
+        }
+        if let Some((job, _)) = &mut self.pending {
+            job.until = whole;
+        }
+    }
+}
