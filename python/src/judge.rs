@@ -6,7 +6,9 @@ use crate::runs::Runs;
 use crate::study::request_of;
 use crate::view::as_dict;
 use foretell::{Direction, Metric, Run};
-use foretell_search::{Catalogue, Judge as Core, LengthSource, LengthWatch as Watch, Relation, StudyRequest, StudySpec};
+use foretell_search::{
+    Catalogue, Judge as Core, LengthSource, LengthWatch as Watch, Relation, StudyRequest, StudySpec,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

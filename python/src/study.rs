@@ -209,7 +209,9 @@ impl Study {
 
 fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
     let configuration = dict(py, &start.configuration)?;
-    Ok((start.trial, configuration, start.seed, start.from, known_resource(start.until)).into_pyobject(py)?.into_any())
+    Ok((start.trial, configuration, start.seed, start.from, known_resource(start.until))
+        .into_pyobject(py)?
+        .into_any())
 }
 
 /// The request that keyword arguments make.

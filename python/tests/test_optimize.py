@@ -1,5 +1,6 @@
 """The front door: an objective, spaces of every kind, tables, pictures, stored studies."""
 
+import logging
 import math
 import subprocess
 import sys
@@ -145,9 +146,47 @@ def test_what_an_objective_gets_wrong_is_said():
             study.optimize(objective, **given)
 
 
-def test_epochs_are_never_guessed():
-    with pytest.raises(ValueError, match="epochs: a new study needs the number of epochs"):
-        Study(SPACE, metric="val_acc")
+def test_without_epochs_the_first_trial_shows_them(caplog):
+    caplog.set_level(logging.INFO, "foretell")
+    study = Study(SPACE, metric="val_acc", trials=8)
+    assert study.ask().end is None and study.settings["epochs"] is None
+    study = Study(SPACE, metric="val_acc", trials=8)
+
+    def objective(trial):
+        for epoch in range(1, 11):
+            if trial.report(0.1 * epoch, epoch):
+                return
+
+    study.optimize(objective)
+    assert study.settings["epochs"] == 10
+    assert sum("a complete trial has 10 epochs" in line for line in caplog.messages) == 1
+    with pytest.raises(ValueError, match=r"trial\.epochs\(\) needs the number of epochs"):
+        next(Study(SPACE, metric="val_acc").ask().epochs())
+    with pytest.raises(ValueError, match="rungs"):
+        Study(SPACE, metric="val_acc", scheduler="asha")
+
+
+def test_an_objective_that_only_returns_a_value_needs_no_epochs():
+    study = Study(SPACE, metric="val_acc", trials=6)
+    study.optimize(lambda trial: trial.config["lr"])
+    assert study.settings["epochs"] == 1
+    assert [trial["state"] for trial in study.trials] == ["completed"] * 6
+
+
+@pytest.mark.parametrize(("epochs", "step", "words"), [(20, 1000, ("step 1000", "`epochs` is 20")), (1000, 1, ("step 20", "`epochs` is 1000")), (8, 1, ("step 9", "`epochs` is 8"))])
+def test_epochs_that_do_not_fit_the_reports_are_named_once(epochs, step, words, caplog):
+    study = Study(SPACE, metric="val_acc", epochs=epochs, trials=5)
+
+    def objective(trial):
+        for epoch in range(1, 21):
+            trial.report(0.02 * epoch, step * epoch)
+        return 0.4
+
+    study.optimize(objective)
+    said = [line for line in caplog.messages if "`epochs`" in line]
+    assert len(said) == 1 and all(word in said[0] for word in words), said
+    assert [trial["state"] for trial in study.trials] == ["completed"] * 5
+    assert len(study.trials[0]["values"]) == min(epochs if step == 1 else 20, 20)
 
 
 def test_a_folder_in_the_place_of_the_space_is_said(tmp_path):

@@ -256,9 +256,22 @@ def test_a_max_resource_that_no_trial_comes_to_is_said_once_and_does_not_keep_it
     study = create(pruner=ForetellPruner(max_resource=100))
     study.optimize(steps_from(0), n_trials=40)
     said = [line for line in caplog.messages if "max_resource" in line]
-    assert len(said) == 1 and said[0].startswith("none of the 3 complete trials reached max_resource=100. The longest one has 20 steps")
-    assert said[0].endswith("use ForetellPruner(max_resource=20)")
+    assert len(said) == 1 and said[0].startswith("the first trial ended by itself after step 20, but `max_resource` is 100")
+    assert "Set `max_resource` to 20" in said[0]
     assert len(pruned(study)) >= 10 and study.best_value > 0.8
+
+
+def test_steps_in_another_unit_than_max_resource_are_said_once(caplog):
+    def objective(trial):
+        for epoch in range(1, 21):
+            trial.report(0.04 * epoch, 1000 * epoch)
+            trial.should_prune()
+        return 0.8
+
+    study = create(pruner=ForetellPruner(max_resource=20))
+    study.optimize(objective, n_trials=5)
+    said = [line for line in caplog.messages if "max_resource" in line]
+    assert len(said) == 1 and "step 1000" in said[0] and "`max_resource` is 20" in said[0], said
 
 
 @pytest.mark.parametrize("max_resource", [None, 20])

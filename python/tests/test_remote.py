@@ -161,7 +161,6 @@ def test_what_is_wrong_is_said(server):
     foretell.connect(server.address, "rates", SPACE, **HOW)
     for call, kind, words in [
         (lambda: foretell.connect(server.address, "other"), LookupError, "Its studies: rates. To create it, pass a space"),
-        (lambda: foretell.connect(server.address, "new", SPACE, metric="acc"), ValueError, "epochs is missing. A new study requires"),
         (lambda: foretell.connect(server.address, "../rates", SPACE, **HOW), ValueError, "'../rates' cannot be joined: this is not the name of a folder"),
         (lambda: foretell.connect(server.address, "\udc80", SPACE, **HOW), ValueError, r"'\udc80' cannot be joined"),
         (lambda: foretell.connect("127.0.0.1:1", "rates"), ConnectionError, "Check that `foretell serve` is running there"),

@@ -100,7 +100,6 @@ def test_bad_input(tmp_path):
     study = Study(SPACE, folder=tmp_path / "s", epochs=20, metric="val_acc", trials=4, burn_in=3)
     trial = study.ask()
     for call, kind, words in [
-        (lambda: Study(), ValueError, "a new study needs the number of epochs"),
         (lambda: Study({"lr": "cubic:1:2"}, metric="acc", epochs=2), ValueError, "unknown kind `cubic:1:2`"),
         (lambda: Study({"lr": "float:1:2"}, metric="thing", epochs=2), ValueError, "Set direction="),
         (lambda: Study(SPACE, metric="acc", epochs=2, trials=-1), ValueError, "trials: "),

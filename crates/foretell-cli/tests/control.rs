@@ -315,13 +315,13 @@ fn trainings_that_end_before_epochs_are_noticed_with_what_to_write() {
     let script = "for e in 1 2 3; do echo val_acc={lr}; done";
     let (_, said) = output(&mut search(folder.path(), &["--trials", "3", "--no-stopping"], script), 0);
     assert_eq!(
-        said.matches("ended by themselves after epoch 3, before --epochs 6. Set --epochs 3").count(),
+        said.matches("the first trial ended by itself after step 3, but `epochs` is 6").count(),
         1,
         "{said}"
     );
     let folder = tempfile::tempdir().unwrap();
     let (_, said) = output(&mut search(folder.path(), &["--trials", "3", "--no-stopping"], SCRIPT), 0);
-    assert!(!said.contains("ended by themselves"), "{said}");
+    assert!(!said.contains("ended by itself after step"), "{said}");
 }
 
 #[test]
@@ -816,10 +816,10 @@ fn a_restart_ends_what_a_search_left_whose_guardian_was_killed_with_it() {
 #[test]
 fn trainings_with_early_stopping_of_their_own_or_searched_epochs_are_told_what_to_write() {
     let folder = tempfile::tempdir().unwrap();
-    let script = ": {lr}; for e in $(seq $((3 + FORETELL_TRIAL % 2))); do echo val_acc=0.$e; done";
+    let script = ": {lr}; for e in $(seq $((4 + FORETELL_TRIAL % 2))); do echo val_acc=0.$e; done";
     let (_, said) = output(&mut search(folder.path(), &["--trials", "5", "--no-stopping"], script), 0);
     assert_eq!(
-        said.matches("the longest ended by itself after epoch 4. Set --epochs 4").count(),
+        said.matches("the longest ended by itself after step 5, but `epochs` is 6").count(),
         1,
         "{said}"
     );

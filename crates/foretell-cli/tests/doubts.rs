@@ -26,13 +26,15 @@ fn doubt_of(study: &str) -> String {
 
 /// Searches by the study file without its doubt, and with `changes` of its lines; the best score.
 fn search(folder: &Path, study: &str, changes: &[(&str, &str)]) -> f64 {
-    let mut study: String = study.lines().filter(|line| !line.starts_with("in-doubt")).map(|line| format!("{line}\n")).collect();
+    let mut study: String =
+        study.lines().filter(|line| !line.starts_with("in-doubt")).map(|line| format!("{line}\n")).collect();
     for (line, new) in changes {
         assert!(study.contains(line), "{line}: {study}");
         study = study.replacen(line, new, 1);
     }
     std::fs::write(folder.join("study.toml"), &study).unwrap();
-    let words = ["search", "study.toml", "--trials", "3", "--policy", "none", "--out", "study", "--format", "json"];
+    let words =
+        ["search", "study.toml", "--trials", "3", "--policy", "none", "--out", "study", "--format", "json"];
     let output = foretell(folder, &words).output().unwrap();
     let result = json(&output);
     assert_eq!(result["trials"]["completed"], 3, "{}\n{study}", text(&output.stderr));
@@ -55,7 +57,8 @@ fn in_doubt(body: &str, line: &str, words: &[&str]) -> (tempfile::TempDir, Strin
 #[test]
 fn an_unknown_direction_is_asked_with_both_lines() {
     let body = "for e in range(a.epochs): print(f'epoch {e + 1} train/loss {1 / (e + 2):.4f} val/mpjpe {80.5 - gain * e:.3f}', flush=True)\n";
-    let (folder, study) = in_doubt(body, "minimize or maximize", &["val/mpjpe", "80.5", "minimize = true", "maximize = true"]);
+    let (folder, study) =
+        in_doubt(body, "minimize or maximize", &["val/mpjpe", "80.5", "minimize = true", "maximize = true"]);
     assert!(study.contains("metric = \"val/mpjpe\""), "{study}");
     let best = search(folder.path(), &study, &[("# minimize = true ", "minimize = true ")]);
     assert!(best < 80.5, "{best}");
@@ -77,7 +80,8 @@ fn rivals_are_named_with_their_values() {
 
 #[test]
 fn training_values_alone_can_be_confirmed() {
-    let body = "for e in range(a.epochs): print(f'epoch {e + 1} train_loss {1 / (e + 1 + gain):.4f}', flush=True)\n";
+    let body =
+        "for e in range(a.epochs): print(f'epoch {e + 1} train_loss {1 / (e + 1 + gain):.4f}', flush=True)\n";
     let (folder, study) = in_doubt(body, "metric", &["only values of the training data", "train_loss"]);
     search(folder.path(), &study, &[]);
 }
@@ -106,7 +110,8 @@ for e in range(a.epochs): print(f'epoch {e + 1} val_acc {.3 + gain * e / 20:.4f}
 
 #[test]
 fn a_run_that_ends_with_an_error_is_in_doubt_although_it_reported() {
-    let body = "for e in range(a.epochs): print(f'epoch {e + 1} val_acc {.3 + gain * e / 20:.4f}', flush=True)
+    let body =
+        "for e in range(a.epochs): print(f'epoch {e + 1} val_acc {.3 + gain * e / 20:.4f}', flush=True)
 sys.exit('no space left for the checkpoint')
 ";
     let folder = tempfile::tempdir().unwrap();
@@ -143,7 +148,8 @@ fn a_file_that_both_runs_write_is_named_with_the_option_for_it() {
 ";
     let folder = tempfile::tempdir().unwrap();
     let body = body.replace("'best.pt'", "a.weights");
-    let options = OPTIONS.replace("a = p.parse_args()", "p.add_argument('--weights', default='best.pt'); a = p.parse_args()");
+    let options = OPTIONS
+        .replace("a = p.parse_args()", "p.add_argument('--weights', default='best.pt'); a = p.parse_args()");
     std::fs::write(folder.path().join("train.py"), format!("{options}{body}")).unwrap();
     let init = foretell(folder.path(), &["init", "--yes", "--", "python3", "train.py"]).output().unwrap();
     let said = text(&init.stderr);
@@ -154,24 +160,36 @@ fn a_file_that_both_runs_write_is_named_with_the_option_for_it() {
 #[test]
 fn steps_and_epochs_are_told_apart_by_a_run_of_two_epochs() {
     let body = "for e in range(a.epochs):
-    time.sleep(.1); print(f'step {(e + 1) * 300} val_acc {.3 + gain * e / 20:.4f}', flush=True)
+    time.sleep(.4); print(f'step {(e + 1) * 300} val_acc {.3 + gain * e / 20:.4f}', flush=True)
 ";
     let folder = tempfile::tempdir().unwrap();
-    let study = begun(folder.path(), &body.replace("time.sleep(.1)", "time.sleep(.4)"));
+    let study = begun(folder.path(), body);
     assert!(study.contains("\nepochs = 1800\n") && study.contains("300 per epoch"), "{study}");
     assert!(!study.contains("{epochs}"), "the script's own number stays: {study}");
     search(folder.path(), &study, &[]);
 }
 
 #[test]
-fn without_a_proof_the_number_of_epochs_is_left_out_with_what_it_may_be() {
+fn an_option_without_effect_does_not_multiply_the_epochs() {
     let body = "for e in range(12):
-    time.sleep(.4); print(f'step {(e + 1) * 300} val_acc {.3 + gain * e / 20:.4f}', flush=True)
+    time.sleep(.1); print(f'step {(e + 1) * 300} val_acc {.3 + gain * e / 20:.4f}', flush=True)
 ";
     let folder = tempfile::tempdir().unwrap();
     let study = begun(folder.path(), body);
-    let is_left_out = !study.contains("\nepochs = ") && study.contains("# epochs = ");
-    assert!(is_left_out && study.contains("the first trial shows it"), "{study}");
-    let best = search(folder.path(), &study, &[]);
-    assert!(best > 0.3, "{best}");
+    assert!(study.contains("\nepochs = 3600\n") && !study.contains("{epochs}"), "{study}");
+    search(folder.path(), &study, &[]);
+}
+
+#[test]
+fn without_a_proof_the_number_of_epochs_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = "for e in range(2000): time.sleep(.2); print(f'step {(e + 1) * 300} val_acc {.3 + e / 9000:.4f}', flush=True)\n";
+    let options = OPTIONS.replace("p.add_argument('--epochs', type=int, default=6)", "");
+    std::fs::write(folder.path().join("train.py"), format!("{options}{body}")).unwrap();
+    let words = ["init", "--yes", "--seconds", "3", "--", "python3", "train.py"];
+    let init = foretell(folder.path(), &words).output().unwrap();
+    assert_eq!(init.status.code(), Some(0), "{}", text(&init.stderr));
+    let study = std::fs::read_to_string(folder.path().join("study.toml")).unwrap();
+    assert!(!study.contains("\nepochs = ") && study.contains("\n# epochs = "), "{study}");
+    assert!(study.contains("the first trial shows it"), "{study}");
 }

@@ -90,7 +90,7 @@ fn messages_on_bad_input() {
         ("bad-stop-probability", &["replay", "runs.csv", "--stop-probability", "0.2"]),
         ("no-study", &["study", "show", "gone"]),
         ("no-folder", &["study", "ls", "gone"]),
-        ("no-epochs", &["search", "--param", "lr=log:1e-4:1", "--", "true"]),
+        ("no-epochs", &["search", "--param", "lr=log:1e-4:1", "--", "true", "{lr}", "{epochs}"]),
         ("no-parameters", &["search", "--epochs", "3", "--", "true"]),
         ("bad-parameter", &["search", "--param", "lr=log:-1:1", "--epochs", "3", "--", "true", "{lr}"]),
         ("unknown-key", &["search", "key.toml"]),

@@ -213,7 +213,7 @@ fn init_that_watches_a_script_to_its_end_knows_its_epochs() {
         );
     }
     let (file, said) = begun("echo acc=0.1; echo acc=0.2; exec sleep 60", "0.5");
-    assert!(file.contains("IN DOUBT") && said.contains("IN DOUBT"), "{said}\n{file}");
+    assert!(file.contains("\n# epochs = ") && said.contains("the first trial shows it"), "{said}\n{file}");
 }
 
 #[test]

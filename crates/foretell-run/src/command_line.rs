@@ -55,8 +55,11 @@ pub fn command_of(
     ];
     let epochs = spec.resource().map(|epochs| (EPOCHS.to_owned(), epochs.into()));
     let is_named = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
-    let places: Vec<_> =
-        places.into_iter().chain(epochs).filter(|(name, _)| is_named(name) && !values.contains_key(name)).collect();
+    let places: Vec<_> = places
+        .into_iter()
+        .chain(epochs)
+        .filter(|(name, _)| is_named(name) && !values.contains_key(name))
+        .collect();
     values.extend(places);
     let filled = fill_in(&command, &values).ok()?;
     if filled != command {

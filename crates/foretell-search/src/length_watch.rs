@@ -103,7 +103,9 @@ impl LengthSource<'_> {
     fn fix(self, step: Option<u64>) -> String {
         let step = step.map_or("the last step of a complete trial".to_owned(), |step| step.to_string());
         match self {
-            Self::Setting(name, true) => format!("Set `{name}` to {step}, or leave it out, so that trials show it"),
+            Self::Setting(name, true) => {
+                format!("Set `{name}` to {step}, or leave it out, so that trials show it")
+            }
             Self::Setting(name, false) => format!("Set `{name}` to {step}"),
             Self::History => "Report the same steps as those runs, or learn from others".to_owned(),
         }
@@ -188,7 +190,10 @@ mod tests {
         assert_eq!([&said[0], &said[1], &said[3]], [&None; 3], "within, at the end, and for the second time");
         for (text, step) in [(&said[2], "step 9"), (&said[4], "step 300")] {
             let text = text.as_deref().unwrap_or_default();
-            assert!(text.contains(step) && text.contains("`epochs` is 8") && text.contains("leave it out"), "{text}");
+            assert!(
+                text.contains(step) && text.contains("`epochs` is 8") && text.contains("leave it out"),
+                "{text}"
+            );
         }
     }
 

@@ -462,12 +462,15 @@ impl<S: Store> Session<S> {
         match *record {
             Record::Resource { trial, max_resource } => {
                 let rest = match known {
-                    Some(known) => format!("more than the {known} before. Forecasts are for epoch {max_resource} from here on"),
+                    Some(known) => format!(
+                        "more than the {known} before. Forecasts are for epoch {max_resource} from here on"
+                    ),
                     None if max_resource == 1 => "so there is nothing to stop".to_owned(),
                     None if spec.policy.stops() => "so trials can be stopped from here on".to_owned(),
                     None => "so the length of the search is known".to_owned(),
                 };
-                let text = format!("trial {trial} shows that a complete trial has {max_resource} epochs, {rest}");
+                let text =
+                    format!("trial {trial} shows that a complete trial has {max_resource} epochs, {rest}");
                 self.notices.push(LengthNotice { text, is_warning: false });
             }
             Record::Completed { trial } if !spec.is_open_ended => {

@@ -111,7 +111,9 @@ fn a_longer_trial_is_not_cut_and_raises_r() {
 
 #[test]
 fn steps_that_count_from_0_are_epochs_unless_they_leave_some_out() {
-    for (steps, expected) in [((0..10).collect::<Vec<u64>>(), 10), ((0..=10).map(|at| at * 100).collect(), 1000)] {
+    for (steps, expected) in
+        [((0..10).collect::<Vec<u64>>(), 10), ((0..=10).map(|at| at * 100).collect(), 1000)]
+    {
         let mut session = Session::new(spec()).unwrap();
         let first = next(&mut session);
         train(&mut session, first, steps);
@@ -214,7 +216,10 @@ fn a_first_report_beyond_r_is_in_another_unit_and_all_its_values_are_kept() {
         assert!(!train(&mut session, start.trial, (1..=20).map(|epoch| epoch * 1000)));
     }
     let said = told(&mut session);
-    assert!(said.len() == 1 && said[0].contains("step 1000") && said[0].contains("`epochs` is 20"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].contains("step 1000") && said[0].contains("`epochs` is 20"),
+        "{said:?}"
+    );
     let trials = session.study().trials();
     assert!(trials.iter().all(|trial| matches!(trial.state, TrialState::Completed { .. })));
     assert!(trials.iter().all(|trial| trial.curve.len() == 20));
@@ -241,7 +246,10 @@ fn a_first_trial_that_is_far_too_short_is_named_at_once() {
     let first = next(&mut session);
     assert!(!train(&mut session, first, 1..=20));
     let said = told(&mut session);
-    assert!(said.len() == 1 && said[0].contains("step 20") && said[0].contains("`epochs` is 1000"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].contains("step 20") && said[0].contains("`epochs` is 1000"),
+        "{said:?}"
+    );
 }
 
 #[test]

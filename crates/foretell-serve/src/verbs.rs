@@ -247,7 +247,8 @@ async fn by_hand(State(served): Shared, place: OfTrial, body: &[u8], order: Orde
     match blocking(move || served.owner.by_hand(&served.folds, &study, trial, order)).await? {
         Ordered::Recorded(next) => Ok(answer(next, true)),
         Ordered::HandedOn => {
-            let answer = Answer { trial, stop: None, recorded: Some(false), decision: None, notices: Vec::new() };
+            let answer =
+                Answer { trial, stop: None, recorded: Some(false), decision: None, notices: Vec::new() };
             Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
         }
     }

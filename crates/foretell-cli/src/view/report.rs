@@ -387,6 +387,12 @@ fn spent(study: &Study, document: &StudyDocument) -> String {
     if !study.spec().shadow && study.spec().policy.stops() && epochs.spent > 0 && tally.completed > 0 {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
     }
+    if study.spec().is_open_ended {
+        text += &match study.spec().resource() {
+            Some(epochs) => format!("\nepochs of a complete trial: {epochs}, as trials have shown"),
+            None => "\nepochs of a complete trial: not known yet, because none was completed".to_owned(),
+        };
+    }
     if epochs.ended_early > 0 && tally.stopped > 0 {
         text += &format!(
             "\n{} of {} completed trials ended by themselves before epoch {}. The saving of a stopped trial is based on the mean length of those that trained longer",

@@ -60,7 +60,9 @@ pub(crate) fn line(
         false => format!("→ {}", with_deviation(f.mean, f.sd)),
     });
     let (blocks, room) = if is_narrow { (8, 9) } else { (20, 18) };
-    let curve = spec.resource().map_or(blocks, |whole| usize::try_from(whole).map_or(blocks, |whole| whole.min(blocks)));
+    let curve = spec
+        .resource()
+        .map_or(blocks, |whole| usize::try_from(whole).map_or(blocks, |whole| whole.min(blocks)));
     let yours = if number == 0 && spec.queue.len() == 1 { " (yours)" } else { "" };
     let state = colored(trial, &(state_text(trial, is_narrow) + yours), width.is_some());
     let line = format!(

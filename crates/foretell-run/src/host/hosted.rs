@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Ending, Fitted, LengthNotice, Order, Record, Session, Settings, Start, Store, StoreError, Study, StudyError,
-    Trial, TrialState,
+    Answer, Ending, Fitted, LengthNotice, Order, Record, Session, Settings, Start, Store, StoreError, Study,
+    StudyError, Trial, TrialState,
 };
 use thiserror::Error;
 

@@ -124,7 +124,7 @@ pub struct StudyRequest {
     /// one is complete, and a longer trial is not cut. Schedulers with rungs need it.
     #[cfg_attr(feature = "schema", schemars(extend(
             "x-heading" = "Search",
-            "x-flag-help" = "How many epochs (or steps) a full trial takes (default: as many as the first complete trial, before which nothing is stopped; built-in networks have their own). Schedulers with rungs need it"
+            "x-flag-help" = "How many epochs (or steps) a full trial takes. Without it, no trial is stopped before the first one is complete. Schedulers with rungs need it (default: as many as the first complete trial; built-in networks: that of the space; quickstart: 10)"
         )))]
     pub epochs: Option<u64>,
     /// Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell forecasts this score

@@ -99,10 +99,7 @@ impl StudyRequest {
         let metric = self.metric_or(there.map(|there| &there.metric));
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(UNKNOWN_RESOURCE);
         self.check_runs(there)?;
-        let schedule = self.schedule(there);
-        if max_resource == UNKNOWN_RESOURCE && !schedule.is_full() {
-            return Err(StudyError::NoResource.into());
-        }
+        let schedule = self.schedule(max_resource, there)?;
         let trials = self.all_trials(&space, &schedule, max_resource, family.as_deref(), there)?;
         let named =
             self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
@@ -289,7 +286,14 @@ impl StudyRequest {
         queued.iter().map(|queued| queued.read(space)).collect()
     }
 
-    fn schedule(&self, there: Option<&StudySpec>) -> Schedule {
+    /// The schedule: with rungs, only where R is known.
+    fn schedule(&self, max_resource: u64, there: Option<&StudySpec>) -> Result<Schedule, StudyError> {
+        let schedule = self.any_schedule(there);
+        let is_possible = schedule.is_full() || max_resource != UNKNOWN_RESOURCE;
+        is_possible.then_some(schedule).ok_or(StudyError::NoResource)
+    }
+
+    fn any_schedule(&self, there: Option<&StudySpec>) -> Schedule {
         let numbered =
             self.eta.is_some() || self.runs.is_some() || self.kappa.is_some() || self.kappa_of.is_some();
         let asked = numbered || self.rungs.is_some() || self.reference.is_some() || self.scheduler.is_some();

@@ -24,10 +24,16 @@ pub(super) struct Doubt {
 
 impl Choice {
     /// The choice of the series `metric` of a `library`, or of the printed output.
-    pub(super) fn of_series(metric: &str, library: Option<&str>, minimize: Option<bool>, meaning: String) -> Self {
+    pub(super) fn of_series(
+        metric: &str,
+        library: Option<&str>,
+        minimize: Option<bool>,
+        meaning: String,
+    ) -> Self {
         let text = |key: &str, value: &str| format!("{key} = {}", toml::Value::String(value.to_owned()));
         let source = library.map(|library| text("source", library));
-        let way = minimize.map(|minimize| if minimize { "minimize = true" } else { "maximize = true" }.to_owned());
+        let way =
+            minimize.map(|minimize| if minimize { "minimize = true" } else { "maximize = true" }.to_owned());
         Self { lines: std::iter::once(text("metric", metric)).chain(source).chain(way).collect(), meaning }
     }
 }
@@ -58,9 +64,11 @@ mod tests {
 
     #[test]
     fn a_doubt_names_its_line_and_what_to_write() {
-        let choice = |name: &str, meaning: &str| Choice::of_series(name, None, Some(true), meaning.to_owned());
+        let choice =
+            |name: &str, meaning: &str| Choice::of_series(name, None, Some(true), meaning.to_owned());
         let choices = vec![choice("a loss", "0.5, 0.4"), choice("b loss", "0.6, 0.3")];
-        let doubt = Doubt { what: "two series are alike".to_owned(), line: "metric", choices, advice: String::new() };
+        let doubt =
+            Doubt { what: "two series are alike".to_owned(), line: "metric", choices, advice: String::new() };
         assert_eq!(
             doubt.in_words(),
             "two series are alike (line metric). Write metric = \"a loss\", minimize = true (0.5, 0.4); or metric = \"b loss\", minimize = true (0.6, 0.3)"

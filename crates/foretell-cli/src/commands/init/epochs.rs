@@ -38,7 +38,9 @@ impl Epochs {
                 Self::Watched { reported, options: options.filter(|&other| other != reported) }
             }
             (None, Some(library)) => Self::Library(library),
-            (None, None) => Self::Open { option: options, seen: announced.filter(|&seen| options != Some(seen)) },
+            (None, None) => {
+                Self::Open { option: options, seen: announced.filter(|&seen| options != Some(seen)) }
+            }
         }
     }
 
@@ -100,7 +102,9 @@ impl Epochs {
     pub(super) fn line(self) -> String {
         match (self, self.number()) {
             (_, Some(epochs)) => format!("epochs = {epochs}"),
-            (Self::Open { option, seen }, None) => option.or(seen).map_or("# epochs = 10".to_owned(), |epochs| format!("# epochs = {epochs}")),
+            (Self::Open { option, seen }, None) => {
+                option.or(seen).map_or("# epochs = 10".to_owned(), |epochs| format!("# epochs = {epochs}"))
+            }
             (_, None) => String::new(),
         }
     }
@@ -119,10 +123,14 @@ mod tests {
             (signs(Some(12), None, None, None), Some(12), "which completed"),
             (signs(Some(7), None, None, Some(12)), Some(7), "its options set 12"),
             (signs(Some(12), None, Some(12), Some(12)), Some(12), "which completed"),
-            (signs(Some(7), None, Some(12), Some(12)), None, "It may be 12, as its options or its output say, or 7"),
+            (
+                signs(Some(7), None, Some(12), Some(12)),
+                None,
+                "It may be 12, as its options or its output say, or 7",
+            ),
             (signs(None, Some(9), Some(7), Some(8)), Some(9), "as the library was asked for"),
             (signs(None, None, Some(7), Some(8)), None, "It may be 8"),
-            (signs(None, None, Some(12), None), None, "or 12") ,
+            (signs(None, None, Some(12), None), None, "or 12"),
             (signs(None, None, None, None), None, "the first trial shows it"),
             (Epochs::from_signs(Some(7), None, None, Some(12), true), None, "or 7"),
         ];
@@ -136,7 +144,9 @@ mod tests {
 
     #[test]
     fn a_run_of_two_epochs_shows_the_unit() {
-        let tried = |option, tried, last| Epochs::from_try(option, tried, last).map(|epochs| (epochs.number(), epochs.comment()));
+        let tried = |option, tried, last| {
+            Epochs::from_try(option, tried, last).map(|epochs| (epochs.number(), epochs.comment()))
+        };
         let (steps, said) = tried(8, 2, 600).expect("steps");
         assert!(steps == Some(2400) && said.contains("300 per epoch"), "{said}");
         let (epochs, said) = tried(8, 2, 2).expect("epochs");

@@ -38,7 +38,8 @@ impl Logged {
 
     /// It as a choice of the metric.
     pub(super) fn as_choice(&self) -> Choice {
-        let values: Vec<String> = self.values.iter().take(3).filter_map(|value| value.value).map(short).collect();
+        let values: Vec<String> =
+            self.values.iter().take(3).filter_map(|value| value.value).map(short).collect();
         let minimize = self.direction().map(|way| way == Direction::Minimize);
         Choice::of_series(&self.name, Some(&self.source), minimize, values.join(", "))
     }

@@ -3,8 +3,8 @@
 use super::doubt::{Choice, Doubt};
 use super::logged::{self, Logged};
 use super::loops;
-use super::values::{may_be_metric, short};
 use super::probe::Sample;
+use super::values::{may_be_metric, short};
 use foretell::Direction;
 use foretell_logs::printed::{
     FirstTrial, Metric, MetricSource, PrintedSeries, Report, ReportReader, Role, Trainings, Whole, name_in,
@@ -65,7 +65,8 @@ impl Found {
         let (others, table) =
             guessed.map(|found| (found.others.clone(), found.table.clone())).unwrap_or_default();
         let minimize = direction_of(&name) == Some(Direction::Minimize);
-        Self { others, table, whole, ..Self::bare(source, &name, minimize) }
+        let is_direction_unknown = direction_of(&name).is_none();
+        Self { others, table, whole, is_direction_unknown, ..Self::bare(source, &name, minimize) }
     }
 
     fn bare(source: &str, name: &str, minimize: bool) -> Self {
@@ -156,8 +157,10 @@ impl Found {
         if logged.trainings > 1 {
             let Logged { trainings, source, .. } = logged;
             let lines = |source: String| vec![format!("source = {}", toml::Value::String(source))];
-            let first = Choice { lines: lines(source.clone()), meaning: "the first training is read".to_owned() };
-            let mut all = Choice { lines: lines(format!("{source}=mean")), meaning: "the mean over all".to_owned() };
+            let first =
+                Choice { lines: lines(source.clone()), meaning: "the first training is read".to_owned() };
+            let mut all =
+                Choice { lines: lines(format!("{source}=mean")), meaning: "the mean over all".to_owned() };
             all.lines.push(format!("epochs = {trainings}"));
             found.doubts.push(Doubt {
                 what: format!("the run trains {trainings} times, for example in folds"),
@@ -175,12 +178,20 @@ impl Found {
 
     /// Nothing says which way is better: both lines are offered.
     fn ask_direction(&mut self) {
-        let way = |line: &str, meaning: &str| Choice { lines: vec![line.to_owned()], meaning: meaning.to_owned() };
+        let way =
+            |line: &str, meaning: &str| Choice { lines: vec![line.to_owned()], meaning: meaning.to_owned() };
         self.is_direction_unknown = true;
         self.doubts.push(Doubt {
-            what: format!("the name {} does not say which way is better (values {})", self.name, shown(&self.whole.reports)),
+            what: format!(
+                "the name {} does not say which way is better (values {})",
+                self.name,
+                shown(&self.whole.reports)
+            ),
             line: "minimize or maximize",
-            choices: vec![way("minimize = true", "a smaller value is better"), way("maximize = true", "a larger value is better")],
+            choices: vec![
+                way("minimize = true", "a smaller value is better"),
+                way("maximize = true", "a larger value is better"),
+            ],
             advice: String::new(),
         });
     }
@@ -257,7 +268,8 @@ fn find_known(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
         None => Vec::new(),
     };
     if let Some(best) = best.filter(|_| !rivals.is_empty()) {
-        let names: Vec<String> = rivals.iter().map(|other| format!("{} ({})", other.name, other.source)).collect();
+        let names: Vec<String> =
+            rivals.iter().map(|other| format!("{} ({})", other.name, other.source)).collect();
         let all = std::iter::once(best).chain(rivals);
         found.doubts.push(Doubt {
             what: format!("{} could be the metric, too", names.join(", ")),
@@ -285,7 +297,8 @@ fn find_unknown(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let series = first.series.iter().find(|series| may_be_unknown_metric(series))?;
     let parsed = MetricSource::parse(&series.name).ok()?;
     let whole = ReportReader::new(parsed, 0).read_all(text);
-    let mut found = Found { whole, table, stage: series.role, ..Found::bare(&series.name, &series.name, false) };
+    let mut found =
+        Found { whole, table, stage: series.role, ..Found::bare(&series.name, &series.name, false) };
     found.once = sample.ended && found.whole.reports.len() == 1;
     if found.whole.reports.is_empty() {
         return None;
@@ -301,7 +314,8 @@ fn may_be_unknown_metric(series: &PrintedSeries) -> bool {
 
 /// The choice of the printed series `name`.
 fn choice_of(all: &[PrintedSeries], name: &str) -> Choice {
-    let first = all.iter().find(|series| series.name == name).map(|series| &series.first[..]).unwrap_or_default();
+    let first =
+        all.iter().find(|series| series.name == name).map(|series| &series.first[..]).unwrap_or_default();
     let values: Vec<String> = first.iter().map(|&value| short(value)).collect();
     let minimize = direction_of(name).map(|way| way == Direction::Minimize);
     Choice::of_series(name, None, minimize, values.join(", "))
@@ -333,7 +347,9 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     };
     if let Some(trainings) = loops.trainings.filter(|_| found.doubts.is_empty()) {
         let name = &found.name;
-        found.doubts.push(trains_often(format!("the loop that prints {name} runs {trainings} times, for example for folds")));
+        found.doubts.push(trains_often(format!(
+            "the loop that prints {name} runs {trainings} times, for example for folds"
+        )));
     }
     if !loops.in_batches {
         // an option may name more epochs than a training that stops early has

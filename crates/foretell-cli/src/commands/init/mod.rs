@@ -84,7 +84,9 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
         let last = sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ");
         let how = if last.is_empty() { "fails without output".to_owned() } else { format!("fails: {last}") };
         let advice = match last.contains("EOFError") {
-            true => "The script waits for input (input()), but a trial has none: give it the answer as an option",
+            true => {
+                "The script waits for input (input()), but a trial has none: give it the answer as an option"
+            }
             false => "Pass the command as you run it",
         };
         return Err(Failure::input(format!("`{}` {how}\n{advice}", command.join(" "))));

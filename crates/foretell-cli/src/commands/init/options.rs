@@ -197,7 +197,8 @@ impl Described {
     pub(super) fn leave_out(&mut self, name: &str) {
         self.parameters.retain(|searched| searched.name != name);
         let placeholder = format!("{{{name}}}");
-        let own = self.options.iter().find(|option| option.name == name).and_then(|option| option.default.clone());
+        let own =
+            self.options.iter().find(|option| option.name == name).and_then(|option| option.default.clone());
         for word in &mut self.command {
             if let Some(own) = own.as_ref().filter(|_| word.contains(&placeholder)) {
                 *word = word.replace(&placeholder, own);
@@ -498,13 +499,12 @@ fn config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> 
 fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> Vec<Option<Place>> {
     let mut places: Vec<Option<Place>> = vec![None; options.len()];
     let script = script_of(command);
-    let is_notebook = command.first().is_some_and(|program| Path::new(program).ends_with("papermill"));
     let (mut at, mut bare) = (1, 0);
     while at < command.len() {
         let word = &command[at];
-        if let Some(name) = command.get(at + 1).filter(|_| is_notebook && PAPERMILL.contains(&word.as_str()) && at + 2 < command.len()) {
-            options.push(Opt { default: Some(command[at + 2].clone()), flag: word.clone(), ..Opt::new(name) });
-            places.push(Some(Place { name: at, values: at + 2..at + 3 }));
+        if let Some((option, place)) = notebook_parameter(command, at) {
+            options.push(option);
+            places.push(Some(place));
             at += 3;
             continue;
         }
@@ -558,6 +558,15 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
         at = values.end;
     }
     places
+}
+
+/// The parameter that papermill is given at `at`: `-p lr 0.1`.
+fn notebook_parameter(command: &[String], at: usize) -> Option<(Opt, Place)> {
+    let is_notebook = Path::new(command.first()?).ends_with("papermill");
+    let (name, value) = (command.get(at + 1)?, command.get(at + 2)?);
+    let option = Opt { default: Some(value.clone()), flag: command[at].clone(), ..Opt::new(name) };
+    let place = Place { name: at, values: at + 2..at + 3 };
+    (is_notebook && PAPERMILL.contains(&command[at].as_str())).then_some((option, place))
 }
 
 /// How many of the `words` after an option are its values.
@@ -648,6 +657,13 @@ mod tests {
         found.pass_epochs(10);
         let expected = "python t.py optim.lr={optim.lr} optim.weight_decay={optim.weight_decay} model.dropout={model.dropout} seed={seed} epochs={epochs}";
         assert_eq!(found.command, words(expected));
+    }
+
+    #[test]
+    fn parameters_of_a_notebook_are_named_behind_their_option() {
+        let found = described("papermill train.ipynb out.ipynb -p lr 0.01 -p epochs 5", "");
+        let expected = "papermill train.ipynb out.ipynb -p lr {lr} -p epochs 5";
+        assert_eq!((found.command, found.epochs), (words(expected), Some(5)));
     }
 
     #[test]

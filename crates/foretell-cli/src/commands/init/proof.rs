@@ -36,14 +36,34 @@ const FEW_EPOCHS: u64 = 2;
 pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, Failure> {
     let Some(found) = guess.metric.clone() else { return Ok(None) };
     let is_proven = guess.epochs.number().is_some() || found.once;
-    if let Some((described, own)) = guess.described.with_epochs_option().filter(|(_, own)| !is_proven && *own > FEW_EPOCHS) {
-        let tried = Attempt { described: &described, epochs: FEW_EPOCHS, is_whole: true, limit };
+    if let Some((described, own)) =
+        guess.described.with_epochs_option().filter(|(_, own)| !is_proven && *own > FEW_EPOCHS)
+    {
         let parameters = others(&described.parameters);
-        let outcome = tried.run(&found, guess.follow(), &parameters)?;
-        if let Some(epochs) = outcome.as_ref().ok().and_then(|outcome| prove(outcome, &found.whole.reports, own)) {
-            guess.epochs = epochs;
-            let outcome = outcome.unwrap_or_default();
-            return Ok(Some(judge(&outcome, &found.whole.reports, &in_words(&parameters))));
+        let attempt = |epochs: u64| {
+            let tried = Attempt { described: &described, epochs, is_whole: true, limit };
+            let outcome = tried.run(&found, guess.follow(), &parameters)?;
+            Ok::<_, Failure>(
+                outcome
+                    .ok()
+                    .and_then(|outcome| Some((last_step(&outcome, &found.whole.reports, epochs)?, outcome))),
+            )
+        };
+        if let Some((last, outcome)) = attempt(FEW_EPOCHS)? {
+            // with a report per epoch the option has its effect; otherwise half as many epochs must end at half of the steps
+            let shorter = match outcome.reports.len() as u64 == FEW_EPOCHS {
+                true => Some(last / FEW_EPOCHS),
+                false => attempt(FEW_EPOCHS / 2)?.map(|(last, _)| last),
+            };
+            let proven = shorter.and_then(|shorter| match shorter == last {
+                true => Some(Epochs::Watched { reported: last, options: None }),
+                false if shorter * FEW_EPOCHS == last => Epochs::from_try(own, FEW_EPOCHS, last),
+                false => None,
+            });
+            if let Some(epochs) = proven {
+                guess.epochs = epochs;
+                return Ok(Some(judge(&outcome, &found.whole.reports, &in_words(&parameters))));
+            }
         }
     }
     let outcome = prove_parameters(guess, &found, limit)?;
@@ -96,19 +116,23 @@ impl Attempt<'_> {
     }
 }
 
-/// The number of epochs if the run of two epochs completed, and its first reports stand where those of the `sample` do.
-fn prove(outcome: &Outcome, sample: &[Report], own: u64) -> Option<Epochs> {
+/// The last step of a run of `epochs` epochs if it completed, and its first reports stand where those of the `sample` do.
+fn last_step(outcome: &Outcome, sample: &[Report], epochs: u64) -> Option<u64> {
     let has_completed = outcome.end.as_ref().is_some_and(|(status, _)| *status == Status::Exited(0));
     let (first, last) = (outcome.reports.first()?.step, outcome.reports.last()?.step);
     let are_alike = outcome.reports.iter().zip(sample).all(|(one, other)| one.step == other.step);
     // steps that count from 0, unless the first value comes before the training
-    let last = if first == 0 && last != FEW_EPOCHS { last + 1 } else { last };
-    if has_completed && are_alike { Epochs::from_try(own, FEW_EPOCHS, last) } else { None }
+    let last = if first == 0 && last != epochs { last + 1 } else { last };
+    (has_completed && are_alike).then_some(last)
 }
 
 /// Runs the command with other values of its parameters. If it fails, each parameter is tried alone: one that makes it fail is given multiples of the
 /// script's own value, which divide what the own value divides, or is left out.
-fn prove_parameters(guess: &mut Guess, found: &Found, limit: Duration) -> Result<Result<Outcome, String>, Failure> {
+fn prove_parameters(
+    guess: &mut Guess,
+    found: &Found,
+    limit: Duration,
+) -> Result<Result<Outcome, String>, Failure> {
     let epochs = guess.epochs.number().unwrap_or(UNKNOWN_RESOURCE);
     let follow = guess.follow();
     let attempt = |described: &Described, parameters: &Map<String, serde_json::Value>| {
@@ -143,7 +167,9 @@ fn prove_parameters(guess: &mut Guess, found: &Found, limit: Duration) -> Result
             Some(changed) if fails(&changed, &searched.name)?.is_none() => guess.described = changed,
             _ => guess.described.leave_out(&searched.name),
         }
-        guess.notes.push(format!("the command fails with {with} ({why}), so other values are searched, or none"));
+        guess
+            .notes
+            .push(format!("the command fails with {with} ({why}), so other values are searched, or none"));
     }
     attempt(&guess.described, &others(&guess.described.parameters))
 }

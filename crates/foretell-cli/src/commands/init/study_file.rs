@@ -76,7 +76,10 @@ impl Guess {
 
     /// The lines that may replace those of the metric.
     fn choices(&self) -> impl Iterator<Item = &Choice> {
-        self.metric.iter().flat_map(|found| &found.doubts).flat_map(|doubt| &doubt.choices)
+        // those of an unknown direction are lines of their own
+        let doubts =
+            self.metric.iter().filter(|found| !found.is_direction_unknown).flat_map(|found| &found.doubts);
+        doubts.flat_map(|doubt| &doubt.choices)
     }
 }
 

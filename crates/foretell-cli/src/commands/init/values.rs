@@ -25,7 +25,9 @@ mod tests {
     #[test]
     fn counts_times_and_settings_are_no_metrics() {
         assert!(may_be_metric("val/mpjpe", &[80.5, 60.2]));
-        for (name, values) in [("val time", [0.5, 0.6]), ("val_n", [1.5, 2.5]), ("val x", [0.5, 0.5]), ("val x", [10.0, 20.0])] {
+        for (name, values) in
+            [("val time", [0.5, 0.6]), ("val_n", [1.5, 2.5]), ("val x", [0.5, 0.5]), ("val x", [10.0, 20.0])]
+        {
             assert!(!may_be_metric(name, &values), "{name}");
         }
         assert_eq!(short(0.420_000_000_000_000_04), "0.42");

@@ -70,9 +70,12 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
         note(&format!("the search was started in {}; these trials start here", asked.folder.display()));
     }
     let spec = spec(stored, again)?;
-    let folder = directory
-        .join(FOLDER)
-        .join(format!("trial-{}-epochs-{}-seeds-{}", again.trial, length_in_name(&spec), again.seeds));
+    let folder = directory.join(FOLDER).join(format!(
+        "trial-{}-epochs-{}-seeds-{}",
+        again.trial,
+        length_in_name(&spec),
+        again.seeds
+    ));
     let interrupt = Interrupt::default();
     let described = Described { spec, request: None, new_study: None };
     let mut search = StudyRun::open(&folder, described, &arguments, &workload, &[], &interrupt)?;
@@ -121,6 +124,7 @@ fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
         policy: Policy::none(),
         shadow: false,
         max_resource: again.epochs.unwrap_or(first.max_resource),
+        is_open_ended: again.epochs.is_none() && first.is_open_ended,
         trials: again.seeds,
         budget_epochs: None,
         queue: vec![trial.configuration.clone(); usize::try_from(again.seeds).unwrap_or(usize::MAX)],

@@ -138,11 +138,8 @@ impl Control {
     /// Asks whether doubtful settings are right; without a terminal, they are refused.
     fn confirm(&self) -> Result<(), Failure> {
         let Some(doubt) = &self.in_doubt else { return Ok(()) };
-        let refused = || {
-            Failure::input(format!(
-                "the study file is in doubt: {doubt}. Then remove the line in-doubt"
-            ))
-        };
+        let refused =
+            || Failure::input(format!("the study file is in doubt: {doubt}. Then remove the line in-doubt"));
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return Err(refused());
         }

@@ -130,7 +130,12 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
 /// The saving of the study of `spec` by learning from `trials` completed trials, in words; empty if they are fewer than its burn-in.
 fn spared(trials: u64, spec: &StudySpec) -> String {
     let burn_in = spec.burn_in.min(spec.trials);
-    if spec.resource().is_none() || trials < burn_in || burn_in < 2 || !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {
+    if spec.resource().is_none()
+        || trials < burn_in
+        || burn_in < 2
+        || !spec.policy.is_by_forecasts()
+        || !spec.schedule.is_full()
+    {
         return String::new();
     }
     format!(
@@ -181,7 +186,8 @@ fn other_direction(path: &Path, metric: &str) -> Failure {
 fn check(path: &Path, runs: &[Run], spec: &StudySpec, is_study: bool) -> Result<(), Failure> {
     let refusal = |text: String| Err(Failure::input(format!("--learn-from {}: {text}", path.display())));
     // while R is unknown, so is which runs reach it
-    let levels = spec.resource().map(|whole| spec.schedule.levels(whole)).transpose().map_err(Failure::input)?;
+    let levels =
+        spec.resource().map(|whole| spec.schedule.levels(whole)).transpose().map_err(Failure::input)?;
     let lowest = levels.and_then(|levels| levels.first().copied()).unwrap_or(1);
     let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= lowest as f64);
     if !runs.iter().any(reaches) {

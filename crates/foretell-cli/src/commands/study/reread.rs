@@ -47,7 +47,7 @@ pub(super) fn run(stored: &Stored, wanted: &Wanted<'_>) -> Outcome {
         let is_printed = stored.study.spec().workload.contains_key("source");
         let text: Vec<&str> =
             text.lines().filter(|line| !is_printed || !line.starts_with("{\"foretell\"")).collect();
-        let reader = ReportReader::new(source.clone(), 0).with_resource(spec.max_resource);
+        let reader = ReportReader::new(source.clone(), 0).with_resource(spec.given_resource());
         read.push((number, trial, reader.read_all(&text.join("\n")).reports));
     }
     if read.iter().all(|(.., reports)| reports.is_empty()) {

@@ -7,8 +7,8 @@ use crate::limits;
 use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::part::PartError;
-use crate::resource::{self, UNKNOWN_RESOURCE};
 use crate::range::{RangeError, at_least_one, at_most, growth, share};
+use crate::resource::{self, UNKNOWN_RESOURCE};
 use crate::samplers::SamplerSpec;
 use crate::samplers::random::trial_seed;
 use crate::schedulers::rank::Rank;
@@ -476,7 +476,8 @@ impl StudySpec {
 
     /// Whether `run` was trained for `max_resource` epochs or more, so that a forecast of the end can be learned from it.
     pub fn has_trained_whole(&self, run: &Run) -> bool {
-        self.resource().is_some() && run.curve.last().is_some_and(|(step, _)| step >= self.max_resource as f64)
+        self.resource().is_some()
+            && run.curve.last().is_some_and(|(step, _)| step >= self.max_resource as f64)
     }
 
     /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).

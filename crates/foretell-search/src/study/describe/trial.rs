@@ -1,8 +1,8 @@
 //! One trial of a study.
 
 use super::spec::StudySpec;
-use crate::resource::UNKNOWN_RESOURCE;
 use crate::record::{Decision, Reason, RecordedForecast};
+use crate::resource::UNKNOWN_RESOURCE;
 use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
 use std::collections::BTreeMap;

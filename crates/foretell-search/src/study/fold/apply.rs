@@ -59,9 +59,7 @@ impl Study {
                 Ok(())
             }
             Record::Resource { trial, max_resource } => {
-                self.known(*trial)?;
-                self.take_resource(*max_resource);
-                Ok(())
+                self.known(*trial).map(|_| self.take_resource(*max_resource))
             }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
             Record::Unknown { trial } => {

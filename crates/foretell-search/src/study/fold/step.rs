@@ -283,10 +283,14 @@ impl Study {
     pub(in crate::study) fn can_pay(&self, job: Job) -> bool {
         let Some(budget) = self.spec.budget_epochs else { return true };
         // while R is unknown, a trial costs an epoch at least
-        let left = |trial: &Trial| known_resource(trial.until).unwrap_or(1).saturating_sub(trial.reached_now());
+        let left =
+            |trial: &Trial| known_resource(trial.until).unwrap_or(1).saturating_sub(trial.reached_now());
         let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
         let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained);
-        self.progress.spent + promised + known_resource(job.until).map_or(1, |until| until.saturating_sub(from)) <= budget
+        self.progress.spent
+            + promised
+            + known_resource(job.until).map_or(1, |until| until.saturating_sub(from))
+            <= budget
     }
 
     /// Takes up an interrupted trial: makes up for an end or a decision that was no longer recorded, or continues.
