@@ -265,6 +265,62 @@ def test_a_configuration_space():
     assert {one["name"]: one["kind"] for one in study.settings["space"]}["lr"] == "log"
 
 
+def test_conditions_of_a_configuration_space():
+    tool = pytest.importorskip("ConfigSpace")
+    space = tool.ConfigurationSpace({"layers": (1, 4), "opt": ["sgd", "rmsprop", "adam"], "units": (8, 64), "beta": (0.0, 1.0)})
+    both = tool.AndConjunction(
+        tool.GreaterThanCondition(space["units"], space["layers"], 2), tool.NotEqualsCondition(space["units"], space["opt"], "adam")
+    )
+    space.add(both, tool.InCondition(space["beta"], space["opt"], ["rmsprop", "adam"]))
+    study = Study(space, **{**HOW, "sampler": "random"})
+    seen = [study.ask().config for _ in range(30)]
+    assert all((config["units"] is not None) == (config["layers"] > 2 and config["opt"] != "adam") for config in seen)
+    assert all((config["beta"] is not None) == (config["opt"] != "sgd") for config in seen)
+
+
+def test_conditions_have_several_values_and_compare():
+    space = {
+        "units3": foretell.int(8, 256).when("layers", at_least=3),
+        "momentum": foretell.float(0, 1).when("opt", any_of=["sgd", "rmsprop"]).when("units3", below=200),
+        "layers": foretell.int(1, 4),
+        "opt": choice("sgd", "rmsprop", "adam"),
+        "wide": foretell.int(1, 2).when("sizes", none_of=[(64, 64)]),
+        "sizes": choice((64, 64), (128,)),
+    }
+    study = Study(space, **{**HOW, "sampler": "random"}, limit=["layers*layers<=9"])
+    seen = [study.ask().config for _ in range(40)]
+    for config in seen:
+        assert (config["units3"] is not None) == (config["layers"] == 3) and config["layers"] <= 3
+        assert (config["momentum"] is not None) == (config["opt"] != "adam" and config["units3"] is not None and config["units3"] < 200)
+        assert (config["wide"] is not None) == (config["sizes"] == (128,))
+    assert {config["momentum"] is None for config in seen} == {True, False}
+    for space, words in [
+        ({"a": foretell.int(0, 1).when("b", 1)}, "there is no parameter b"),
+        ({"a": foretell.int(0, 1).when("b", 1), "b": foretell.int(0, 1).when("a", 1)}, "go in a circle"),
+        ({"n": foretell.int(1, 4), "m": foretell.int(0, 1).when("n", above=4)}, "never applies"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            Study(space, **HOW)
+    with pytest.raises(TypeError, match="has no test"):
+        foretell.int(0, 1).when("b")
+
+
+def test_larger_batches_near_one_that_ran_out_of_memory_are_not_tried():
+    study = Study({"batch_size": [32, 64, 128], "lr": foretell.float(0, 1)}, **{**HOW, "sampler": "random"})
+
+    def objective(trial):
+        if trial.config["batch_size"] > 64:
+            raise MemoryError("Unable to allocate 16.0 GiB")
+        return trial.config["lr"]
+
+    study.optimize(objective, catch=(MemoryError,))
+    seen = [(trial["config"]["batch_size"], trial["config"]["lr"], trial["state"]) for trial in study.trials]
+    assert any(state == "failed" for *_, state in seen) and any(state == "completed" for *_, state in seen)
+    for place, (batch, lr, state) in enumerate(seen):
+        later = seen[place + 1 :] if state == "failed" else []
+        assert not [one for one in later if one[0] > batch and abs(one[1] - lr) <= 0.25]
+
+
 def test_what_is_no_parameter_is_said():
     for space, kind, words in [
         ({"lr": 0.1}, TypeError, "parameter lr: 0.1 is not a parameter. Use foretell.log"),

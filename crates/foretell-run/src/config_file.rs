@@ -153,7 +153,8 @@ impl ConfigFile {
         found
     }
 
-    /// The file with the values of `parameters` in the places of their names. A list's items are named by their numbers, from 0.
+    /// The file with the values of `parameters` in the places of their names. A list's items are named by their numbers, from 0. A parameter
+    /// that does not apply keeps the value of the file, as an option that is left out of a command keeps its default.
     ///
     /// # Errors
     /// [`ConfigFileError::Missing`] and [`ConfigFileError::Place`].
@@ -166,6 +167,7 @@ impl ConfigFile {
                 .is_some_and(|old| old.is_boolean())
         };
         let mut values = parameters.clone();
+        values.retain(|_, value| !value.is_null());
         for (name, value) in &mut values {
             // true and false are texts among the parameters; a script that reads the text "false" takes it for true
             let flag = value.as_str().and_then(|text| text.to_ascii_lowercase().parse::<bool>().ok());
@@ -297,7 +299,7 @@ fn toml_place<'a>(item: &'a mut Item, name: &str) -> Option<&'a mut Item> {
     }
 }
 
-/// A value in TOML, which has no null: a parameter that does not apply is an empty text.
+/// A value in TOML.
 fn toml_value(value: &Value) -> toml_edit::Value {
     match value {
         Value::Bool(flag) => (*flag).into(),
@@ -344,6 +346,19 @@ mod tests {
 
     fn parameters(values: Value) -> Map<String, Value> {
         values.as_object().cloned().expect("an object")
+    }
+
+    #[test]
+    fn a_parameter_that_does_not_apply_keeps_the_value_of_the_file() {
+        let values = parameters(json!({"opt": "adam", "momentum": null}));
+        for (name, text) in [
+            ("a.yaml", "opt: sgd\nmomentum: 0.9\n"),
+            ("a.toml", "opt = \"sgd\"\nmomentum = 0.9\n"),
+            ("a.json", "{\"opt\": \"sgd\", \"momentum\": 0.9}"),
+        ] {
+            let written = file(name, text).with(&values).expect("all are there");
+            assert!(written.contains("adam") && written.contains("0.9"), "{written}");
+        }
     }
 
     #[test]

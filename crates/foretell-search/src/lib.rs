@@ -45,6 +45,8 @@
 
 mod catalogue;
 pub mod colors;
+mod comparison;
+mod condition;
 mod defaults;
 mod difference;
 mod front;
@@ -77,6 +79,8 @@ mod times;
 mod view;
 
 pub use catalogue::Catalogue;
+pub use comparison::Comparison;
+pub use condition::{Clause, Condition, ConditionError, Test};
 pub use defaults::{DEFAULT_ETA, DEFAULT_PATIENCE};
 pub use difference::{Difference, differences};
 pub use front::{Front, FrontObjective, FrontStep, FrontStopped, FrontTrial};
@@ -99,7 +103,7 @@ pub use samplers::random::trial_stream;
 pub use samplers::surrogate::{Contour, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
 pub use samplers::{
-    GpSampling, GridSampling, NamedSampler, RandomSampling, Sampler, SamplerFamily, SamplerSpec,
+    GpSampling, GridSampling, IsAllowed, NamedSampler, RandomSampling, Sampler, SamplerFamily, SamplerSpec,
     TpeGpSampling, TpeSampling,
 };
 pub use saving::Saving;

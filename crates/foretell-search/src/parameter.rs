@@ -1,6 +1,7 @@
 //! One numeric or categorical parameter of a search space, written `lr=log:1e-4:1`.
 
-use foretell::Value;
+use crate::condition::{Condition, ConditionError};
+use foretell::{Configuration, Value};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -76,6 +77,14 @@ pub enum ParameterError {
         name: String,
         /// The step.
         step: f64,
+    },
+    /// The text after `if` is no condition.
+    #[error("parameter {name}: {source}")]
+    Condition {
+        /// The parameter.
+        name: String,
+        /// What is wrong with the condition.
+        source: ConditionError,
     },
     /// A choice without options, or with an option that cannot be one.
     #[error("parameter {name}: {reason}")]
@@ -154,25 +163,15 @@ pub enum ParameterKind {
     Flag,
 }
 
-/// The condition under which a parameter applies: another parameter has a given value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Condition {
-    /// The other parameter, listed before this one.
-    pub name: String,
-    /// The value it must have.
-    pub equals: Value,
-}
-
 /// A named parameter of a [`ParameterSpace`](crate::ParameterSpace).
 ///
-/// Written `NAME=KIND`, or `NAME=KIND if OTHER=VALUE` where it applies only then; otherwise it is [`Value::Missing`].
+/// Written `NAME=KIND`, or `NAME=KIND if CONDITION` where it applies only then; otherwise it is [`Value::Missing`].
 ///
 /// ```
 /// # use foretell_search::Parameter;
-/// let momentum: Parameter = "momentum=float:0:0.99 if optimizer=sgd".parse()?;
-/// assert_eq!(momentum.active_if.as_ref().unwrap().name, "optimizer");
-/// assert_eq!(momentum.to_string(), "momentum=float:0:0.99 if optimizer=sgd");
+/// let momentum: Parameter = "momentum=float:0:0.99 if optimizer=sgd,rmsprop and layers>=3".parse()?;
+/// assert_eq!(momentum.active_if.as_ref().unwrap().clauses()[0].name, "optimizer");
+/// assert_eq!(momentum.to_string(), "momentum=float:0:0.99 if optimizer=sgd,rmsprop and layers>=3");
 /// # Ok::<(), foretell_search::ParameterError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -523,7 +522,7 @@ fn integer(name: &str, text: &str) -> Result<i64, ParameterError> {
 }
 
 /// A finite number if it reads as one, otherwise a text: unlike in a table, `none` is a text.
-fn read_value(text: &str) -> Value {
+pub(crate) fn read_value(text: &str) -> Value {
     let number = text.trim().parse().ok().filter(|x: &f64| x.is_finite());
     number.map_or_else(|| Value::Text(text.trim().to_owned()), Value::Number)
 }
@@ -565,6 +564,27 @@ pub fn split_at_commas(text: &str) -> Vec<&str> {
     parts
 }
 
+/// Splits `text` at each `separator` outside of quotes.
+pub(crate) fn split_unquoted<'a>(text: &'a str, separator: &str) -> Vec<&'a str> {
+    let (mut parts, mut start, mut quote, mut before) = (Vec::new(), 0, None, ' ');
+    for (at, letter) in text.char_indices() {
+        match quote {
+            Some(open) if open == letter => quote = None,
+            Some(_) => {}
+            // an apostrophe inside a word quotes nothing
+            None if "\"'".contains(letter) && !before.is_alphanumeric() => quote = Some(letter),
+            None if at >= start && text[at..].starts_with(separator) => {
+                parts.push(&text[start..at]);
+                start = at + separator.len();
+            }
+            None => {}
+        }
+        before = letter;
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
 /// The text between the quotes that `text` as a whole is in.
 fn unquoted(text: &str) -> Option<&str> {
     ['"', '\''].into_iter().find_map(|quote| {
@@ -573,9 +593,11 @@ fn unquoted(text: &str) -> Option<&str> {
 }
 
 /// An option as a list of options has it: in quotes if it would be read as something else without.
-fn quoted(option: &Value, are_texts: bool) -> String {
+pub(crate) fn quoted(option: &Value, are_texts: bool) -> String {
     let text = option.to_string();
-    let is_plain = split_at_commas(&text) == [text.as_str()] && unquoted(&text).is_none() && balanced(&text);
+    let is_whole = [" if ", " and ", " or "].iter().all(|word| split_unquoted(&text, word).len() == 1);
+    let is_plain =
+        is_whole && split_at_commas(&text) == [text.as_str()] && unquoted(&text).is_none() && balanced(&text);
     if is_plain && !(are_texts && text.parse::<f64>().is_ok()) {
         return text;
     }
@@ -601,14 +623,10 @@ impl Parameter {
         self.kind.validate(&self.name)
     }
 
-    /// Turns the value of `active_if`, read as a number or a text, into the one that `kind` has, if it has it.
-    pub(crate) fn settle_condition(&mut self, kind: &ParameterKind) -> bool {
-        let Some(condition) = &mut self.active_if else { return true };
-        match kind.value_of(&condition.equals.to_string()) {
-            Some(value) => condition.equals = value,
-            None => return false,
-        }
-        true
+    /// Whether it applies, given the values of the parameters that its condition names. Everything that asks which parameters of a
+    /// configuration are active asks here.
+    pub(crate) fn applies_in(&self, configuration: &Configuration) -> bool {
+        self.active_if.as_ref().is_none_or(|condition| condition.holds_in(configuration))
     }
 }
 
@@ -618,15 +636,14 @@ impl FromStr for Parameter {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let syntax = || ParameterError::Syntax { text: text.to_owned() };
         let (name, rest) = text.split_once('=').ok_or_else(syntax)?;
-        let (kind, active_if) = match rest.rsplit_once(" if ") {
-            Some((kind, condition)) => {
-                let (name, value) = condition.split_once('=').ok_or_else(syntax)?;
-                let condition = Condition { name: name.trim().to_owned(), equals: read_value(value) };
-                (kind, Some(condition))
-            }
-            None => (rest, None),
-        };
         let name = name.trim();
+        let parts = split_unquoted(rest, " if ");
+        let condition = parts.last().filter(|_| parts.len() > 1).copied();
+        let kind = condition.map_or(rest, |condition| &rest[..rest.len() - condition.len() - " if ".len()]);
+        let read = |text: &str| {
+            text.parse().map_err(|source| ParameterError::Condition { name: name.to_owned(), source })
+        };
+        let active_if = condition.map(read).transpose()?;
         let kind = ParameterKind::parse(name, kind.trim())?;
         let parameter = Self { name: name.to_owned(), kind, active_if };
         parameter.validate()?;
@@ -665,18 +682,11 @@ fn short(bound: f64) -> String {
     }
 }
 
-/// As it stands after a parameter: `if name=value`.
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "if {}={}", self.name, self.equals)
-    }
-}
-
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, self.kind)?;
         match &self.active_if {
-            Some(condition) => write!(f, " {condition}"),
+            Some(condition) => write!(f, " if {condition}"),
             None => Ok(()),
         }
     }
@@ -708,6 +718,8 @@ mod tests {
             "layers=choice:[64,64],[128]",
             "names=choice:'a,b',c d,it's",
             "odd=choice:'1','2'",
+            "units=int:8:256 if layers>=3 and optimizer!=adam",
+            "odd=choice:'a if b','c and d' if other='x if y'",
         ] {
             assert_eq!(parameter(text).to_string(), text);
         }
@@ -745,7 +757,7 @@ mod tests {
             ("n=float:0:1:-0.1", "the step -0.1 is not above 0"),
             ("n=int:0:9:1:2", "unknown kind"),
             ("o=choice:a,a", "option `a` is listed twice"),
-            ("m=float:0:1 if sgd", "Write NAME=KIND"),
+            ("m=float:0:1 if sgd", "parameter m: \"sgd\" is not a condition"),
         ] {
             let error = text.parse::<Parameter>().unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

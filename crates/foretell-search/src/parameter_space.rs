@@ -1,5 +1,6 @@
 //! A search space of named parameters; some may depend on others.
 
+mod conditions;
 mod partial;
 
 use crate::parameter::{Parameter, ParameterError, split_at_commas};
@@ -24,13 +25,25 @@ pub enum ParameterSpaceError {
         /// The name.
         name: String,
     },
-    /// A condition names a parameter that is not listed before.
-    #[error("parameter {name} depends on {parent}, but no parameter {parent} is listed before it")]
+    /// A condition names a parameter that the space does not have.
+    #[error(
+        "parameter {name} applies only if {condition}, but there is no parameter {parent}. The others are {known}"
+    )]
     UnknownParent {
         /// The conditional parameter.
         name: String,
+        /// Its condition.
+        condition: String,
         /// The parameter that its condition names.
         parent: String,
+        /// The other parameters.
+        known: String,
+    },
+    /// Conditions depend on each other.
+    #[error("the conditions go in a circle: {circle}. Remove one of them")]
+    Circle {
+        /// Each parameter of the circle with its condition.
+        circle: String,
     },
     /// A condition asks for a value that the other parameter never has.
     #[error("parameter {name} applies if {parent} is `{value}`, but {parent}={kind} never takes this value")]
@@ -41,6 +54,20 @@ pub enum ParameterSpaceError {
         parent: String,
         /// The value that the condition asks for.
         value: String,
+        /// The values of the other parameter.
+        kind: String,
+    },
+    /// No value of the other parameter passes all tests of a condition.
+    #[error(
+        "parameter {name} never applies, because no value of {parent}={kind} fits its condition {condition}"
+    )]
+    Never {
+        /// The conditional parameter.
+        name: String,
+        /// Its condition.
+        condition: String,
+        /// The parameter that its condition names.
+        parent: String,
         /// The values of the other parameter.
         kind: String,
     },
@@ -63,16 +90,14 @@ pub enum ParameterSpaceError {
         kind: String,
     },
     /// A configuration has a value for a parameter that does not apply.
-    #[error("{name} is `{value}`, but it applies only if {parent} is `{equals}`. Leave it out")]
+    #[error("{name} is `{value}`, but it applies only if {condition}. Leave it out")]
     Inactive {
         /// The parameter.
         name: String,
         /// Its value.
         value: String,
-        /// The parameter that it depends on.
-        parent: String,
-        /// The value that this one would need.
-        equals: String,
+        /// Its condition.
+        condition: String,
     },
     /// A configuration names a parameter that the space does not have.
     #[error("the space contains no parameter {name}. Its parameters are {known}")]
@@ -84,7 +109,7 @@ pub enum ParameterSpaceError {
     },
 }
 
-/// Named parameters in order. A conditional parameter follows the one that it depends on.
+/// Named parameters in order. A conditional parameter follows those that it depends on: [`ParameterSpace::new`] moves it behind them.
 ///
 /// Serialized as the list of its [`Parameter`]s; reading one checks it.
 ///
@@ -102,19 +127,21 @@ pub struct ParameterSpace {
 }
 
 impl ParameterSpace {
-    /// A space of `parameters`, in this order.
+    /// A space of `parameters`, in this order, except that each one follows those that its condition names.
     ///
     /// # Errors
-    /// [`ParameterSpaceError::Parameter`], `Empty`, `Duplicate`, `UnknownParent`, `Unreachable`.
-    pub fn new(mut parameters: Vec<Parameter>) -> Result<Self, ParameterSpaceError> {
+    /// [`ParameterSpaceError::Parameter`], `Empty`, `Duplicate`, `UnknownParent`, `Circle`, `Unreachable`, `Never`.
+    pub fn new(parameters: Vec<Parameter>) -> Result<Self, ParameterSpaceError> {
         if parameters.is_empty() {
             return Err(ParameterSpaceError::Empty);
         }
-        for i in 0..parameters.len() {
-            let (before, rest) = parameters.split_at_mut(i);
-            check_beside(before, &mut rest[0])?;
+        for (i, parameter) in parameters.iter().enumerate() {
+            parameter.validate()?;
+            if parameters[..i].iter().any(|other| other.name == parameter.name) {
+                return Err(ParameterSpaceError::Duplicate { name: parameter.name.clone() });
+            }
         }
-        Ok(Self { parameters })
+        Ok(Self { parameters: conditions::settle(parameters)? })
     }
 
     /// Reads a space from one text a parameter: see [`Parameter`].
@@ -138,7 +165,7 @@ impl ParameterSpace {
         let mut configuration = Configuration::new();
         for parameter in &self.parameters {
             let drawn = parameter.kind.sample(rng);
-            let value = if applies(parameter, &configuration) { drawn } else { Value::Missing };
+            let value = if parameter.applies_in(&configuration) { drawn } else { Value::Missing };
             configuration.insert(parameter.name.clone(), value);
         }
         configuration
@@ -235,7 +262,7 @@ impl ParameterSpace {
             let values = parameter.kind.all();
             let extended = |configuration: &Configuration| {
                 let own =
-                    if applies(parameter, configuration) { values.clone() } else { vec![Value::Missing] };
+                    if parameter.applies_in(configuration) { values.clone() } else { vec![Value::Missing] };
                 let with = |value| {
                     let mut whole = configuration.clone();
                     whole.insert(parameter.name.clone(), value);
@@ -269,39 +296,12 @@ fn unknown_name(parameters: &[Parameter], configuration: &Configuration) -> Opti
     Some(ParameterSpaceError::Unknown { name: name.clone(), known: known.join(", ") })
 }
 
-/// Whether `parameter` applies, given the values of those before it.
-fn applies(parameter: &Parameter, configuration: &Configuration) -> bool {
-    parameter
-        .active_if
-        .as_ref()
-        .is_none_or(|condition| configuration.get(&condition.name) == Some(&condition.equals))
-}
-
-/// Checks `parameter` in itself and against those `before` it.
-fn check_beside(before: &[Parameter], parameter: &mut Parameter) -> Result<(), ParameterSpaceError> {
-    parameter.validate()?;
-    let name = parameter.name.clone();
-    if before.iter().any(|other| other.name == name) {
-        return Err(ParameterSpaceError::Duplicate { name });
-    }
-    let Some(condition) = parameter.active_if.clone() else { return Ok(()) };
-    let Some(parent) = before.iter().find(|other| other.name == condition.name) else {
-        return Err(ParameterSpaceError::UnknownParent { name, parent: condition.name });
-    };
-    if !parameter.settle_condition(&parent.kind) {
-        let (parent, kind) = (parent.name.clone(), parent.kind.to_string());
-        let value = condition.equals.to_string();
-        return Err(ParameterSpaceError::Unreachable { name, parent, value, kind });
-    }
-    Ok(())
-}
-
 /// Checks the value of one parameter in `configuration`.
 fn check_value(parameter: &Parameter, configuration: &Configuration) -> Result<(), ParameterSpaceError> {
     let name = parameter.name.clone();
     let value = configuration.get(&name).unwrap_or(&Value::Missing);
     let kind = || parameter.kind.to_string();
-    match (&parameter.active_if, applies(parameter, configuration), value) {
+    match (&parameter.active_if, parameter.applies_in(configuration), value) {
         (_, true, Value::Missing) => Err(ParameterSpaceError::Absent { name, kind: kind() }),
         (_, true, value) if !parameter.kind.contains(value) => {
             Err(ParameterSpaceError::Outside { name, value: value.to_string(), kind: kind() })
@@ -309,8 +309,7 @@ fn check_value(parameter: &Parameter, configuration: &Configuration) -> Result<(
         (Some(condition), false, value) if *value != Value::Missing => Err(ParameterSpaceError::Inactive {
             name,
             value: value.to_string(),
-            parent: condition.name.clone(),
-            equals: condition.equals.to_string(),
+            condition: condition.to_string(),
         }),
         _ => Ok(()),
     }
@@ -343,6 +342,7 @@ impl fmt::Display for ParameterSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::condition::Test;
     use crate::samplers::random::trial_stream;
 
     const OPTIMIZER: [&str; 4] = [
@@ -383,11 +383,25 @@ mod tests {
 
     #[test]
     fn spaces_that_cannot_work_are_refused() {
-        let rows: [(&[&str], &str); 6] = [
+        let rows: [(&[&str], &str); 11] = [
             (&[], "no parameters"),
             (&["lr=float:0:1", "lr=int:0:1"], "parameter lr is defined twice"),
-            (&["m=float:0:1 if o=sgd", "o=choice:sgd"], "no parameter o is listed before it"),
-            (&["m=float:0:1 if m=0"], "no parameter m is listed before it"),
+            (
+                &["m=float:0:1 if o=sgd", "lr=float:0:1"],
+                "m applies only if o=sgd, but there is no parameter o. The others are lr",
+            ),
+            (&["m=float:0:1 if m=0"], "the conditions go in a circle: m applies only if m=0"),
+            (
+                &["a=int:0:1 if c=1", "x=int:0:1 if a=1", "b=int:0:1 if a=1", "c=int:0:1 if b=1"],
+                "in a circle: a applies only if c=1, c applies only if b=1, b applies only if a=1. Remove one",
+            ),
+            (
+                &["n=int:1:8", "m=int:0:1 if n>8"],
+                "m never applies, because no value of n=int:1:8 fits its condition n>8",
+            ),
+            (&["n=int:1:8", "m=int:0:1 if n>3 and n<4"], "fits its condition n>3 and n<4"),
+            (&["o=choice:a,b", "m=int:0:1 if o>1"], "no value of o=choice:a,b fits its condition o>1"),
+            (&["o=choice:a,b", "m=int:0:1 if o!=c"], "is `c`, but o=choice:a,b never takes this value"),
             (&["o=choice:a,b", "m=float:0:1 if o=c"], "is `c`, but o=choice:a,b never takes this value"),
             (&["lr=log:-1:1"], "parameter lr: a log scale"),
         ];
@@ -407,7 +421,7 @@ mod tests {
             (vec![n(1.0), ("o", b.clone())], None),
             (vec![n(1.0), ("o", b.clone()), ("m", Value::Missing)], None),
             (vec![n(1.0), ("o", a.clone()), m.clone()], None),
-            (vec![n(1.0), ("o", b), m.clone()], Some("m is `0.5`, but it applies only if o is `a`")),
+            (vec![n(1.0), ("o", b), m.clone()], Some("m is `0.5`, but it applies only if o=a")),
             (vec![n(1.0), ("o", a.clone())], Some("no value for m. Add one from float:0:1")),
             (vec![n(1.5), ("o", a.clone()), m.clone()], Some("n is `1.5`, which is outside int:1:3")),
             (vec![n(f64::NAN), ("o", a.clone()), m.clone()], Some("n is `NaN`, which is outside")),
@@ -461,7 +475,33 @@ mod tests {
     fn a_condition_on_a_text_that_looks_like_a_number_or_nothing_is_kept() {
         let space =
             ParameterSpace::parse(&["o=choice:none,1,a", "m=int:0:9 if o=1", "k=int:0:9 if o=none"]).unwrap();
-        let equals = |i: usize| space.parameters()[i].active_if.clone().unwrap().equals;
-        assert_eq!((equals(1), equals(2)), (Value::Text("1".into()), Value::Text("none".into())));
+        let test = |i: usize| space.parameters()[i].active_if.clone().unwrap().clauses()[0].test.clone();
+        let any_of = |text: &str| Test::AnyOf(vec![Value::Text(text.into())]);
+        assert_eq!((test(1), test(2)), (any_of("1"), any_of("none")));
+    }
+
+    #[test]
+    fn a_condition_may_have_several_values_comparisons_and_any_order() {
+        let texts = [
+            "units3=int:8:256 if layers>=3",
+            "momentum=float:0:1 if optimizer=sgd,rmsprop and units3>100",
+            "layers=int:1:8",
+            "optimizer=choice:sgd,rmsprop,adam",
+        ];
+        let space = ParameterSpace::parse(&texts).unwrap();
+        let names: Vec<&str> = space.parameters().iter().map(|parameter| parameter.name.as_str()).collect();
+        assert_eq!(names, ["layers", "units3", "optimizer", "momentum"]);
+        let mut seen = std::collections::BTreeSet::new();
+        for trial in 0..200 {
+            let drawn = space.sample(&mut trial_stream(1, trial));
+            space.check(&drawn).unwrap();
+            let has_units = drawn["layers"].number().unwrap() >= 3.0;
+            assert_eq!(drawn["units3"] != Value::Missing, has_units);
+            let has_momentum = drawn["units3"].number().is_some_and(|units| units > 100.0)
+                && drawn["optimizer"].text() != Some("adam");
+            assert_eq!(drawn["momentum"] != Value::Missing, has_momentum);
+            seen.insert((has_units, has_momentum));
+        }
+        assert_eq!(seen.len(), 3, "{seen:?}");
     }
 }

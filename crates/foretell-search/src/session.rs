@@ -13,6 +13,8 @@ use crate::study::{Fit, Fitted, Study, Trial, TrialState, Turn};
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// As many trials that run out of memory before any has reported mean that nothing fits.
+const HOPELESS_MISFITS: u64 = 10;
 /// As many trials failing before any has reported mean that trainings do not work at all.
 const HOPELESS: u64 = 3;
 
@@ -351,7 +353,9 @@ impl<S: Store> Session<S> {
     /// Why the last trial failed, if the first three have failed and none has reported: trainings do not work.
     pub fn hopeless(&self) -> Option<&str> {
         let progress = self.study.progress();
-        if progress.has_reports || progress.trials.failed < HOPELESS {
+        // smaller configurations than those that ran out of memory may fit
+        let others = progress.trials.failed - progress.trials.out_of_memory;
+        if progress.has_reports || others < HOPELESS && progress.trials.out_of_memory < HOPELESS_MISFITS {
             return None;
         }
         self.study.trials().iter().rev().find_map(|trial| match &trial.state {

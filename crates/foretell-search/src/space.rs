@@ -112,6 +112,14 @@ impl Space {
         }
     }
 
+    /// A configuration, drawn with `rng`; `None` of a space that no catalogue has made.
+    pub(crate) fn sample(&self, rng: &mut impl Rng) -> Option<Configuration> {
+        match self {
+            Self::Parameters(space) => Some(space.sample(rng)),
+            Self::Own(_) => self.made().map(|space| space.sample(rng)),
+        }
+    }
+
     /// Whether `configuration` is one of it.
     pub fn contains(&self, configuration: &Configuration) -> bool {
         match self {

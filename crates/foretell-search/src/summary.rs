@@ -112,7 +112,6 @@ impl Summary {
     pub fn new(study: &Study) -> Self {
         let spec = study.spec();
         let trials = study.trials();
-        let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;
         let lengths = Lengths::of_trials(trials);
         let epochs = Spent {
             ended_early: lengths.early(),
@@ -129,14 +128,7 @@ impl Summary {
         Self {
             direction: spec.direction,
             best: study.best(),
-            trials: Tally {
-                total: trials.len() as u64,
-                running: trials.iter().filter(|t| t.is_open()).count() as u64,
-                completed: is(|s| matches!(s, TrialState::Completed { .. })),
-                paused: is(|s| matches!(s, TrialState::Paused { .. })),
-                stopped: is(|s| matches!(s, TrialState::Stopped { .. })),
-                failed: is(|s| matches!(s, TrialState::Failed { .. })),
-            },
+            trials: study.progress().trials,
             speedup: Saving { spent: epochs.spent, without_stopping: compared }.times(),
             decisions_to_stop: stopped.len() as u64,
             audit: (spec.exempt > 0.0).then(|| audit(trials, spec.direction)),

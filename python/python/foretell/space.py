@@ -33,17 +33,53 @@ class Parameter:
     hi: builtins.float | None = None
     #: The options of a choice.
     options: tuple[Any, ...] = ()
-    #: The name and value of the other parameter that this one depends on.
-    condition: tuple[str, Any] | None = None
+    #: When it is searched: the tests of other parameters, all of which must pass.
+    conditions: tuple[Mapping[str, Any], ...] = ()
 
-    def when(self, name: str, equals: Any) -> Parameter:
-        """The same parameter, searched only if the parameter `name` has the value `equals`. Otherwise, it is `None`.
+    def when(
+        self,
+        name: str,
+        equals: Any = ...,
+        *,
+        any_of: Iterable[Any] | None = None,
+        none_of: Iterable[Any] | None = None,
+        below: builtins.float | None = None,
+        at_most: builtins.float | None = None,
+        at_least: builtins.float | None = None,
+        above: builtins.float | None = None,
+    ) -> Parameter:
+        """A copy that is searched only if the value of the parameter `name` passes the test. Otherwise, it is `None`.
+
+        A copy with several tests, or several calls of `when`, is searched only if all of them pass.
+
+        >>> import foretell
+        >>> foretell.float(0, 0.99).when("optimizer", "sgd").conditions
+        ({'name': 'optimizer', 'equals': 'sgd'},)
+        >>> foretell.int(8, 256).when("layers", at_least=3).when("optimizer", any_of=["sgd", "rmsprop"]).conditions
+        ({'name': 'layers', 'at_least': 3}, {'name': 'optimizer', 'any_of': ['sgd', 'rmsprop']})
+        """
+        compared = {"below": below, "at_most": at_most, "at_least": at_least, "above": above}
+        listed = {"any_of": any_of, "none_of": none_of}
+        test: dict[str, Any] = {} if equals is ... else {"equals": equals}
+        test.update((key, list(values)) for key, values in listed.items() if values is not None)
+        test.update((key, _item(value)) for key, value in compared.items() if value is not None)
+        if not test:
+            raise TypeError(
+                f"when({name!r}) has no test. Add a value, or any_of, none_of, below, at_most, at_least or above, "
+                f"for example when({name!r}, at_least=3)"
+            )
+        return replace(self, conditions=(*self.conditions, {"name": name, **test}))
+
+    @property
+    def condition(self) -> tuple[str, Any] | None:
+        """The name and value of the first condition, if it asks for one value.
 
         >>> import foretell
         >>> foretell.float(0, 0.99).when("optimizer", "sgd").condition
         ('optimizer', 'sgd')
         """
-        return replace(self, condition=(name, equals))
+        first = next(iter(self.conditions), {})
+        return (first["name"], first["equals"]) if "equals" in first else None
 
     def has(self, value: Any) -> bool:
         """Whether `value` is within the parameter's range or among its options.
@@ -158,12 +194,15 @@ class Space:
         self._reals: set[str] = set()
         if isinstance(given, Mapping):
             self.written = [self._take(name, of) for name, of in _parameters(given).items()]
+            for one in self.written:
+                self._encode_conditions(one)
 
     def join(self, name: str, parameter: Parameter) -> bool:
         """Takes in one more parameter; `False` if there is one of this name."""
         if any(one["name"] == name for one in self.written):
             return False
         self.written = [*self.written, self._take(name, parameter)]
+        self._encode_conditions(self.written[-1])
         return True
 
     def chosen(self, name: str, options: Sequence[Any], value: Any) -> Any:
@@ -183,11 +222,25 @@ class Space:
             self._options[name] = named
         else:
             fields.update(lo=given.lo, hi=given.hi)
-        if given.condition is not None:
-            other, equals = given.condition
-            known = self._options.get(other, {})
-            fields["active_if"] = {"name": other, "equals": next((k for k, v in known.items() if _same(v, equals)), equals)}
+        if given.conditions:
+            fields["active_if"] = [dict(one) for one in given.conditions]
         return fields
+
+    def _encode_conditions(self, written: Any) -> None:
+        """Turns the user's values in the conditions of a parameter into those of the core, once all parameters are known."""
+        if not isinstance(written, dict) or not isinstance(written.get("active_if"), list):
+            return
+        for test in written["active_if"]:
+            named = self._options.get(test["name"], {})
+
+            def encode(value: Any, named: Mapping[Any, Any] = named) -> Any:
+                return next((label for label, option in named.items() if _same(option, value)), _item(value))
+
+            if "equals" in test:
+                test["equals"] = encode(test["equals"])
+            for key in ("any_of", "none_of"):
+                if key in test:
+                    test[key] = [encode(value) for value in test[key]]
 
     def stored(self, written: Any) -> None:
         """Takes the space as parsed by the core, which shows the parameters that are real numbers."""
@@ -231,7 +284,7 @@ def listed(queued: Any) -> Sequence[Any]:
 
 
 def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter | str | Mapping[str, Any]]:
-    """The parameters of a space, those of other tools as ours, each after the one that it depends on."""
+    """The parameters of a space, those of other tools as ours."""
     if type(given).__module__.split(".")[0] == "ConfigSpace":
         return _of_configspace(given)
     return {name: _parameter(name, of) for name, of in given.items()}
@@ -333,7 +386,7 @@ def _whole(value: Any, what: str) -> builtins.int:
 
 
 def _of_configspace(space: Any) -> dict[str, Any]:
-    """The parameters of a `ConfigurationSpace`, each after the one that it depends on."""
+    """The parameters of a `ConfigurationSpace` with their conditions."""
     if getattr(space, "forbidden_clauses", None):
         raise ValueError(
             "forbidden clauses of a ConfigurationSpace are not supported. Leave them out, and let the objective fail for forbidden "
@@ -341,26 +394,35 @@ def _of_configspace(space: Any) -> dict[str, Any]:
         )
     found = {name: _hyperparameter(one) for name, one in space.items()}
     for condition in space.conditions:
-        child, parent, value = _condition_of(condition)
-        if found[child].condition is not None:
-            raise ValueError(f"parameter {child} has several conditions, but only one is supported")
-        found[child] = found[child].when(parent, value)
-    ordered: dict[str, Any] = {}
-    while len(ordered) < len(found):
-        # a ConfigurationSpace has no circles
-        ready = [n for n, of in found.items() if n not in ordered and (of.condition is None or of.condition[0] in ordered)]
-        ordered.update((name, found[name]) for name in ready)
-    return ordered
+        for part in getattr(condition, "components", [condition]):
+            found[part.child.name] = found[part.child.name].when(part.parent.name, **_test_of(condition, part))
+    return found
 
 
-def _condition_of(condition: Any) -> tuple[str, str, Any]:
-    """Child, parent and value of a condition that one value fulfils."""
-    kind = type(condition).__name__
-    if kind == "EqualsCondition":
-        return condition.child.name, condition.parent.name, condition.value
-    if kind == "InCondition" and len(condition.values) == 1:
-        return condition.child.name, condition.parent.name, condition.values[0]
-    raise ValueError(f"{condition} is not supported. Use conditions on one value of another parameter (EqualsCondition)")
+def _test_of(whole: Any, part: Any) -> dict[str, Any]:
+    """The test of a condition, or of one part of a conjunction, as `Parameter.when` takes it."""
+    kind = type(part).__name__
+    if kind not in _CONFIGSPACE_TESTS or type(whole).__name__ == "OrConjunction":
+        known = ", ".join(_CONFIGSPACE_TESTS)
+        raise ValueError(f"{whole} is not supported. Use {known}, alone or in an AndConjunction")
+    if kind == "InCondition":
+        return {"any_of": part.values}
+    if kind in ("LessThanCondition", "GreaterThanCondition") and hasattr(part.parent, "sequence"):
+        sequence, place = list(part.parent.sequence), list(part.parent.sequence).index(part.value)
+        return {"any_of": sequence[:place] if kind == "LessThanCondition" else sequence[place + 1 :]}
+    if kind == "NotEqualsCondition":
+        return {"none_of": [part.value]}
+    return {_CONFIGSPACE_TESTS[kind]: part.value}
+
+
+#: The tests of ConfigSpace and their names here.
+_CONFIGSPACE_TESTS = {
+    "EqualsCondition": "equals",
+    "NotEqualsCondition": "none_of",
+    "InCondition": "any_of",
+    "LessThanCondition": "below",
+    "GreaterThanCondition": "above",
+}
 
 
 def _hyperparameter(given: Any) -> Parameter:

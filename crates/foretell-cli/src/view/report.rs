@@ -152,7 +152,20 @@ fn failed(study: &Study, directory: &str, most: usize) -> Option<String> {
     };
     let rows: Vec<Vec<String>> = study.trials().iter().enumerate().filter_map(row).collect();
     let table = newest("failed trials", &["trial", "after", "why"], &rows, most)?;
-    Some(format!("{table}\nto retry them after fixing the cause: foretell study retry {directory}"))
+    let memory = memory_line(study).map_or(String::new(), |line| format!("\n{line}"));
+    Some(format!("{table}{memory}\nto retry them after fixing the cause: foretell study retry {directory}"))
+}
+
+/// The consequence of trials that ran out of memory.
+fn memory_line(study: &Study) -> Option<String> {
+    let lost = study.progress().trials.out_of_memory;
+    let batches = study.batch_parameters();
+    let neighbors = match batches.is_empty() {
+        true => String::new(),
+        false => format!(", and neither are similar ones with a larger {}", batches.join(" or ")),
+    };
+    (lost > 0)
+        .then(|| format!("out of memory: {lost}; their configurations are not proposed again{neighbors}"))
 }
 
 /// The trials whose end is in doubt, or that count for nothing because their configuration is lost.
@@ -380,8 +393,13 @@ fn spent(study: &Study, document: &StudyDocument) -> String {
     let rungs = !study.spec().schedule.is_full();
     let paused = if rungs { format!("{} left at a rung, ", tally.paused) } else { String::new() };
     let mut text = format!(
-        "{} trials: {} completed, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
-        tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
+        "{} trials: {} completed, {paused}{} stopped, {}\nepochs: {} spent, {} without stopping",
+        tally.total,
+        tally.completed,
+        tally.stopped,
+        tally.describe_failed(),
+        epochs.spent,
+        epochs.without_stopping
     );
     // the saving by stopping is known once a trial has completed
     if !study.spec().shadow && study.spec().policy.stops() && epochs.spent > 0 && tally.completed > 0 {
@@ -425,8 +443,14 @@ fn why_ended(study: &Study) -> String {
         text += &match &study.spec().space {
             Space::Parameters(_) => {
                 let all = study.trials().len();
+                let kept = match (study.spec().limits.is_empty(), study.progress().trials.out_of_memory) {
+                    (true, 0) => "",
+                    (false, 0) => " that keep the limits",
+                    (true, _) => " that fit into memory",
+                    (false, _) => " that keep the limits and fit into memory",
+                };
                 format!(
-                    "\nthe search ended: all {all} configurations of the space were tried. More values or wider ranges continue it"
+                    "\nthe search ended: all {all} configurations of the space{kept} were tried. More values or wider ranges continue it"
                 )
             }
             Space::Own(part) => {

@@ -3,7 +3,9 @@
 use super::{EpsilonSchedule, QLearner, QLearning, Reward};
 use crate::layer_space::{LayerSpace, METAQNN, network};
 use foretell::Configuration;
-use foretell_search::{Named, Part, Sampler, SamplerFamily, SamplerSpec, Space, Worth, trial_stream};
+use foretell_search::{
+    IsAllowed, Named, Part, Sampler, SamplerFamily, SamplerSpec, Space, Worth, trial_stream,
+};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
@@ -111,15 +113,28 @@ struct QLearningSampler {
 
 impl Sampler for QLearningSampler {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
-        self.proposed = Some(trial);
-        let network = self.learner.propose(&mut trial_stream(self.seed, trial)).ok()?;
-        Some(self.learner.space().configuration(&network))
+        self.propose_allowed(trial, &|_| true)
     }
 
-    fn started(&mut self, trial: u64, _configuration: &Configuration) {
-        // a trial of a log: the learner draws what it drew then
+    fn propose_allowed(&mut self, trial: u64, is_allowed: &IsAllowed<'_>) -> Option<Configuration> {
+        self.proposed = Some(trial);
+        let mut rng = trial_stream(self.seed, trial);
+        loop {
+            // it draws no network twice, so the loop ends
+            let network = self.learner.propose(&mut rng).ok()?;
+            let configuration = self.learner.space().configuration(&network);
+            if is_allowed(&configuration) {
+                return Some(configuration);
+            }
+            // it was proposed a moment ago, and waits for a result
+            let _ = self.learner.discard(&network);
+        }
+    }
+
+    fn started(&mut self, trial: u64, configuration: &Configuration) {
+        // a trial of a log: the learner draws what it drew then, with those that were not allowed
         if self.proposed != Some(trial) {
-            self.propose(trial);
+            self.propose_allowed(trial, &|drawn| drawn == configuration);
         }
     }
 

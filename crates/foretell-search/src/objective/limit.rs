@@ -1,6 +1,7 @@
 //! Limits: bounds that a trial must keep to count.
 
 use super::{Formula, ObjectiveError};
+use crate::comparison::Comparison;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -11,6 +12,24 @@ pub enum Bound {
     AtMost,
     /// `>=`.
     AtLeast,
+}
+
+impl Bound {
+    /// The bound that `comparison` sets, if it includes the number itself.
+    fn from_comparison(comparison: Comparison) -> Option<Self> {
+        match comparison {
+            Comparison::AtMost => Some(Self::AtMost),
+            Comparison::AtLeast => Some(Self::AtLeast),
+            Comparison::Equal | Comparison::Unequal | Comparison::Below | Comparison::Above => None,
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::AtMost => Comparison::AtMost.sign(),
+            Self::AtLeast => Comparison::AtLeast.sign(),
+        }
+    }
 }
 
 /// A bound on a parameter, a formula of parameters, or a reported value: `latency<=20`.
@@ -37,11 +56,9 @@ impl Limit {
         written: &str,
         formula: impl Fn(&str) -> Result<Formula, super::FormulaError>,
     ) -> Result<Self, ObjectiveError> {
-        let signs =
-            [("<=", Bound::AtMost), ("≤", Bound::AtMost), (">=", Bound::AtLeast), ("≥", Bound::AtLeast)];
-        let split = |(sign, bound)| written.split_once(sign).map(|(of, value)| (of, bound, value));
-        let read = signs.into_iter().find_map(split).and_then(|(of, bound, value)| {
-            Some((of, bound, value.trim().parse().ok().filter(|value: &f64| value.is_finite())?))
+        let read = Comparison::split(written).and_then(|(of, comparison, value)| {
+            let bound = Bound::from_comparison(comparison)?;
+            Some((of, bound, value.parse().ok().filter(|value: &f64| value.is_finite())?))
         });
         let (of, bound, value) = read.ok_or_else(|| ObjectiveError::Limit { text: written.to_owned() })?;
         Ok(Self { of: formula(of)?, bound, value })
@@ -58,22 +75,15 @@ impl Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = match self.bound {
-            Bound::AtMost => "<=",
-            Bound::AtLeast => ">=",
-        };
-        write!(f, "{}{sign}{}", self.of, self.value)
+        write!(f, "{}{}{}", self.of, self.bound.sign(), self.value)
     }
 }
 
 impl Serialize for Limit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let of = serde_json::to_value(&self.of).map_err(serde::ser::Error::custom)?;
-        let sign = match self.bound {
-            Bound::AtMost => "<=",
-            Bound::AtLeast => ">=",
-        };
-        serializer.collect_str(&format_args!("{}{sign}{}", of.as_str().unwrap_or_default(), self.value))
+        let (of, sign) = (of.as_str().unwrap_or_default(), self.bound.sign());
+        serializer.collect_str(&format_args!("{of}{sign}{}", self.value))
     }
 }
 

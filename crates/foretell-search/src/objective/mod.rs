@@ -68,6 +68,20 @@ pub enum ObjectiveError {
         /// The given value.
         text: String,
     },
+    /// Limits that allow hardly any configuration.
+    #[error(
+        "{limits}: fewer than 1 in {share} configurations of the space keep this ({allowed} of {draws} sampled ones). Change the limit, or narrow the ranges of the parameters"
+    )]
+    Region {
+        /// The limits.
+        limits: String,
+        /// How many of the sampled ones keep them.
+        allowed: u64,
+        /// How many were sampled.
+        draws: u64,
+        /// One in so many has to.
+        share: u64,
+    },
     /// A reward without a sampler that learns from it.
     #[error("only q-learning learns from a reward. Choose the sampler q-learning, or leave the reward out")]
     Reward,

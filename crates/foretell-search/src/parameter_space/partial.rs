@@ -1,20 +1,39 @@
 //! Configurations that name only some parameters, as a person enqueues them; the sampler chooses the rest.
 
-use super::{ParameterSpace, ParameterSpaceError, applies, unknown_name};
+use super::conditions::tests_by_name;
+use super::{ParameterSpace, ParameterSpaceError, unknown_name};
+use crate::condition::{Test, passes_all, passing_value};
 use foretell::{Configuration, Value};
 use rand::Rng;
+use std::collections::BTreeMap;
 
 impl ParameterSpace {
-    /// `given`, with the values that its conditions need: `momentum=0.9`, which applies only if `opt` is sgd, makes `opt` sgd.
+    /// The tests that other parameters have to pass because those in `given`, which may name only some, apply only then.
+    fn required_tests(&self, given: &Configuration) -> BTreeMap<&str, Vec<&Test>> {
+        let mut required: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
+        // a condition names earlier parameters, which may have conditions themselves
+        for parameter in self.parameters.iter().rev() {
+            let is_given = given.get(&parameter.name).is_some_and(|value| *value != Value::Missing);
+            if let Some(condition) = parameter.active_if.as_ref()
+                && (is_given || required.contains_key(parameter.name.as_str()))
+            {
+                for (name, tests) in tests_by_name(condition.clauses()) {
+                    required.entry(name).or_default().extend(tests);
+                }
+            }
+        }
+        required
+    }
+
+    /// `given`, with values that its conditions need: `momentum=0.9`, which applies only if `opt` is sgd, makes `opt` sgd.
     pub(crate) fn implied(&self, given: &Configuration) -> Configuration {
         let named = given.iter().filter(|(_, value)| **value != Value::Missing);
         let mut whole: Configuration = named.map(|(name, value)| (name.clone(), value.clone())).collect();
-        // a condition names an earlier parameter, which may have a condition itself
-        for parameter in self.parameters.iter().rev() {
-            if let Some(condition) = &parameter.active_if
-                && whole.contains_key(&parameter.name)
-            {
-                whole.entry(condition.name.clone()).or_insert_with(|| condition.equals.clone());
+        for (name, tests) in self.required_tests(given) {
+            let parameter = self.parameters.iter().find(|parameter| parameter.name == name);
+            let value = parameter.and_then(|parameter| passing_value(&parameter.kind, &tests));
+            if let Some(value) = value.filter(|_| !whole.contains_key(name)) {
+                whole.insert(name.to_owned(), value);
             }
         }
         whole
@@ -39,9 +58,9 @@ impl ParameterSpace {
         for parameter in &self.parameters {
             let Some(value) = whole.get(&parameter.name) else { continue };
             let (name, value_text) = (parameter.name.clone(), value.to_string());
-            if let Some(condition) = parameter.active_if.as_ref().filter(|_| !applies(parameter, &whole)) {
-                let (parent, equals) = (condition.name.clone(), condition.equals.to_string());
-                return Err(ParameterSpaceError::Inactive { name, value: value_text, parent, equals });
+            if let Some(condition) = parameter.active_if.as_ref().filter(|_| !parameter.applies_in(&whole)) {
+                let condition = condition.to_string();
+                return Err(ParameterSpaceError::Inactive { name, value: value_text, condition });
             }
             if !parameter.kind.contains(value) {
                 let kind = parameter.kind.to_string();
@@ -58,13 +77,18 @@ impl ParameterSpace {
         proposed: &Configuration,
         rng: &mut impl Rng,
     ) -> Configuration {
-        let given = self.implied(given);
+        let (required, implied) = (self.required_tests(given), self.implied(given));
         let mut whole = Configuration::new();
         for parameter in &self.parameters {
             let drawn = parameter.kind.sample(rng);
-            let mut known = [&given, proposed].into_iter().filter_map(|values| values.get(&parameter.name));
-            let known = known.find(|value| parameter.kind.contains(value)).cloned();
-            let value = if applies(parameter, &whole) { known.unwrap_or(drawn) } else { Value::Missing };
+            let tests = required.get(parameter.name.as_str()).map_or(&[][..], Vec::as_slice);
+            // of several values that a condition allows, the one that the sampler prefers
+            let known =
+                [given, proposed, &implied].into_iter().filter_map(|values| values.get(&parameter.name));
+            let mut fitting =
+                known.filter(|value| parameter.kind.contains(value) && passes_all(value, tests));
+            let known = fitting.next().cloned();
+            let value = if parameter.applies_in(&whole) { known.unwrap_or(drawn) } else { Value::Missing };
             whole.insert(parameter.name.clone(), value);
         }
         whole
@@ -115,7 +139,7 @@ mod tests {
         for (text, expected) in [
             ("lr=7", "lr is `7`, which is outside log:"),
             ("depth=3", "no parameter depth"),
-            ("opt=adam,momentum=0.9", "nesterov is `1`, but it applies only if opt is `sgd`"),
+            ("opt=adam,momentum=0.9", "nesterov is `1`, but it applies only if opt=sgd"),
         ] {
             let error = space.read(text).expect_err(text).to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -1,5 +1,7 @@
 //! Samplers on recorded runs: a proposal takes the nearest recorded configuration.
 
+use crate::comparison::Comparison;
+use crate::condition::{Condition, Test};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::samplers::Sampler;
@@ -85,18 +87,60 @@ impl Sampler for Nearest {
 /// The space that recorded configurations were drawn from, as far as they tell; `None` if no parameter differs between them.
 ///
 /// Whole numbers make an integer parameter and others a real one, by its logarithm from 50 times the smallest on; up to 20 texts
-/// make a choice. Everything else is not searched.
+/// make a choice. A parameter that only some of them have gets a condition on one that all have, if the values of that one tell
+/// which. Everything else is not searched.
 pub(super) fn space_of<'a>(
     recorded: impl Iterator<Item = &'a Configuration> + Clone,
 ) -> Option<ParameterSpace> {
     let names: BTreeSet<&String> = recorded.clone().flat_map(Configuration::keys).collect();
-    let parameter = |name: &String| {
-        let values: Vec<&Value> = recorded.clone().map(|all| all.get(name)).collect::<Option<_>>()?;
-        let parameter = Parameter { name: name.clone(), kind: kind_of(&values)?, active_if: None };
+    let given = |name: &String| -> Vec<Option<&Value>> {
+        recorded.clone().map(|all| all.get(name).filter(|value| **value != Value::Missing)).collect()
+    };
+    let columns: Vec<(&String, Vec<Option<&Value>>)> =
+        names.into_iter().map(|name| (name, given(name))).collect();
+    let parameter = |(name, values): &(&String, Vec<Option<&Value>>)| {
+        let present: Vec<&Value> = values.iter().copied().flatten().collect();
+        let kind = kind_of(&present)?;
+        let active_if = match present.len() < values.len() {
+            true => Some(columns.iter().find_map(|(other, of)| condition_of(other, of, values))?),
+            false => None,
+        };
+        let parameter = Parameter { name: (*name).clone(), kind, active_if };
         parameter.validate().ok().map(|()| parameter)
     };
-    let parameters: Vec<Parameter> = names.into_iter().filter_map(parameter).collect();
+    let parameters: Vec<Parameter> = columns.iter().filter_map(parameter).collect();
     if parameters.is_empty() { None } else { ParameterSpace::new(parameters).ok() }
+}
+
+/// The condition on the parameter `other`, whose values are `of`, that holds exactly in the runs that have one of `values`.
+fn condition_of(other: &str, of: &[Option<&Value>], values: &[Option<&Value>]) -> Option<Condition> {
+    let of: Vec<&Value> = of.iter().copied().collect::<Option<_>>()?;
+    // it has to be a parameter of the space itself
+    let kind = kind_of(&of)?;
+    let part = |present: bool| -> Vec<&Value> {
+        let mut part: Vec<&Value> = Vec::new();
+        for (value, _) in of.iter().zip(values).filter(|(_, own)| own.is_some() == present) {
+            if !part.contains(value) {
+                part.push(value);
+            }
+        }
+        part
+    };
+    let (with, without) = (part(true), part(false));
+    if with.iter().any(|value| without.contains(value)) {
+        return None;
+    }
+    let ends = |part: &[&Value]| {
+        let numbers = part.iter().filter_map(|value| value.number());
+        numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)))
+    };
+    let test = match (kind.options(), ends(&with), ends(&without)) {
+        (None, (lo, _), (_, hi)) if lo > hi => Test::Compared(Comparison::AtLeast, lo),
+        (None, (_, hi), (lo, _)) if hi < lo => Test::Compared(Comparison::AtMost, hi),
+        (None, ..) if with.len() > OPTIONS => return None,
+        _ => Test::AnyOf(with.into_iter().cloned().collect()),
+    };
+    Some(Condition::on(other, test))
 }
 
 fn kind_of(values: &[&Value]) -> Option<ParameterKind> {
@@ -154,6 +198,41 @@ mod tests {
         assert!(texts[0].starts_with("lr=log:") && texts[0].ends_with(":1"), "{texts:?}");
         assert_eq!(texts[1..], ["n=int:0:3", "o=choice:a,b"]);
         assert!(space_of([run(1.0, 1.0, "a")].iter()).is_none());
+    }
+
+    #[test]
+    fn a_parameter_of_some_runs_gets_the_condition_that_tells_them_apart() {
+        let with = |mut run: Configuration, name: &str, value: f64| {
+            run.insert(name.to_owned(), Value::Number(value));
+            run
+        };
+        let runs = runs().into_iter().enumerate().map(|(i, run)| match (i % 4, i % 2) {
+            (2.., 0) => with(with(run, "deep", i as f64), "momentum", 1.0 / (i + 1) as f64),
+            (2.., _) => with(run, "deep", i as f64),
+            (_, 0) => with(run, "momentum", 1.0 / (i + 1) as f64),
+            _ if i < 30 => with(run, "unclear", i as f64),
+            _ => run,
+        });
+        let runs: Vec<Configuration> = runs.collect();
+        let space = space_of(runs.iter()).unwrap();
+        let conditions: Vec<(&str, Option<String>)> = space
+            .parameters()
+            .iter()
+            .map(|p| (p.name.as_str(), p.active_if.as_ref().map(ToString::to_string)))
+            .collect();
+        let expected = [("deep", Some("n>=2")), ("lr", None), ("momentum", Some("n=0,2")), ("n", None)];
+        for (name, condition) in expected {
+            let found = conditions.iter().find(|(known, _)| *known == name).unwrap();
+            // both the option a and the numbers 0 and 2 tell which runs have a momentum
+            assert!(found.1.as_deref() == condition || found.1.as_deref() == Some("o=a"), "{conditions:?}");
+        }
+        assert!(conditions.iter().all(|(name, _)| *name != "unclear"), "{conditions:?}");
+        assert!(runs.iter().all(|run| space.check_part(&only(run, &space)).is_ok()));
+    }
+
+    fn only(run: &Configuration, space: &ParameterSpace) -> Configuration {
+        let names: Vec<&String> = space.parameters().iter().map(|parameter| &parameter.name).collect();
+        run.iter().filter(|(name, _)| names.contains(name)).map(|(n, v)| (n.clone(), v.clone())).collect()
     }
 
     #[test]

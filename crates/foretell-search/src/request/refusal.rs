@@ -110,7 +110,7 @@ impl From<StudyError> for Refusal {
                 field => field,
             },
             StudyError::NoRewards { .. } => "sampler",
-            StudyError::Queue(_) | StudyError::NoQueue { .. } => "enqueue",
+            StudyError::Queue(_) | StudyError::QueueLimit { .. } | StudyError::NoQueue { .. } => "enqueue",
             StudyError::Rank => "rank",
             StudyError::Schedule(ScheduleError::Kappa(_)) => "kappa",
             StudyError::Schedule(_) => "scheduler",
@@ -119,7 +119,7 @@ impl From<StudyError> for Refusal {
                 ObjectiveError::Alone { part, .. } if part.contains("policy") => "policy",
                 ObjectiveError::Alone { .. } => "rank",
                 ObjectiveError::Reward => "reward",
-                ObjectiveError::Limit { .. } => "limit",
+                ObjectiveError::Limit { .. } | ObjectiveError::Region { .. } => "limit",
                 ObjectiveError::Formula(_)
                 | ObjectiveError::Direction { .. }
                 | ObjectiveError::Twice { .. } => "objective",

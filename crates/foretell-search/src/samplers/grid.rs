@@ -2,7 +2,7 @@
 
 use super::known::text;
 use super::worth::Worth;
-use super::{NamedSampler, Sampler, SamplerFamily};
+use super::{IsAllowed, NamedSampler, Sampler, SamplerFamily};
 use crate::limits::PLANNED_TRIALS;
 use crate::parameter::Parameter;
 use crate::parameter_space::ParameterSpace;
@@ -28,12 +28,16 @@ impl Grid {
         Self { all: space.all(MOST).unwrap_or_default(), next: 0 }
     }
 
-    /// The first combination for which `is_new` holds.
-    fn next(&mut self, is_new: impl Fn(&Configuration) -> bool) -> Option<Configuration> {
-        while self.all.get(self.next).is_some_and(|next| !is_new(next)) {
+    /// The first combination that `is_fitting` and is not tried. What does not fit now may do so later.
+    fn next(
+        &mut self,
+        is_tried: impl Fn(&Configuration) -> bool,
+        is_fitting: &IsAllowed<'_>,
+    ) -> Option<Configuration> {
+        while self.all.get(self.next).is_some_and(&is_tried) {
             self.next += 1;
         }
-        self.all.get(self.next).cloned()
+        self.all[self.next..].iter().find(|next| is_fitting(next) && !is_tried(next)).cloned()
     }
 }
 
@@ -99,8 +103,12 @@ struct GridSearch {
 }
 
 impl Sampler for GridSearch {
-    fn propose(&mut self, _trial: u64) -> Option<Configuration> {
-        self.grid.next(|next| text(next).is_none_or(|text| !self.tried.contains(&text)))
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        self.propose_allowed(trial, &|_| true)
+    }
+
+    fn propose_allowed(&mut self, _trial: u64, is_allowed: &IsAllowed<'_>) -> Option<Configuration> {
+        self.grid.next(|next| text(next).is_some_and(|text| self.tried.contains(&text)), is_allowed)
     }
 
     fn started(&mut self, _trial: u64, configuration: &Configuration) {

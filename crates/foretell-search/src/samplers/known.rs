@@ -6,16 +6,16 @@ use foretell::Configuration;
 /// A space of so many configurations is looked through for one that was not proposed.
 const LISTED: u64 = 1 << 16;
 
-/// A configuration of a space in which hardly one is left that was not tried; `None` if all were. In a space too large to be looked through it
-/// is `repeated`.
+/// A configuration of a space in which hardly one is left that `is_fitting`: allowed, and not tried; `None` if there is none. In a space
+/// too large to be looked through it is `repeated`.
 pub(super) fn untried(
     space: &ParameterSpace,
-    is_new: impl Fn(&Configuration) -> bool,
-    repeated: Configuration,
+    is_fitting: impl Fn(&Configuration) -> bool,
+    repeated: Option<Configuration>,
 ) -> Option<Configuration> {
     match space.all(LISTED) {
-        Some(all) => all.into_iter().find(is_new),
-        None => Some(repeated),
+        Some(all) => all.into_iter().find(is_fitting),
+        None => repeated,
     }
 }
 

@@ -50,11 +50,31 @@ pub trait NamedSampler: SamplerFamily + Default + 'static {
     const ABOUT: &'static str;
 }
 
+/// Whether a configuration may be tried.
+pub type IsAllowed<'a> = dyn Fn(&Configuration) -> bool + 'a;
+
+/// The most proposals that a sampler is asked for until one is allowed.
+const PROPOSALS: usize = 1_000;
+
 /// Proposes configurations. Proposals depend only on the seed and on the results received, so a study is restored by replaying its log.
 pub trait Sampler: Send + Sync {
     /// The configuration of trial `trial`; `None` if the space is spent. Asked once a trial, in the order of their numbers; not
     /// asked for a trial that a log has already.
     fn propose(&mut self, trial: u64) -> Option<Configuration>;
+
+    /// The configuration of trial `trial`, drawn until it `is_allowed` by the study's limits and by what ran out of memory; `None` if the
+    /// space has none left. A sampler that draws from a region that it is told should override it: by default up to 1,000 proposals are
+    /// asked for, and the last one is returned.
+    fn propose_allowed(&mut self, trial: u64, is_allowed: &IsAllowed<'_>) -> Option<Configuration> {
+        let mut proposed = self.propose(trial)?;
+        for _ in 1..PROPOSALS {
+            if is_allowed(&proposed) {
+                break;
+            }
+            proposed = self.propose(trial)?;
+        }
+        Some(proposed)
+    }
 
     /// Trial `trial` was started with this configuration: its proposal, or what a log has, or a user wants.
     fn started(&mut self, trial: u64, configuration: &Configuration);

@@ -2,10 +2,10 @@
 
 use super::grid::parameters;
 use super::known::untried;
-use super::random::trial_stream;
+use super::random::{draw_allowed, trial_stream};
 use super::surrogate::{Cube, Evidence, FrontSearch, GpSearch, KnownCosts, first_draw, parzen_draws};
 use super::worth::Worth;
-use super::{NamedSampler, Sampler, SamplerFamily};
+use super::{IsAllowed, NamedSampler, Sampler, SamplerFamily};
 use crate::parameter_space::ParameterSpace;
 use crate::space::Space;
 use foretell::Configuration;
@@ -95,8 +95,6 @@ pub(crate) fn parzen_sampler(space: &ParameterSpace, seed: u64) -> Box<dyn Sampl
 
 /// Trials drawn quasi-randomly before anything is learned from.
 const FIRST_DRAWS: usize = 5;
-/// The number of times that a repeated proposal is sampled again at random.
-const REDRAWS: usize = 100;
 /// The method by which a [`Surrogate`] sampler learns.
 #[derive(Clone, Debug)]
 enum Method {
@@ -138,6 +136,10 @@ impl Surrogate {
 
 impl Sampler for Surrogate {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        self.propose_allowed(trial, &|_| true)
+    }
+
+    fn propose_allowed(&mut self, trial: u64, is_allowed: &IsAllowed<'_>) -> Option<Configuration> {
         let mut rng = trial_stream(self.seed, trial);
         let is_by_process = self.method.is_by_process(trial);
         let draws = match &mut self.method {
@@ -151,10 +153,12 @@ impl Sampler for Surrogate {
         let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
         let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));
         let is_new = |configuration: &Configuration| self.evidence.is_new(configuration);
-        drawn
-            .find(is_new)
-            .or_else(|| (0..REDRAWS).map(|_| self.space.sample(&mut rng)).find(is_new))
-            .or_else(|| untried(&self.space, is_new, self.space.sample(&mut rng)))
+        let is_fitting = |configuration: &Configuration| is_allowed(configuration) && is_new(configuration);
+        if let Some(fitting) = drawn.find(is_fitting) {
+            return Some(fitting);
+        }
+        let drawn = draw_allowed(|| self.space.sample(&mut rng), is_allowed, is_new);
+        if drawn.as_ref().is_some_and(is_new) { drawn } else { untried(&self.space, is_fitting, drawn) }
     }
 
     fn started(&mut self, trial: u64, configuration: &Configuration) {

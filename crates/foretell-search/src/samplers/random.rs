@@ -2,8 +2,7 @@
 
 use super::known::{text, untried};
 use super::worth::Worth;
-use super::{NamedSampler, Sampler, SamplerFamily};
-use crate::parameter_space::ParameterSpace;
+use super::{IsAllowed, NamedSampler, Sampler, SamplerFamily};
 use crate::space::Space;
 use foretell::Configuration;
 use rand::{Rng, RngExt, SeedableRng};
@@ -43,39 +42,26 @@ pub(crate) fn is_exempt(study_seed: u64, trial: u64, share: f64) -> bool {
 
 /// The maximum number of redraws if a configuration was proposed before.
 const REDRAWS: usize = 100;
+/// The maximum number of draws until one is allowed. A study whose limits allow fewer than one in 1,000 is refused, so as many fail with
+/// a probability of e⁻²⁰.
+const MAX_DRAWS: usize = 20_000;
 
-/// Random search: each configuration is sampled independently.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RandomSampler {
-    /// The study's seed.
-    pub(super) seed: u64,
-}
-
-impl RandomSampler {
-    /// The configuration of trial number `trial`, drawn until `is_new` holds for it, at most 1 + [`REDRAWS`] times; after that the last
-    /// one drawn: a space of few choices is spent, and a repeat has a seed of its own.
-    ///
-    /// It depends on the seed, the trial's number and `is_new`; in a space with a real number in it on the first two alone.
-    pub(super) fn configuration(
-        &self,
-        space: &ParameterSpace,
-        trial: u64,
-        is_new: impl Fn(&Configuration) -> bool,
-    ) -> Configuration {
-        let mut rng = trial_stream(self.seed, trial);
-        self.draw(|| space.sample(&mut rng), is_new)
-    }
-
-    pub(super) fn draw<T>(&self, mut draw: impl FnMut() -> T, is_new: impl Fn(&T) -> bool) -> T {
-        let mut drawn = draw();
-        for _ in 0..REDRAWS {
-            if is_new(&drawn) {
-                break;
-            }
-            drawn = draw();
+/// The first of what `draw` draws that `is_allowed` and `is_new`. If the first 1 + [`REDRAWS`] allowed ones were drawn before, the last of
+/// them: a space of few choices is spent, and a repeat has a seed of its own. `None` if none is allowed.
+pub(crate) fn draw_allowed<T>(
+    mut draw: impl FnMut() -> T,
+    is_allowed: impl Fn(&T) -> bool,
+    is_new: impl Fn(&T) -> bool,
+) -> Option<T> {
+    let allowed = (0..MAX_DRAWS).map(|_| draw()).filter(|drawn| is_allowed(drawn));
+    let mut repeated = None;
+    for drawn in allowed.take(1 + REDRAWS) {
+        if is_new(&drawn) {
+            return Some(drawn);
         }
-        drawn
+        repeated = Some(drawn);
     }
+    repeated
 }
 
 /// Every configuration independently.
@@ -97,33 +83,38 @@ impl SamplerFamily for RandomSampling {
 #[derive(Clone, Debug)]
 struct RandomSearch {
     space: Space,
-    sampler: RandomSampler,
+    seed: u64,
     /// The configurations proposed, each as a text.
     proposed: BTreeSet<String>,
 }
 
 impl RandomSearch {
     fn new(space: Space, seed: u64) -> Self {
-        Self { space, sampler: RandomSampler { seed }, proposed: BTreeSet::new() }
+        Self { space, seed, proposed: BTreeSet::new() }
     }
 }
 
 impl Sampler for RandomSearch {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        self.propose_allowed(trial, &|_| true)
+    }
+
+    fn propose_allowed(&mut self, trial: u64, is_allowed: &IsAllowed<'_>) -> Option<Configuration> {
+        let mut rng = trial_stream(self.seed, trial);
         match &self.space {
             Space::Parameters(space) => {
                 let is_new =
                     |drawn: &Configuration| text(drawn).is_none_or(|text| !self.proposed.contains(&text));
-                let drawn = self.sampler.configuration(space, trial, is_new);
-                if is_new(&drawn) { Some(drawn) } else { untried(space, is_new, drawn) }
+                let drawn = draw_allowed(|| space.sample(&mut rng), is_allowed, is_new);
+                let is_fitting = |drawn: &Configuration| is_allowed(drawn) && is_new(drawn);
+                if drawn.as_ref().is_some_and(is_new) { drawn } else { untried(space, is_fitting, drawn) }
             }
             Space::Own(part) => {
                 let space = part.made()?;
                 let is_new = |drawn: &Configuration| {
                     space.identity(drawn).is_none_or(|text| !self.proposed.contains(&text))
                 };
-                let mut rng = trial_stream(self.sampler.seed, trial);
-                Some(self.sampler.draw(|| space.sample(&mut rng), is_new))
+                draw_allowed(|| space.sample(&mut rng), is_allowed, is_new)
             }
         }
     }
@@ -143,6 +134,7 @@ impl Sampler for RandomSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter_space::ParameterSpace;
     use std::collections::BTreeSet;
 
     #[test]
@@ -172,12 +164,23 @@ mod tests {
 
     #[test]
     fn configurations_do_not_depend_on_the_order_they_are_asked_in() {
-        let space = ParameterSpace::parse(&["lr=log:1e-4:1", "n=int:1:9"]).unwrap();
-        let sampler = RandomSampler { seed: 4 };
-        let draw = |trial| sampler.configuration(&space, trial, |_| true);
-        let forwards: Vec<_> = (0..10).map(draw).collect();
-        let mut backwards: Vec<_> = (0..10).rev().map(draw).collect();
+        let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "n=int:1:9"]).unwrap());
+        let mut sampler = RandomSearch::new(space, 4);
+        let forwards: Vec<_> = (0..10).map(|trial| sampler.propose(trial)).collect();
+        let mut backwards: Vec<_> = (0..10).rev().map(|trial| sampler.propose(trial)).collect();
         backwards.reverse();
         assert_eq!(forwards, backwards);
+    }
+
+    #[test]
+    fn a_draw_is_allowed_or_there_is_none() {
+        let mut next = 0;
+        let mut count = || {
+            next += 1;
+            next
+        };
+        assert_eq!(draw_allowed(&mut count, |n| n % 1000 == 0, |_| true), Some(1000));
+        assert_eq!(draw_allowed(&mut count, |n| n % 10 == 0, |_| false), Some(2010), "after 100 redraws");
+        assert_eq!(draw_allowed(count, |_| false, |_| true), None);
     }
 }

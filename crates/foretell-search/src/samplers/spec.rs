@@ -93,6 +93,11 @@ impl SamplerSpec {
         self.family().is_some_and(|family| family.is_by_process(trial))
     }
 
+    /// Whether it tries all configurations of `space`, one after the other.
+    pub(crate) fn lists(&self, space: &Space) -> bool {
+        self.family().is_some_and(|family| family.combinations(space).is_some())
+    }
+
     /// Whether it learns from rewards: see [`SamplerFamily::is_rewarded`].
     pub fn is_rewarded(&self) -> bool {
         self.family().is_some_and(SamplerFamily::is_rewarded)

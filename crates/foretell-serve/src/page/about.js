@@ -31,6 +31,17 @@ function settingsOf(settings, before = "") {
 }
 
 const bounds = (parameter) => (optionsOf(parameter) ? optionsOf(parameter).join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`);
+const TEST_SIGNS = { equals: "=", any_of: "=", none_of: "≠", below: "<", at_most: "≤", at_least: "≥", above: ">" };
+
+// A parameter's condition as its study writes it: an object for each parameter that it names.
+export function conditionText(condition) {
+  if (!condition) return "always";
+  const tests = [condition].flat().flatMap(({ name, ...tests }) =>
+    Object.entries(tests).map(([test, value]) => `${name} ${TEST_SIGNS[test] || test} ${[value].flat().join(" or ")}`),
+  );
+  return tests.join(" and ");
+}
+
 let aboutOf = null,
   offeredFor = null;
 
@@ -43,7 +54,7 @@ export function about(leader) {
   pairs($("all-settings"), settingsOf(state.settings));
   $("space").tHead.replaceChildren(row(["name", "kind", "values", "applies if"], "th"));
   $("space").tBodies[0].replaceChildren(
-    ...parameters.map((one) => row([one.name, one.kind, bounds(one), one.active_if ? `${one.active_if.name} is ${one.active_if.equals}` : "always"], "td")),
+    ...parameters.map((one) => row([one.name, one.kind, bounds(one), conditionText(one.active_if)], "td")),
   );
   $("space-box").hidden = !parameters.length;
   $("enqueue").hidden = !source || !parameters.length;

@@ -40,7 +40,7 @@ function totals(leader) {
     ["completed", whole(trials.completed)],
     ["stopped", whole(trials.stopped)],
     ...(trials.paused ? [["paused", whole(trials.paused)]] : []),
-    ["failed", whole(trials.failed)],
+    ["failed", whole(trials.failed) + (trials.out_of_memory ? ` (${whole(trials.out_of_memory)} out of memory)` : "")],
     ["epochs per trial", state.spec && state.spec.epochs ? whole(state.spec.epochs) : "not known yet"],
     ["epochs spent", whole(epochs.spent)],
     ["saved", epochs.spent && trials.completed ? `${Math.round((100 * spared) / epochs.without_stopping)} %` : "–"],

@@ -196,7 +196,7 @@ fn progress(study: &Study, times: &Times, seen: &BTreeMap<u64, String>) -> Strin
         .map_or("–".to_owned(), |best| format!("{} (trial {})", metric_value(best.score), best.trial));
     let failed = match progress.trials.failed {
         0 => String::new(),
-        failed => format!(", {failed} failed"),
+        _ => format!(", {}", progress.trials.describe_failed()),
     };
     let left = times.left_seconds(study).filter(|_| !study.is_done());
     let left = left.map_or(String::new(), |left| format!("about {} left, ", human_duration(left)));

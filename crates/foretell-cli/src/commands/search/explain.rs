@@ -127,7 +127,7 @@ const MOST_OPTIONS: usize = 8;
 fn parameters(space: &ParameterSpace) -> String {
     let mut ranges: Vec<(String, Vec<&str>)> = Vec::new();
     for Parameter { name, kind, active_if } in space.parameters() {
-        let condition = active_if.as_ref().map_or(String::new(), |condition| format!(" {condition}"));
+        let condition = active_if.as_ref().map_or(String::new(), |condition| format!(" if {condition}"));
         let range = shortened(kind) + &condition;
         match ranges.iter_mut().find(|(known, _)| *known == range) {
             Some((_, names)) => names.push(name),

@@ -49,7 +49,7 @@ impl Cube {
     pub(crate) fn configuration(&self, coordinates: &[f64]) -> Configuration {
         let mut configuration = Configuration::new();
         for (parameter, &u) in self.parameters().iter().zip(coordinates) {
-            let value = if applies(parameter, &configuration) {
+            let value = if parameter.applies_in(&configuration) {
                 value_at(&parameter.kind, u)
             } else {
                 Value::Missing
@@ -62,17 +62,11 @@ impl Cube {
     /// The point of `configuration`. A value outside its range counts as the nearest bound.
     pub(crate) fn point(&self, configuration: &Configuration) -> Point {
         let coordinate = |parameter: &Parameter| {
-            let value = configuration.get(&parameter.name).filter(|_| applies(parameter, configuration))?;
+            let value = configuration.get(&parameter.name).filter(|_| parameter.applies_in(configuration))?;
             coordinate_of(&parameter.kind, value)
         };
         self.parameters().iter().map(coordinate).collect()
     }
-}
-
-/// Whether `parameter` applies, given the values of those before it.
-fn applies(parameter: &Parameter, configuration: &Configuration) -> bool {
-    let holds = |name: &String, equals: &Value| configuration.get(name) == Some(equals);
-    parameter.active_if.as_ref().is_none_or(|condition| holds(&condition.name, &condition.equals))
 }
 
 fn value_at(kind: &ParameterKind, u: f64) -> Value {

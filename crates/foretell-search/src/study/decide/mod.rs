@@ -5,6 +5,7 @@ pub(super) mod fit;
 pub(super) mod knowledge;
 mod learner;
 pub(super) mod measures;
+mod misfits;
 mod objectives;
 mod outlook;
 mod ranking;

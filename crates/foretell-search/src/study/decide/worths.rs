@@ -2,7 +2,7 @@
 
 use super::outlook::Gains;
 use crate::objective::places;
-use crate::samplers::random::trial_stream;
+use crate::samplers::random::{draw_allowed, trial_stream};
 use crate::samplers::surrogate::KnownCosts;
 use crate::samplers::worth::Worth;
 use crate::samplers::{Sampler, front_sampler, parzen_sampler};
@@ -21,17 +21,31 @@ struct Known {
 impl Study {
     /// The configuration that the sampler proposes for new trial `trial`. O(n²) besides the sampler's own with several objectives.
     pub(in crate::study) fn sampled(&mut self, trial: u64) -> Option<Configuration> {
-        let proposed = match self.for_front(trial) {
-            Some(mut sampler) => sampler.propose(trial),
-            None => self.sampler.propose(trial),
-        };
+        let proposed = self.allowed_proposal(trial);
         match &self.spec.space {
             // brackets with fewer trials than planned would promote none: a configuration is repeated, with a seed of its own
             Space::Parameters(space) if proposed.is_none() && !self.spec.schedule.is_full() => {
-                Some(space.sample(&mut trial_stream(self.spec.seed, trial)))
+                let mut rng = trial_stream(self.spec.seed, trial);
+                let misfits = self.misfits();
+                let is_allowed = |drawn: &Configuration| self.spec.allows(drawn) && !misfits.rule_out(drawn);
+                draw_allowed(|| space.sample(&mut rng), is_allowed, |_| true)
             }
             _ => proposed,
         }
+    }
+
+    /// The sampler's proposal for new trial `trial`, from the region that the limits and the memory allow. A replay has only the runs that
+    /// were recorded, so there the proposal may break a limit.
+    pub(in crate::study) fn allowed_proposal(&mut self, trial: u64) -> Option<Configuration> {
+        let misfits = self.misfits();
+        let is_restricted = !self.spec.limits.is_empty() || !misfits.is_empty();
+        let mut for_front = self.for_front(trial);
+        let sampler = for_front.as_mut().unwrap_or(&mut self.sampler);
+        if !is_restricted || self.knowledge.recording.is_some() {
+            return sampler.propose(trial);
+        }
+        let spec = &self.spec;
+        sampler.propose_allowed(trial, &|drawn| spec.allows(drawn) && !misfits.rule_out(drawn))
     }
 
     /// A sampler that has heard what each trial came to in all objectives; `None` with one objective, or where the sampler

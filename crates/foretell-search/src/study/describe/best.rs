@@ -31,9 +31,19 @@ pub struct Tally {
     pub stopped: u64,
     /// Ended without a usable result.
     pub failed: u64,
+    /// Those of the failed ones that did not fit into memory.
+    pub out_of_memory: u64,
 }
 
 impl Tally {
+    /// The failed trials in words: `3 failed (2 of them out of memory)`.
+    pub fn describe_failed(&self) -> String {
+        match self.out_of_memory {
+            0 => format!("{} failed", self.failed),
+            lost => format!("{} failed ({lost} of them out of memory)", self.failed),
+        }
+    }
+
     /// Trials that run no more.
     pub fn ended(&self) -> u64 {
         self.total - self.running

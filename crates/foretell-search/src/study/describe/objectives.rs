@@ -1,11 +1,20 @@
 //! A study's further objectives and its limits in its description: which values they need, and whether the rest of the study goes with them.
 
 use super::spec::StudySpec;
-use crate::objective::{Formula, Objective, ObjectiveError, reported};
+use crate::objective::{Formula, Limit, Objective, ObjectiveError, reported};
+use crate::samplers::random::trial_stream;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
+use foretell::Configuration;
 use std::collections::BTreeSet;
+
+/// Limits have to allow one in so many configurations.
+const ALLOWED_SHARE: u64 = 1_000;
+/// Configurations that are drawn to find out.
+const REGION_DRAWS: u64 = 10_000;
+/// The stream that they are drawn from, which no trial has.
+const REGION_STREAM: u64 = 1 << 59;
 
 impl StudySpec {
     /// Whether trials are compared by more than the metric.
@@ -21,6 +30,41 @@ impl StudySpec {
     pub(in crate::study) fn formulas(&self) -> impl Iterator<Item = &Formula> {
         let objectives = self.objectives.iter().map(|objective| &objective.of);
         objectives.chain(self.limits.iter().map(|limit| &limit.of))
+    }
+
+    /// The first limit that `configuration`, which may name only some parameters, breaks whatever its trial reports, and its value there.
+    pub(in crate::study) fn broken_limit_of(&self, configuration: &Configuration) -> Option<(&Limit, f64)> {
+        self.limits.iter().find_map(|limit| {
+            let value = limit.of.value(|name| self.space.known_value(configuration, name))?;
+            limit.is_broken_by(value).then_some((limit, value))
+        })
+    }
+
+    /// Whether `configuration` keeps all limits, as far as is known before it is trained.
+    pub(in crate::study) fn allows(&self, configuration: &Configuration) -> bool {
+        self.broken_limit_of(configuration).is_none()
+    }
+
+    /// Checks that the limits allow at least one in [`ALLOWED_SHARE`] of the configurations, so that samplers find some.
+    fn check_allowed_region(&self) -> Result<(), ObjectiveError> {
+        let known = self.space.known_names();
+        let is_known = |limit: &&Limit| limit.of.names().iter().all(|name| known.contains(name));
+        let limits: Vec<String> = self.limits.iter().filter(is_known).map(Limit::to_string).collect();
+        // one that tries all configurations finds even a single one
+        if limits.is_empty() || self.sampler.lists(&self.space) {
+            return Ok(());
+        }
+        let mut rng = trial_stream(self.seed, REGION_STREAM);
+        let mut allowed = 0;
+        for _ in 0..REGION_DRAWS {
+            let Some(drawn) = self.space.sample(&mut rng) else { return Ok(()) };
+            allowed += u64::from(self.allows(&drawn));
+            if allowed * ALLOWED_SHARE >= REGION_DRAWS {
+                return Ok(());
+            }
+        }
+        let limits = limits.join(" and ");
+        Err(ObjectiveError::Region { limits, allowed, draws: REGION_DRAWS, share: ALLOWED_SHARE })
     }
 
     /// The values that trials report in addition to the metric, for the objectives and limits.
@@ -43,6 +87,7 @@ impl StudySpec {
         if self.compares_by_metric_alone() {
             return Ok(());
         }
+        self.check_allowed_region()?;
         let known = self.space.known_names();
         for formula in self.formulas().filter(|formula| formula.name().is_none()) {
             formula.check(&known)?;

@@ -84,6 +84,7 @@ impl Progress {
     pub(in crate::study) fn add(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
         self.trials.total += 1;
         *self.count(&trial.state) += 1;
+        self.trials.out_of_memory += u64::from(trial.state.is_out_of_memory());
         self.spent += trial.cost();
         self.has_reports |= trial.has_reported();
         if spec.repeats() > 1 {
@@ -97,6 +98,7 @@ impl Progress {
     pub(in crate::study) fn remove(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
         self.trials.total -= 1;
         *self.count(&trial.state) -= 1;
+        self.trials.out_of_memory -= u64::from(trial.state.is_out_of_memory());
         self.spent -= trial.cost();
         if spec.repeats() > 1 {
             self.regroup(trial, spec, |group| group.remove(index));

@@ -133,6 +133,14 @@ pub enum StudyError {
     /// A queued configuration is not in the space.
     #[error("a queued trial: {0}")]
     Queue(#[from] ParameterSpaceError),
+    /// A queued configuration breaks a limit.
+    #[error("a queued trial breaks the limit {limit}, because it has {value}. Change the trial or the limit")]
+    QueueLimit {
+        /// The limit.
+        limit: String,
+        /// The configuration's value.
+        value: f64,
+    },
     /// A sampler that learns from rewards draws every configuration itself.
     #[error("{sampler} chooses every configuration itself. Queue none, or choose the sampler random")]
     NoQueue {
@@ -446,6 +454,10 @@ impl StudySpec {
     pub(in crate::study) fn check_queued(&self, configuration: &Configuration) -> Result<(), StudyError> {
         if self.sampler.is_rewarded() {
             return Err(StudyError::NoQueue { sampler: self.sampler.name().to_owned() });
+        }
+        if let Some((limit, value)) = self.broken_limit_of(configuration) {
+            let (limit, value) = (limit.to_string(), value);
+            return Err(StudyError::QueueLimit { limit, value });
         }
         match &self.space {
             Space::Parameters(space) => Ok(space.check_part(configuration)?),

@@ -2,7 +2,7 @@
 
 use super::step::Append;
 use crate::record::Record;
-use crate::samplers::random::trial_stream;
+use crate::samplers::random::{draw_allowed, trial_stream};
 use crate::space::Space;
 use crate::study::{Settings, Study, StudyError};
 use foretell::Configuration;
@@ -112,7 +112,16 @@ impl Study {
         if space.check(&implied).is_ok() {
             return Some(implied);
         }
-        let proposed = self.sampler.propose(trial).unwrap_or_default();
-        Some(space.completed(&given, &proposed, &mut trial_stream(self.spec.seed, trial ^ REST)))
+        let space = space.clone();
+        let mut rng = trial_stream(self.spec.seed, trial ^ REST);
+        let proposed = self.allowed_proposal(trial).unwrap_or_default();
+        let first = space.completed(&given, &proposed, &mut rng);
+        if self.spec.allows(&first) {
+            return Some(first);
+        }
+        // the proposal keeps the limits only with values that the user has chosen otherwise
+        let nothing = Configuration::new();
+        let drawn = || space.completed(&given, &nothing, &mut rng);
+        draw_allowed(drawn, |whole| self.spec.allows(whole), |_| true).or(Some(first))
     }
 }

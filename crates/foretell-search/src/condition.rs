@@ -1,0 +1,416 @@
+//! Conditions of parameters: `momentum=float:0:1 if optimizer=sgd,rmsprop and layers>=3`.
+
+use crate::comparison::Comparison;
+use crate::parameter::{ParameterKind, quoted, read_value, split_at_commas, split_unquoted};
+use foretell::{Configuration, Value};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// The word between the tests of a condition.
+const AND: &str = " and ";
+
+/// The reason why a condition is invalid.
+#[derive(Debug, Error, Clone, PartialEq)]
+pub enum ConditionError {
+    /// The text is no condition.
+    #[error("{text:?} is not a condition{hint}. Write for example optimizer=sgd,rmsprop and layers>=3")]
+    Syntax {
+        /// The text.
+        text: String,
+        /// What it may have been meant for.
+        hint: &'static str,
+    },
+    /// A comparison with something that isn't a number.
+    #[error("`{text}` compares with `{value}`, which is not a number. Use a number, or = or !=")]
+    Number {
+        /// The test.
+        text: String,
+        /// The value.
+        value: String,
+    },
+    /// An object without a test.
+    #[error(
+        "the condition on {name} has no test. Add equals, any_of, none_of, below, at_most, at_least or above"
+    )]
+    NoTest {
+        /// The parameter that it names.
+        name: String,
+    },
+}
+
+/// A requirement of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// It is one of these.
+    AnyOf(Vec<Value>),
+    /// It is none of these.
+    NoneOf(Vec<Value>),
+    /// This comparison of it with a number holds.
+    Compared(Comparison, f64),
+}
+
+impl Test {
+    /// Whether `value` passes; [`Value::Missing`] never does.
+    fn is_passed_by(&self, value: &Value) -> bool {
+        match self {
+            Self::AnyOf(values) => values.contains(value) && *value != Value::Missing,
+            Self::NoneOf(values) => !values.contains(value) && *value != Value::Missing,
+            Self::Compared(comparison, with) => {
+                value.number().is_some_and(|number| comparison.holds(number, *with))
+            }
+        }
+    }
+
+    /// The values that it names.
+    fn values_mut(&mut self) -> &mut [Value] {
+        match self {
+            Self::AnyOf(values) | Self::NoneOf(values) => values,
+            Self::Compared(..) => &mut [],
+        }
+    }
+
+    /// The numbers at which its answer changes.
+    fn marks(&self) -> Vec<f64> {
+        match self {
+            Self::AnyOf(values) | Self::NoneOf(values) => values.iter().filter_map(Value::number).collect(),
+            Self::Compared(_, number) => vec![*number],
+        }
+    }
+}
+
+/// A test of another parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// The other parameter.
+    pub name: String,
+    /// The test.
+    pub test: Test,
+}
+
+impl Clause {
+    /// Whether the other parameter has a value in `configuration`, and it passes.
+    fn holds_in(&self, configuration: &Configuration) -> bool {
+        configuration.get(&self.name).is_some_and(|value| self.test.is_passed_by(value))
+    }
+
+    /// Turns its values, read as numbers or texts, into those that `kind` has; the first that it does not have is the error.
+    pub(crate) fn settle_values(&mut self, kind: &ParameterKind) -> Result<(), String> {
+        for value in self.test.values_mut() {
+            *value = kind.value_of(&value.to_string()).ok_or_else(|| value.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+/// When a parameter applies: other parameters have values that pass all tests. A parameter that doesn't apply itself passes none.
+///
+/// Written `optimizer=sgd,rmsprop and layers>=3`. As JSON an object such as `{"name": "layers", "at_least": 3}` with `equals`, `any_of`,
+/// `none_of`, `below`, `at_most`, `at_least` or `above`, a list of such objects, or the text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenCondition", into = "WrittenCondition")]
+pub struct Condition {
+    clauses: Vec<Clause>,
+}
+
+impl Condition {
+    /// Its tests, all of which have to be passed.
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    pub(crate) fn clauses_mut(&mut self) -> &mut [Clause] {
+        &mut self.clauses
+    }
+
+    /// A condition on the parameter `name` alone.
+    pub(crate) fn on(name: &str, test: Test) -> Self {
+        Self { clauses: vec![Clause { name: name.to_owned(), test }] }
+    }
+
+    /// Whether all tests are passed in `configuration`.
+    pub fn holds_in(&self, configuration: &Configuration) -> bool {
+        self.clauses.iter().all(|clause| clause.holds_in(configuration))
+    }
+}
+
+/// Whether `value` passes all `tests`.
+pub(crate) fn passes_all(value: &Value, tests: &[&Test]) -> bool {
+    tests.iter().all(|test| test.is_passed_by(value))
+}
+
+/// A value of `kind` that passes all `tests`; `None` if there is none.
+pub(crate) fn passing_value(kind: &ParameterKind, tests: &[&Test]) -> Option<Value> {
+    let values = match (kind.options(), kind.bounds()) {
+        (Some(options), _) => options,
+        (None, None) => Vec::new(),
+        (None, Some(bounds)) => {
+            let numbers = tests.iter().flat_map(|test| test.marks()).chain([bounds.lo, bounds.hi]);
+            let mut marks: Vec<f64> = numbers.map(|number| number.clamp(bounds.lo, bounds.hi)).collect();
+            marks.sort_by(f64::total_cmp);
+            // the answers are the same between two marks, so a value at each mark and one on each side are enough
+            let between = marks.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
+            let step = bounds.step.unwrap_or(0.0);
+            let at = marks.iter().flat_map(|mark| [*mark, mark - step, mark + step]);
+            at.chain(between).map(|number| Value::Number(bounds.nearest(number))).collect()
+        }
+    };
+    values.into_iter().find(|value| passes_all(value, tests))
+}
+
+impl FromStr for Condition {
+    type Err = ConditionError;
+
+    fn from_str(text: &str) -> Result<Self, ConditionError> {
+        let clauses = split_unquoted(text, AND).into_iter().map(read_clause);
+        Ok(Self { clauses: clauses.collect::<Result<_, _>>()? })
+    }
+}
+
+/// Reads one test, such as `layers>=3`.
+fn read_clause(text: &str) -> Result<Clause, ConditionError> {
+    let text = text.trim();
+    let refused = |hint| ConditionError::Syntax { text: text.to_owned(), hint };
+    if split_unquoted(text, " or ").len() > 1 {
+        return Err(refused(", because conditions have no `or`: list the values of a parameter with commas"));
+    }
+    let (name, comparison, values) = Comparison::split(text).ok_or_else(|| refused(""))?;
+    if name.is_empty() || values.is_empty() {
+        return Err(refused(""));
+    }
+    let listed = || split_at_commas(values).into_iter().map(read_value).collect();
+    let test = match comparison {
+        Comparison::Equal => Test::AnyOf(listed()),
+        Comparison::Unequal => Test::NoneOf(listed()),
+        Comparison::Below | Comparison::AtMost | Comparison::AtLeast | Comparison::Above => {
+            let number = values.parse().ok().filter(|number: &f64| number.is_finite());
+            let not_a_number = || ConditionError::Number { text: text.to_owned(), value: values.to_owned() };
+            Test::Compared(comparison, number.ok_or_else(not_a_number)?)
+        }
+    };
+    Ok(Clause { name: name.to_owned(), test })
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, values) = match &self.test {
+            Test::AnyOf(values) => (Comparison::Equal.sign(), values),
+            Test::NoneOf(values) => (Comparison::Unequal.sign(), values),
+            Test::Compared(comparison, number) => {
+                return write!(f, "{}{}{number}", self.name, comparison.sign());
+            }
+        };
+        let values: Vec<String> = values.iter().map(|value| quoted(value, false)).collect();
+        write!(f, "{}{sign}{}", self.name, values.join(","))
+    }
+}
+
+/// As it stands after a parameter's `if`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clauses: Vec<String> = self.clauses.iter().map(Clause::to_string).collect();
+        f.write_str(&clauses.join(AND))
+    }
+}
+
+/// A condition as JSON.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a condition such as \"layers>=3\", or an object with name and one of equals, any_of, none_of, below, at_most, at_least and above"
+)]
+enum WrittenCondition {
+    Text(String),
+    One(WrittenClause),
+    All(Vec<WrittenClause>),
+}
+
+/// The tests of one parameter as JSON.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WrittenClause {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    equals: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    any_of: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    none_of: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    below: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_most: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_least: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    above: Option<f64>,
+}
+
+impl WrittenClause {
+    /// A clause for each of its tests.
+    fn clauses(self) -> Result<Vec<Clause>, ConditionError> {
+        let compared = |number: Option<f64>, comparison| number.map(|it| Test::Compared(comparison, it));
+        let tests = [
+            self.equals.map(|value| Test::AnyOf(vec![value])),
+            self.any_of.map(Test::AnyOf),
+            self.none_of.map(Test::NoneOf),
+            compared(self.below, Comparison::Below),
+            compared(self.at_most, Comparison::AtMost),
+            compared(self.at_least, Comparison::AtLeast),
+            compared(self.above, Comparison::Above),
+        ];
+        let named = |test| Clause { name: self.name.clone(), test };
+        let clauses: Vec<Clause> = tests.into_iter().flatten().map(named).collect();
+        if clauses.is_empty() { Err(ConditionError::NoTest { name: self.name }) } else { Ok(clauses) }
+    }
+}
+
+impl From<Clause> for WrittenClause {
+    fn from(clause: Clause) -> Self {
+        let mut written = Self { name: clause.name, ..Self::default() };
+        match clause.test {
+            Test::AnyOf(values) if values.len() == 1 => written.equals = values.into_iter().next(),
+            Test::AnyOf(values) => written.any_of = Some(values),
+            Test::NoneOf(values) => written.none_of = Some(values),
+            Test::Compared(Comparison::Below, number) => written.below = Some(number),
+            Test::Compared(Comparison::AtMost, number) => written.at_most = Some(number),
+            Test::Compared(Comparison::AtLeast, number) => written.at_least = Some(number),
+            Test::Compared(Comparison::Above, number) => written.above = Some(number),
+            Test::Compared(Comparison::Equal, number) => written.equals = Some(Value::Number(number)),
+            Test::Compared(Comparison::Unequal, number) => {
+                written.none_of = Some(vec![Value::Number(number)]);
+            }
+        }
+        written
+    }
+}
+
+impl From<Condition> for WrittenCondition {
+    fn from(condition: Condition) -> Self {
+        let mut clauses: Vec<WrittenClause> = condition.clauses.into_iter().map(Into::into).collect();
+        match (clauses.pop(), clauses.is_empty()) {
+            (Some(only), true) => Self::One(only),
+            (last, _) => {
+                clauses.extend(last);
+                Self::All(clauses)
+            }
+        }
+    }
+}
+
+impl TryFrom<WrittenCondition> for Condition {
+    type Error = ConditionError;
+
+    fn try_from(written: WrittenCondition) -> Result<Self, ConditionError> {
+        let clauses = match written {
+            WrittenCondition::Text(text) => return text.parse(),
+            WrittenCondition::One(clause) => clause.clauses()?,
+            WrittenCondition::All(all) => {
+                all.into_iter().map(WrittenClause::clauses).collect::<Result<Vec<_>, _>>()?.concat()
+            }
+        };
+        match clauses.is_empty() {
+            true => Err(ConditionError::Syntax { text: "[]".to_owned(), hint: "" }),
+            false => Ok(Self { clauses }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn condition(text: &str) -> Condition {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn texts_and_json_read_and_print_alike() {
+        for (text, json) in [
+            ("o=sgd", r#"{"name":"o","equals":"sgd"}"#),
+            ("o=sgd,rmsprop", r#"{"name":"o","any_of":["sgd","rmsprop"]}"#),
+            ("o!=adam", r#"{"name":"o","none_of":["adam"]}"#),
+            ("n>=3", r#"{"name":"n","at_least":3.0}"#),
+            ("n<3 and o=a", r#"[{"name":"n","below":3.0},{"name":"o","equals":"a"}]"#),
+            ("o='a and b','c,d'", r#"{"name":"o","any_of":["a and b","c,d"]}"#),
+        ] {
+            let read: Condition = serde_json::from_str(json).expect(json);
+            assert_eq!(read.to_string(), text);
+            assert_eq!(serde_json::to_string(&read).expect("JSON"), json);
+            let as_text = serde_json::to_string(text).expect("JSON");
+            let from_text: Condition = serde_json::from_str(&as_text).expect(text);
+            assert_eq!(from_text.to_string(), text);
+        }
+        let both: Condition =
+            serde_json::from_str(r#"{"name":"n","at_least":2,"below":5}"#).expect("two tests");
+        assert_eq!(both.to_string(), "n<5 and n>=2");
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_cure() {
+        for (text, expected) in [
+            ("sgd", "\"sgd\" is not a condition. Write for example"),
+            ("o=", "\"o=\" is not a condition"),
+            ("=sgd", "\"=sgd\" is not a condition"),
+            ("o=sgd and", "never"),
+            ("o=a or o=b", "no `or`: list the values of a parameter with commas"),
+            ("n>=many", "`n>=many` compares with `many`, which is not a number"),
+            ("n<nan", "compares with `nan`"),
+        ] {
+            match text.parse::<Condition>() {
+                // read as a value, which no parameter has
+                Ok(read) => assert_eq!((expected, read.to_string().as_str()), ("never", "o=sgd and")),
+                Err(error) => assert!(error.to_string().contains(expected), "{text}: {error}"),
+            }
+        }
+        for (json, expected) in [
+            (r#"{"name":"n"}"#, "the condition on n has no test. Add equals"),
+            (r#"{"name":"n","more":3}"#, "expected a condition such as"),
+            ("[]", "is not a condition"),
+        ] {
+            let error = serde_json::from_str::<Condition>(json).expect_err(json).to_string();
+            assert!(error.contains(expected), "{json}: {error}");
+        }
+    }
+
+    #[test]
+    fn all_tests_have_to_be_passed_and_a_value_that_is_missing_passes_none() {
+        let configuration: Configuration = [
+            ("o".to_owned(), Value::Text("sgd".into())),
+            ("n".to_owned(), Value::Number(3.0)),
+            ("m".to_owned(), Value::Missing),
+        ]
+        .into();
+        for (text, expected) in [
+            ("o=sgd,rmsprop", true),
+            ("o!=sgd", false),
+            ("n>=3 and o=sgd", true),
+            ("n>3 and o=sgd", false),
+            ("m!=1", false),
+            ("x!=1", false),
+        ] {
+            assert_eq!(condition(text).holds_in(&configuration), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_passes_is_found_wherever_there_is_one() {
+        for (kind, text, expected) in [
+            ("int:1:8", "n>=3 and n<4", Some(3.0)),
+            ("int:1:8", "n>3 and n<4", None),
+            ("int:1:8", "n>8", None),
+            ("int:0:8:4", "n!=0,8", Some(4.0)),
+            ("float:0:1", "n>0.25 and n<0.5", Some(0.375)),
+            ("float:0:1", "n!=0", Some(1.0)),
+            ("log:0.001:1", "n<0.001", None),
+            ("choice:16,32,64", "n>16", Some(32.0)),
+        ] {
+            let kind = ParameterKind::parse("n", kind).expect(kind);
+            let read = condition(text);
+            let tests: Vec<&Test> = read.clauses().iter().map(|clause| &clause.test).collect();
+            let found = passing_value(&kind, &tests).and_then(|value| value.number());
+            assert_eq!(found, expected, "{kind} {text}");
+        }
+    }
+}
