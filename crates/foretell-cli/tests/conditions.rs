@@ -23,7 +23,7 @@ const SPACE: [&str; 4] = [
 
 fn search(folder: &Path, arguments: &[&str]) -> Command {
     std::fs::write(folder.join("trial.sh"), TRIAL).unwrap();
-    let mut command = foretell(folder, &["search", "--out", "study", "--json", "--workers", "1"]);
+    let mut command = foretell(folder, &["search", "--out", "study", "--format", "json", "--workers", "1"]);
     command.args(arguments);
     command
 }
@@ -59,7 +59,7 @@ fn conditions_and_limits_by_flags_and_by_study_file() {
     let by_flags = tempfile::tempdir().unwrap();
     let limit = ["--limit", "layers*units<=200"];
     let answer = search(by_flags.path(), &[&flags(&SPACE)[..], &limit, &command].concat()).output().unwrap();
-    assert_eq!(json(&answer)["summary"]["trials"]["completed"], 12);
+    assert_eq!(json(&answer)["trials"]["completed"], 12);
     check_conditions(by_flags.path());
 
     let by_file = tempfile::tempdir().unwrap();
@@ -114,8 +114,7 @@ fn trials_that_do_not_fit_into_memory_are_counted_apart_and_not_repeated() {
     let space = ["batch=choice:32,64,128,256", "lr=float:0:1:0.25"];
     let command = ["--", "sh", "trial.sh", "--batch", "{batch}", "{lr}"];
     let answer = json(&search(folder.path(), &[&flags(&space)[..], &command].concat()).output().unwrap());
-    let (failed, lost) =
-        (&answer["summary"]["trials"]["failed"], &answer["summary"]["trials"]["out_of_memory"]);
+    let (failed, lost) = (&answer["trials"]["failed"], &answer["trials"]["out_of_memory"]);
     assert!(failed == lost && lost.as_u64().unwrap() > 0, "{answer}");
     let shown = text(&foretell(folder.path(), &["study", "show", "study"]).output().unwrap().stdout);
     assert!(shown.contains(&format!("{failed} failed ({lost} of them out of memory)")), "{shown}");

@@ -1,7 +1,7 @@
 //! Conditions of parameters: `momentum=float:0:1 if optimizer=sgd,rmsprop and layers>=3`.
 
 use crate::comparison::Comparison;
-use crate::parameter::{ParameterKind, quoted, read_value, split_at_commas, split_unquoted};
+use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, unquoted};
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,7 +64,7 @@ impl Test {
     }
 
     /// The values that it names.
-    fn values_mut(&mut self) -> &mut [Value] {
+    pub(crate) fn values_mut(&mut self) -> &mut [Value] {
         match self {
             Self::AnyOf(values) | Self::NoneOf(values) => values,
             Self::Compared(..) => &mut [],
@@ -72,7 +72,7 @@ impl Test {
     }
 
     /// The numbers at which its answer changes.
-    fn marks(&self) -> Vec<f64> {
+    pub(crate) fn marks(&self) -> Vec<f64> {
         match self {
             Self::AnyOf(values) | Self::NoneOf(values) => values.iter().filter_map(Value::number).collect(),
             Self::Compared(_, number) => vec![*number],
@@ -93,14 +93,6 @@ impl Clause {
     /// Whether the other parameter has a value in `configuration`, and it passes.
     fn holds_in(&self, configuration: &Configuration) -> bool {
         configuration.get(&self.name).is_some_and(|value| self.test.is_passed_by(value))
-    }
-
-    /// Turns its values, read as numbers or texts, into those that `kind` has; the first that it does not have is the error.
-    pub(crate) fn settle_values(&mut self, kind: &ParameterKind) -> Result<(), String> {
-        for value in self.test.values_mut() {
-            *value = kind.value_of(&value.to_string()).ok_or_else(|| value.to_string())?;
-        }
-        Ok(())
     }
 }
 
@@ -140,25 +132,6 @@ pub(crate) fn passes_all(value: &Value, tests: &[&Test]) -> bool {
     tests.iter().all(|test| test.is_passed_by(value))
 }
 
-/// A value of `kind` that passes all `tests`; `None` if there is none.
-pub(crate) fn passing_value(kind: &ParameterKind, tests: &[&Test]) -> Option<Value> {
-    let values = match (kind.options(), kind.bounds()) {
-        (Some(options), _) => options,
-        (None, None) => Vec::new(),
-        (None, Some(bounds)) => {
-            let numbers = tests.iter().flat_map(|test| test.marks()).chain([bounds.lo, bounds.hi]);
-            let mut marks: Vec<f64> = numbers.map(|number| number.clamp(bounds.lo, bounds.hi)).collect();
-            marks.sort_by(f64::total_cmp);
-            // the answers are the same between two marks, so a value at each mark and one on each side are enough
-            let between = marks.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
-            let step = bounds.step.unwrap_or(0.0);
-            let at = marks.iter().flat_map(|mark| [*mark, mark - step, mark + step]);
-            at.chain(between).map(|number| Value::Number(bounds.nearest(number))).collect()
-        }
-    };
-    values.into_iter().find(|value| passes_all(value, tests))
-}
-
 impl FromStr for Condition {
     type Err = ConditionError;
 
@@ -179,7 +152,9 @@ fn read_clause(text: &str) -> Result<Clause, ConditionError> {
     if name.is_empty() || values.is_empty() {
         return Err(refused(""));
     }
-    let listed = || split_at_commas(values).into_iter().map(read_value).collect();
+    let read =
+        |text: &str| unquoted(text).map_or_else(|| read_value(text), |text| Value::Text(text.to_owned()));
+    let listed = || split_at_commas(values).into_iter().map(read).collect();
     let test = match comparison {
         Comparison::Equal => Test::AnyOf(listed()),
         Comparison::Unequal => Test::NoneOf(listed()),
@@ -228,22 +203,22 @@ enum WrittenCondition {
 
 /// The tests of one parameter as JSON.
 #[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct WrittenClause {
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     equals: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     any_of: Option<Vec<Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     none_of: Option<Vec<Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     below: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     above: Option<f64>,
 }
 
@@ -391,26 +366,6 @@ mod tests {
             ("x!=1", false),
         ] {
             assert_eq!(condition(text).holds_in(&configuration), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_value_that_passes_is_found_wherever_there_is_one() {
-        for (kind, text, expected) in [
-            ("int:1:8", "n>=3 and n<4", Some(3.0)),
-            ("int:1:8", "n>3 and n<4", None),
-            ("int:1:8", "n>8", None),
-            ("int:0:8:4", "n!=0,8", Some(4.0)),
-            ("float:0:1", "n>0.25 and n<0.5", Some(0.375)),
-            ("float:0:1", "n!=0", Some(1.0)),
-            ("log:0.001:1", "n<0.001", None),
-            ("choice:16,32,64", "n>16", Some(32.0)),
-        ] {
-            let kind = ParameterKind::parse("n", kind).expect(kind);
-            let read = condition(text);
-            let tests: Vec<&Test> = read.clauses().iter().map(|clause| &clause.test).collect();
-            let found = passing_value(&kind, &tests).and_then(|value| value.number());
-            assert_eq!(found, expected, "{kind} {text}");
         }
     }
 }

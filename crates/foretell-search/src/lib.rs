@@ -76,6 +76,7 @@ mod store;
 mod study;
 mod summary;
 mod times;
+mod value_text;
 mod view;
 
 pub use catalogue::Catalogue;
@@ -88,7 +89,7 @@ pub use judge::Judge;
 pub use length_watch::{LengthNotice, LengthSource, LengthWatch, Mismatch};
 pub use lessons::Lessons;
 pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
-pub use parameter::{Parameter, ParameterError, ParameterKind, split_at_commas};
+pub use parameter::{Parameter, ParameterError, ParameterKind};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use part::{Named, Part, PartError};
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
@@ -131,6 +132,7 @@ pub use study::{
 };
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
 pub use times::{Moment, Times, Timing};
+pub use value_text::split_at_commas;
 pub use view::{
     DecisionView, LastMetrics, Reports, StudyView, TRIAL_COLUMNS, date, see_metrics, settings, trial_rows,
 };

@@ -1,6 +1,7 @@
 //! One numeric or categorical parameter of a search space, written `lr=log:1e-4:1`.
 
 use crate::condition::{Condition, ConditionError};
+use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, unquoted};
 use foretell::{Configuration, Value};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
@@ -521,12 +522,6 @@ fn integer(name: &str, text: &str) -> Result<i64, ParameterError> {
     text.trim().parse().map_err(|_| not_a_bound(name, text, "an integer of magnitude up to 2^53"))
 }
 
-/// A finite number if it reads as one, otherwise a text: unlike in a table, `none` is a text.
-pub(crate) fn read_value(text: &str) -> Value {
-    let number = text.trim().parse().ok().filter(|x: &f64| x.is_finite());
-    number.map_or_else(|| Value::Text(text.trim().to_owned()), Value::Number)
-}
-
 /// The options in a list; a quoted one is a text, whatever it looks like.
 fn read_options(text: &str) -> Vec<Value> {
     let options = split_at_commas(text);
@@ -535,79 +530,6 @@ fn read_options(text: &str) -> Vec<Value> {
         return values;
     }
     options.iter().map(|&text| Value::Text(unquoted(text).unwrap_or(text).to_owned())).collect()
-}
-
-/// Splits `text` at commas outside brackets and quotes.
-///
-/// ```
-/// # use foretell_search::split_at_commas;
-/// assert_eq!(split_at_commas("[64,64], 'a,b', c"), ["[64,64]", "'a,b'", "c"]);
-/// ```
-pub fn split_at_commas(text: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_usize, None);
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            (Some(open), _) if open == letter => quote = None,
-            (Some(_), _) => {}
-            // an apostrophe inside a word quotes nothing
-            (None, '"' | '\'') if text[start..at].trim().is_empty() || depth > 0 => quote = Some(letter),
-            (None, '[' | '(' | '{') => depth += 1,
-            (None, ']' | ')' | '}') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 0 => {
-                parts.push(text[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[start..].trim());
-    parts
-}
-
-/// Splits `text` at each `separator` outside of quotes.
-pub(crate) fn split_unquoted<'a>(text: &'a str, separator: &str) -> Vec<&'a str> {
-    let (mut parts, mut start, mut quote, mut before) = (Vec::new(), 0, None, ' ');
-    for (at, letter) in text.char_indices() {
-        match quote {
-            Some(open) if open == letter => quote = None,
-            Some(_) => {}
-            // an apostrophe inside a word quotes nothing
-            None if "\"'".contains(letter) && !before.is_alphanumeric() => quote = Some(letter),
-            None if at >= start && text[at..].starts_with(separator) => {
-                parts.push(&text[start..at]);
-                start = at + separator.len();
-            }
-            None => {}
-        }
-        before = letter;
-    }
-    parts.push(&text[start..]);
-    parts
-}
-
-/// The text between the quotes that `text` as a whole is in.
-fn unquoted(text: &str) -> Option<&str> {
-    ['"', '\''].into_iter().find_map(|quote| {
-        text.strip_prefix(quote)?.strip_suffix(quote).filter(|inner| !inner.contains(quote))
-    })
-}
-
-/// An option as a list of options has it: in quotes if it would be read as something else without.
-pub(crate) fn quoted(option: &Value, are_texts: bool) -> String {
-    let text = option.to_string();
-    let is_whole = [" if ", " and ", " or "].iter().all(|word| split_unquoted(&text, word).len() == 1);
-    let is_plain =
-        is_whole && split_at_commas(&text) == [text.as_str()] && unquoted(&text).is_none() && balanced(&text);
-    if is_plain && !(are_texts && text.parse::<f64>().is_ok()) {
-        return text;
-    }
-    let quote = if text.contains('\'') { '"' } else { '\'' };
-    format!("{quote}{text}{quote}")
-}
-
-/// Whether a comma after `text` separates options.
-fn balanced(text: &str) -> bool {
-    split_at_commas(&format!("{text},x")).len() == 2
 }
 
 impl Parameter {

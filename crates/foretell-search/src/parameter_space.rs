@@ -3,7 +3,8 @@
 mod conditions;
 mod partial;
 
-use crate::parameter::{Parameter, ParameterError, split_at_commas};
+use crate::parameter::{Parameter, ParameterError};
+use crate::value_text::split_at_commas;
 use foretell::{Configuration, Value};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -127,23 +128,6 @@ pub struct ParameterSpace {
 }
 
 impl ParameterSpace {
-    /// A space of `parameters`, in this order, except that each one follows those that its condition names.
-    ///
-    /// # Errors
-    /// [`ParameterSpaceError::Parameter`], `Empty`, `Duplicate`, `UnknownParent`, `Circle`, `Unreachable`, `Never`.
-    pub fn new(parameters: Vec<Parameter>) -> Result<Self, ParameterSpaceError> {
-        if parameters.is_empty() {
-            return Err(ParameterSpaceError::Empty);
-        }
-        for (i, parameter) in parameters.iter().enumerate() {
-            parameter.validate()?;
-            if parameters[..i].iter().any(|other| other.name == parameter.name) {
-                return Err(ParameterSpaceError::Duplicate { name: parameter.name.clone() });
-            }
-        }
-        Ok(Self { parameters: conditions::settle(parameters)? })
-    }
-
     /// Reads a space from one text a parameter: see [`Parameter`].
     ///
     /// # Errors

@@ -1,12 +1,32 @@
 //! The conditions of a space's parameters: their order, and whether they can hold.
 
-use super::ParameterSpaceError;
-use crate::condition::{Clause, Test, passing_value};
+use super::{ParameterSpace, ParameterSpaceError};
+use crate::condition::{Clause, Test, passes_all};
 use crate::parameter::{Parameter, ParameterKind};
+use foretell::Value;
 use std::collections::BTreeMap;
 
+impl ParameterSpace {
+    /// A space of `parameters`, in this order, except that each one follows those that its condition names.
+    ///
+    /// # Errors
+    /// [`ParameterSpaceError::Parameter`], `Empty`, `Duplicate`, `UnknownParent`, `Circle`, `Unreachable`, `Never`.
+    pub fn new(parameters: Vec<Parameter>) -> Result<Self, ParameterSpaceError> {
+        if parameters.is_empty() {
+            return Err(ParameterSpaceError::Empty);
+        }
+        for (i, parameter) in parameters.iter().enumerate() {
+            parameter.validate()?;
+            if parameters[..i].iter().any(|other| other.name == parameter.name) {
+                return Err(ParameterSpaceError::Duplicate { name: parameter.name.clone() });
+            }
+        }
+        Ok(Self { parameters: settle_conditions(parameters)? })
+    }
+}
+
 /// The `parameters`, each after those that its condition names, with the values that these take.
-pub(super) fn settle(parameters: Vec<Parameter>) -> Result<Vec<Parameter>, ParameterSpaceError> {
+fn settle_conditions(parameters: Vec<Parameter>) -> Result<Vec<Parameter>, ParameterSpaceError> {
     let kinds: BTreeMap<String, ParameterKind> =
         parameters.iter().map(|parameter| (parameter.name.clone(), parameter.kind.clone())).collect();
     let mut settled = Vec::with_capacity(parameters.len());
@@ -41,10 +61,16 @@ fn check_condition(
             let known = if others.is_empty() { "none".to_owned() } else { others.join(", ") };
             return Err(ParameterSpaceError::UnknownParent { name, condition: written, parent, known });
         };
-        clause.settle_values(kind).map_err(|value| {
-            let (name, kind) = (name.clone(), kind.to_string());
-            ParameterSpaceError::Unreachable { name, parent, value, kind }
-        })?;
+        for value in clause.test.values_mut() {
+            let text = value.to_string();
+            let unreachable = || ParameterSpaceError::Unreachable {
+                name: name.clone(),
+                parent: parent.clone(),
+                value: text.clone(),
+                kind: kind.to_string(),
+            };
+            *value = kind.value_of(&text).ok_or_else(unreachable)?;
+        }
     }
     let never = tests_by_name(condition.clauses())
         .into_iter()
@@ -58,6 +84,25 @@ fn check_condition(
         }),
         None => Ok(()),
     }
+}
+
+/// A value of `kind` that passes all `tests`; `None` if there is none.
+pub(super) fn passing_value(kind: &ParameterKind, tests: &[&Test]) -> Option<Value> {
+    let values = match (kind.options(), kind.bounds()) {
+        (Some(options), _) => options,
+        (None, None) => Vec::new(),
+        (None, Some(bounds)) => {
+            let numbers = tests.iter().flat_map(|test| test.marks()).chain([bounds.lo, bounds.hi]);
+            let mut marks: Vec<f64> = numbers.map(|number| number.clamp(bounds.lo, bounds.hi)).collect();
+            marks.sort_by(f64::total_cmp);
+            // the answers are the same between two marks, so a value at each mark and one on each side are enough
+            let between = marks.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
+            let step = bounds.step.unwrap_or(0.0);
+            let at = marks.iter().flat_map(|mark| [*mark, mark - step, mark + step]);
+            at.chain(between).filter_map(|number| kind.nearest(&Value::Number(number))).collect()
+        }
+    };
+    values.into_iter().find(|value| passes_all(value, tests))
 }
 
 /// The parameters that the condition of `parameter` names.
@@ -98,4 +143,34 @@ fn describe_circle(waiting: &[Parameter]) -> String {
         format!("{} applies only if {condition}", waiting[at].name)
     };
     path.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::condition::Condition;
+
+    fn condition(text: &str) -> Condition {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn a_value_that_passes_is_found_wherever_there_is_one() {
+        for (kind, text, expected) in [
+            ("int:1:8", "n>=3 and n<4", Some(3.0)),
+            ("int:1:8", "n>3 and n<4", None),
+            ("int:1:8", "n>8", None),
+            ("int:0:8:4", "n!=0,8", Some(4.0)),
+            ("float:0:1", "n>0.25 and n<0.5", Some(0.375)),
+            ("float:0:1", "n!=0", Some(1.0)),
+            ("log:0.001:1", "n<0.001", None),
+            ("choice:16,32,64", "n>16", Some(32.0)),
+        ] {
+            let kind = ParameterKind::parse("n", kind).expect(kind);
+            let read = condition(text);
+            let tests: Vec<&Test> = read.clauses().iter().map(|clause| &clause.test).collect();
+            let found = passing_value(&kind, &tests).and_then(|value| value.number());
+            assert_eq!(found, expected, "{kind} {text}");
+        }
+    }
 }

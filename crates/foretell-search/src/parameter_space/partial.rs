@@ -1,8 +1,8 @@
 //! Configurations that name only some parameters, as a person enqueues them; the sampler chooses the rest.
 
-use super::conditions::tests_by_name;
+use super::conditions::{passing_value, tests_by_name};
 use super::{ParameterSpace, ParameterSpaceError, unknown_name};
-use crate::condition::{Test, passes_all, passing_value};
+use crate::condition::{Test, passes_all};
 use foretell::{Configuration, Value};
 use rand::Rng;
 use std::collections::BTreeMap;
