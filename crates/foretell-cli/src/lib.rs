@@ -27,6 +27,7 @@ use failure::Failure;
 use foretell_search::Catalogue;
 use interrupt::start_calculators;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Forecasts the final values of neural-network training runs, and stops runs that will not win.
 #[derive(Parser)]
@@ -85,6 +86,12 @@ enum Command {
     Completions {
         /// Shell to generate completions for.
         shell: clap_complete::Shell,
+    },
+    /// For a release: write the manual pages of all commands into a folder that exists.
+    #[command(hide = true)]
+    ManualPages {
+        /// The folder.
+        folder: PathBuf,
     },
     /// Serve a page that shows studies while they run.
     #[cfg(feature = "serve")]
@@ -160,6 +167,8 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Schema => commands::schema::run(),
         Command::Completions { shell } => completions(shell),
+        Command::ManualPages { folder } => clap_mangen::generate_to(Program::command(), &folder)
+            .map_err(|error| Failure::midway(format!("{}: {error}", folder.display()))),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => commands::serve::serve(&arguments),
         Command::Worker(arguments) => commands::worker::run(&arguments),

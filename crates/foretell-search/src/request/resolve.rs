@@ -105,6 +105,7 @@ impl StudyRequest {
             self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
         self.check_shadow(named.as_ref())?;
         let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
+        let sets_forecasts = self.sets_forecasts(&usual);
         let spec = StudySpec {
             sampler: self.sampler(trials, &space, there, catalogue)?,
             schedule,
@@ -128,7 +129,7 @@ impl StudyRequest {
             repeats: self.repeats.or(there.and_then(|there| there.repeats)).filter(|repeats| *repeats != 1),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
-            policy: self.policy(named, is_rewarded, there),
+            policy: self.policy(named, is_rewarded || sets_forecasts, there),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
             criterion: StopCriterion {
@@ -371,8 +372,8 @@ impl StudyRequest {
     }
 
     /// The policy that stops trials, with its caution.
-    fn policy(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
-        let policy = self.policy_or(named, is_rewarded, there);
+    fn policy(&self, named: Option<Policy>, by_forecasts: bool, there: Option<&StudySpec>) -> Policy {
+        let policy = self.policy_or(named, by_forecasts, there);
         // also where a study began with another caution
         let by_caution = |caution: &Caution| Policy::cautious(*caution, false) == policy;
         let is_cautious = policy.setting("caution").is_some() || Caution::ALL.iter().any(by_caution);
@@ -384,7 +385,7 @@ impl StudyRequest {
         }
     }
 
-    fn policy_or(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
+    fn policy_or(&self, named: Option<Policy>, by_forecasts: bool, there: Option<&StudySpec>) -> Policy {
         let scheduler = self.scheduler.unwrap_or_default();
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match (named, there) {
@@ -392,28 +393,28 @@ impl StudyRequest {
             (Some(named), _) => named,
             (None, Some(there)) if self.stopping.is_none() => there.policy.clone(),
             (None, _) if !by_default && self.shadow != Some(true) => Policy::none(),
-            (None, _) if is_rewarded || self.needs_forecasts() => ForecastRule.into(),
+            (None, _) if by_forecasts || self.needs_forecasts() => ForecastRule.into(),
             (None, _) => Policy::cautious(Caution::default(), self.learn_from.is_some()),
         }
     }
 
-    /// Whether it has a setting of forecasts that stop trials by themselves.
-    fn sets_forecasts(&self) -> bool {
-        self.stop_probability.is_some()
-            || self.offset.is_some()
-            || self.nth_best.is_some()
-            || self.agreeing_checks.is_some()
-            || self.error_budget.is_some()
-            || self.predictor.is_some()
-            || self.refit.is_some()
+    /// Whether a setting of the rule that stops by forecasts has another value than usually: to name a default changes no study.
+    fn sets_forecasts(&self, usual: &Stopping) -> bool {
+        let Stopping { burn_in, predictor, refit, criterion } = usual;
+        differs(self.stop_probability.as_ref(), &criterion.stop_probability)
+            || differs(self.offset.as_ref(), &criterion.offset)
+            || differs(self.nth_best.as_ref(), &criterion.nth_best)
+            || differs(self.agreeing_checks.as_ref(), &criterion.agreeing_checks)
+            || differs(self.error_budget.as_ref(), &criterion.error_budget)
+            || differs(self.predictor.as_ref(), predictor)
+            || differs(self.refit.map(Refit::growth).as_ref(), refit)
+            || differs(self.burn_in.as_ref(), burn_in)
     }
 
-    /// Whether only forecasts may stop trials. The trials of a burn-in that somebody asks for are trained to their end; several objectives or limits are not compared by the metric alone.
+    /// Whether only forecasts may stop trials: several objectives or limits are not compared by the metric alone.
     fn needs_forecasts(&self) -> bool {
         self.scheduler.unwrap_or_default() != SchedulerName::Full
             || self.paper == Some(true)
-            || self.burn_in.is_some()
-            || self.sets_forecasts()
             || self.limit.is_some()
             || self.has_front()
     }
@@ -439,6 +440,11 @@ impl Queued {
             },
         }
     }
+}
+
+/// Whether a value was given that is not the `usual` one.
+fn differs<T: PartialEq>(given: Option<&T>, usual: &T) -> bool {
+    given.is_some_and(|given| given != usual)
 }
 
 /// The name of the scheduler of a study that is there.

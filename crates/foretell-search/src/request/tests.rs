@@ -204,6 +204,43 @@ fn a_study_names_all_its_settings_and_they_make_the_same_study() {
 }
 
 #[test]
+fn a_default_that_is_named_changes_no_study() {
+    // somebody who names the score excludes the one that returned values would choose
+    let excluded = ["score"];
+    let bases = [
+        r#"{}"#,
+        r#"{"caution": "safe"}"#,
+        r#"{"caution": "fast"}"#,
+        r#"{"policy": "srm"}"#,
+        r#"{"policy": "median"}"#,
+        r#"{"paper": true, "trials": 200}"#,
+        r#"{"scheduler": "asha"}"#,
+        r#"{"scheduler": "asha", "rank": "mean"}"#,
+        r#"{"scheduler": "f-hyperband"}"#,
+        r#"{"objective": ["val_acc", "latency:min"]}"#,
+        r#"{"limit": ["latency<=20"]}"#,
+        r#"{"stopping": false}"#,
+    ];
+    let mut compared = 0;
+    for base in bases {
+        let base = request(SPACE).overlaid(&request(base));
+        let usual = base.clone().resolve(None).unwrap();
+        for (name, value) in usual.request().fields() {
+            if excluded.contains(&name.as_str()) {
+                continue;
+            }
+            let named = StudyRequest::from_fields(&Map::from_iter([(name.clone(), value.clone())])).unwrap();
+            // a refusal names the setting; what must not happen is another study without a word
+            if let Ok(study) = base.overlaid(&named).resolve(None) {
+                assert_eq!(study, usual, "{base:?} with {name} = {value}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 150, "only {compared} settings were compared");
+}
+
+#[test]
 fn one_request_lies_over_another() {
     let file = request(r#"{"trials": 30, "seed": 4}"#);
     let flags = request(r#"{"trials": 20, "metric": "val_acc"}"#);
