@@ -25,6 +25,7 @@ mod log;
 mod own_files;
 mod placeholder;
 mod process;
+mod program;
 mod regular;
 mod supervised;
 pub mod wire;
@@ -45,7 +46,7 @@ pub use log::atomic_write::{Draft, write_atomically, write_output};
 pub use log::event_store::{EventStore, Survey};
 pub use log::notes::{NOTES, notes, replace_notes};
 pub use log::room::Room;
-pub use log::stored::{Stored, StoredError, log_in, studies_in};
+pub use log::stored::{Stored, StoredError, described, log_in, studies_in};
 pub use log::{
     EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened, Position, Repair, Salvage,
     Stamp, read_log,
@@ -67,4 +68,5 @@ pub use process::start_error::StartError;
 pub use process::stored_output::Printed;
 pub use process::trial::{TrialSpec, Watch};
 pub use process::usage::Usage;
+pub use program::program_of;
 pub use supervised::supervised;

@@ -7,6 +7,40 @@ pub use crate::stopping::decision::{Decision, Reason, RecordedForecast};
 use foretell::{Action, Configuration, Direction};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// A trial of an earlier study whose configuration is tried again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EarlierTrial {
+    /// The folder of its study, and its number: `foretell-out/first trial 3`.
+    pub id: String,
+    /// The value that it reached, in the metric's unit.
+    pub value: f64,
+    /// Whether no trial of its study reached a better one.
+    pub is_best: bool,
+}
+
+impl EarlierTrial {
+    /// The words between the id's folder and its number.
+    const BEFORE_NUMBER: &str = " trial ";
+
+    /// The study of the run called `id`, and the rest of the id. The runs of a file of curves are all of one study.
+    pub(crate) fn split_id(id: &str) -> (&str, &str) {
+        id.rsplit_once(Self::BEFORE_NUMBER).unwrap_or(("", id))
+    }
+}
+
+impl fmt::Display for EarlierTrial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (folder, number) = Self::split_id(&self.id);
+        let study =
+            folder.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or("earlier runs");
+        match self.is_best {
+            true => write!(f, "the best trial of {study} ({:.4})", self.value),
+            false => write!(f, "trial {number} of {study} ({:.4})", self.value),
+        }
+    }
+}
 
 /// An external event that the study processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +105,9 @@ pub enum Record {
         /// The order by which it came: the same order twice is carried out once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<String>,
+        /// The trial of an earlier study that has this configuration, if the study itself enqueued it to try it again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier: Option<EarlierTrial>,
     },
     /// The configuration of this trial, which starts next, is lost: the log was repaired. The trial counts for nothing.
     Unknown {

@@ -43,6 +43,8 @@ struct Draw {
     warm_start: Vec<usize>,
     /// The runs of each earlier search.
     before: Vec<Vec<usize>>,
+    /// The runs of none of them: a sampler that learns chooses among these, too, as it would in a search.
+    others: Vec<usize>,
 }
 
 impl Draw {
@@ -63,13 +65,11 @@ fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<Draw, ReplayE
     let warm_start = pool.split_off(pool.len() - setting.warm_start);
     let Schedule::Hyperband { eta, runs, .. } = setting.study.schedule else {
         let size = setting.trials(table);
-        let before = pool
-            .split_off(size)
-            .chunks(size.max(1))
-            .take(setting.earlier_searches)
-            .map(<[usize]>::to_vec)
-            .collect();
-        return Ok(Draw { ordering, trials: pool, warm_start, before });
+        let rest = pool.split_off(size);
+        let searches = || rest.chunks(size.max(1)).map(<[usize]>::to_vec);
+        let before = searches().take(setting.earlier_searches).collect();
+        let others = searches().skip(setting.earlier_searches).flatten().collect();
+        return Ok(Draw { ordering, trials: pool, warm_start, before, others });
     };
     let plan = plan(setting.study.max_resource, eta).map_err(ScheduleError::from)?;
     let mut trials = Vec::new();
@@ -87,7 +87,7 @@ fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<Draw, ReplayE
             }
         }
     }
-    Ok(Draw { ordering, trials, warm_start, before: Vec::new() })
+    Ok(Draw { ordering, trials, warm_start, before: Vec::new(), others: Vec::new() })
 }
 
 fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
@@ -120,10 +120,11 @@ fn proposals(
     taken: &Taken,
 ) -> Result<Box<dyn Sampler>, ReplayError> {
     let recorded = |&run: &usize| (run, table.run(run).configuration.clone());
-    let drawn: Vec<(usize, Configuration)> = draw.trials.iter().map(recorded).collect();
+    let mut drawn: Vec<(usize, Configuration)> = draw.trials.iter().map(recorded).collect();
     if *sampler == SamplerSpec::default() {
         return Ok(Box::new(Replayer::new(drawn, Taken::clone(taken))));
     }
+    drawn.extend(draw.others.iter().map(recorded));
     let space = space_of(drawn.iter().map(|(_, configuration)| configuration)).ok_or(ReplayError::NoSpace)?;
     let inner = sampler
         .sampler(&Space::Parameters(space.clone()), seed.wrapping_add(draw.ordering))
@@ -144,7 +145,13 @@ fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run
     };
     let mut lessons: Vec<Run> = Vec::new();
     for trials in before {
-        let search = Draw { ordering: draw.ordering, trials, warm_start: Vec::new(), before: Vec::new() };
+        let search = Draw {
+            ordering: draw.ordering,
+            trials,
+            warm_start: Vec::new(),
+            before: Vec::new(),
+            others: Vec::new(),
+        };
         let (trace, _) = replay_after(&alone, table, &search, &lessons)?;
         lessons.extend(trace.trials.iter().filter(|trial| trial.trained > 0).map(|trial| {
             let curve = table.curve(trial.run, trial.trained);
@@ -296,7 +303,12 @@ fn replay_ordering(
             Arc::clone(&banks[known])
         });
         let (trace, _) = replay_one(setting, table, &draw, bank, false)?;
-        results.push(Some(OrderingOutcome::new(setting, table, &draw.trials, trace)?));
+        // a sampler that learns chooses its trials itself, and others where others are stopped
+        let taken: Vec<usize> = match setting.study.sampler == SamplerSpec::default() {
+            true => draw.trials,
+            false => trace.trials.iter().map(|trial| trial.run).collect(),
+        };
+        results.push(Some(OrderingOutcome::new(setting, table, &taken, trace)?));
     }
     Ok(results)
 }

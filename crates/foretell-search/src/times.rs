@@ -45,8 +45,31 @@ struct Totals {
     running: u64,
     /// Those of trials that have ended, and how many they are.
     ended: (u64, u64),
-    /// Milliseconds and epochs from report to report.
-    epochs: (u64, u64),
+    /// The pace.
+    pace: Pace,
+}
+
+/// Milliseconds and epochs, by which an epoch's time is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Pace {
+    /// From start to first report: with the time that the program takes to start, which stopping doesn't save.
+    first: (u64, u64),
+    /// From report to report.
+    later: (u64, u64),
+}
+
+impl Pace {
+    /// Milliseconds per epoch; with the start only where there was one report.
+    fn per_epoch(self) -> Option<f64> {
+        let each = |(time, epochs): (u64, u64)| (epochs > 0).then(|| time as f64 / epochs as f64);
+        each(self.later).or_else(|| each(self.first))
+    }
+
+    /// `self` with the numbers of `other`, each changed by `change`.
+    fn combined(self, other: Self, change: fn(u64, u64) -> u64) -> Self {
+        let both = |a: (u64, u64), b: (u64, u64)| (change(a.0, b.0), change(a.1, b.1));
+        Self { first: both(self.first, other.first), later: both(self.later, other.later) }
+    }
 }
 
 impl Totals {
@@ -55,7 +78,7 @@ impl Totals {
         self.spent += time.spent;
         self.running += running;
         self.ended = (self.ended.0 + ended.0, self.ended.1 + ended.1);
-        self.epochs = (self.epochs.0 + time.epochs.0, self.epochs.1 + time.epochs.1);
+        self.pace = self.pace.combined(time.pace, |a, b| a + b);
     }
 
     fn remove(&mut self, time: &TrialTime) {
@@ -63,7 +86,7 @@ impl Totals {
         self.spent -= time.spent;
         self.running -= running;
         self.ended = (self.ended.0 - ended.0, self.ended.1 - ended.1);
-        self.epochs = (self.epochs.0 - time.epochs.0, self.epochs.1 - time.epochs.1);
+        self.pace = self.pace.combined(time.pace, |a, b| a - b);
     }
 }
 
@@ -78,8 +101,9 @@ struct TrialTime {
     since: Option<Moment>,
     /// Its last step; from there epochs are counted.
     step: u64,
-    /// Milliseconds and epochs from start or report to report.
-    epochs: (u64, u64),
+    /// Whether it has reported since it started last.
+    has_reported: bool,
+    pace: Pace,
 }
 
 /// The durations of a study, in seconds.
@@ -89,7 +113,7 @@ pub struct Timing {
     pub elapsed_seconds: f64,
     /// Of all trainings together.
     pub training_seconds: f64,
-    /// The further training time of the stopped trials, each at its own pace.
+    /// The further training time of the stopped trials, each at its own pace from its second report on.
     pub saved_seconds: f64,
     /// Until the search ends, at the pace so far; absent while nothing has ended, and where the schedule is one of rungs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +129,7 @@ impl Times {
         match record {
             Record::Started { trial, from, .. } => self.change(*trial, |time| {
                 time.pass(now);
-                (time.since, time.step) = (Some(now), *from);
+                (time.since, time.step, time.has_reported) = (Some(now), *from, false);
                 time.began = if time.began == 0 { now.time } else { time.began };
             }),
             // what is reported after the end takes no time of the trial's
@@ -116,9 +140,11 @@ impl Times {
                 self.change(*trial, |time| {
                     pause = time.pass(now);
                     if let (Some(passed), Some(epochs)) = (pause, step.checked_sub(time.step)) {
-                        time.epochs = (time.epochs.0 + passed, time.epochs.1 + epochs);
+                        let part =
+                            if time.has_reported { &mut time.pace.later } else { &mut time.pace.first };
+                        *part = (part.0 + passed, part.1 + epochs);
                     }
-                    (time.since, time.step) = (Some(now), *step);
+                    (time.since, time.step, time.has_reported) = (Some(now), *step, true);
                 });
                 if let Some(passed) = pause {
                     self.pauses = (self.pauses.0 + passed, self.pauses.1 + 1);
@@ -185,13 +211,13 @@ impl Times {
 
     /// Milliseconds of training that stopping has saved.
     fn saved(&self, study: &Study) -> f64 {
-        let sum =
-            self.trials.values().fold((0, 0), |sum, time| (sum.0 + time.epochs.0, sum.1 + time.epochs.1));
         let lengths = Lengths::of_trials(study.trials());
         let saved = |(number, trial): (usize, &Trial)| {
             let epochs = lengths.cost(trial).saturating_sub(trial.cost()) as f64;
-            let own = self.trials.get(&(number as u64)).and_then(|time| pace(time.epochs));
-            epochs * own.or_else(|| pace(sum)).unwrap_or(0.0)
+            // one that was stopped at its first report shows how long a start and an epoch take together, the others an epoch alone
+            let own = self.trials.get(&(number as u64)).filter(|time| time.pace.later.1 > 0);
+            let own = own.and_then(|time| time.pace.per_epoch());
+            epochs * own.or_else(|| self.totals.pace.per_epoch()).unwrap_or(0.0)
         };
         study.trials().iter().enumerate().map(saved).sum()
     }
@@ -228,7 +254,7 @@ impl Times {
         let (Some(time), Some(known)) = (self.trials.get(&trial), study.trial(trial)) else { return each };
         let since = time.since.zip(self.last).map_or(0, |(since, last)| last.since(since)) as f64;
         let spent = time.spent as f64 + since;
-        let (Some(own), Some(usual)) = (pace(time.epochs), pace(self.totals.epochs)) else {
+        let (Some(own), Some(usual)) = (time.pace.per_epoch(), self.totals.pace.per_epoch()) else {
             return (each - spent).max(0.0);
         };
         let left = own * (each / usual) - spent;
@@ -263,11 +289,6 @@ impl TrialTime {
         self.since = Some(now);
         (since.run == now.run).then_some(passed)
     }
-}
-
-/// Milliseconds an epoch.
-fn pace((time, epochs): (u64, u64)) -> Option<f64> {
-    (epochs > 0).then(|| time as f64 / epochs as f64)
 }
 
 #[cfg(test)]

@@ -168,6 +168,9 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         let last = seen.metrics.iter().map(|(name, series)| (name, series.values.last()));
         view["metrics"] = json!(last.collect::<BTreeMap<_, _>>());
     }
+    if let Some(earlier) = &known.earlier {
+        view["repeats"] = earlier.to_string().into();
+    }
     if let Some(why) = known.state.why() {
         view["why"] = why.into();
     }

@@ -24,7 +24,7 @@ use crate::view::report;
 use crate::view::rows::until_text;
 use foretell::Direction;
 use foretell_run::{Stored, Usage};
-use foretell_search::{Decision, Record, Reports, Trial, TrialState};
+use foretell_search::{Decision, EarlierTrial, Record, Reports, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -351,6 +351,9 @@ struct Shown<'a> {
     schema: &'static str,
     trial: u64,
     configuration: &'a foretell::Configuration,
+    /// The trial of an earlier study that has the same configuration, if it was tried again because of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<&'a EarlierTrial>,
     #[serde(flatten)]
     state: &'a TrialState,
     steps: Vec<u64>,
@@ -388,6 +391,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
         schema: SCHEMA,
         trial: number,
         configuration: &trial.configuration,
+        earlier: trial.earlier.as_ref(),
         state: &trial.state,
         steps,
         values,
@@ -422,6 +426,9 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         until_text(trial),
         settings.collect::<Vec<_>>().join("\n")
     );
+    if let Some(earlier) = shown.earlier {
+        text += &format!("\n  repeats {earlier}");
+    }
     if let Some(usage) = &shown.usage {
         text += &format!("\nused: {}", used(usage));
     }

@@ -80,6 +80,15 @@ fn first(
     Ok(reader.take(usize::try_from(count).unwrap_or(usize::MAX)))
 }
 
+/// The description of the study in `directory` when it was new: only the first record of its log is read. `None` without a readable one.
+pub fn described(directory: &Path) -> Option<StudySpec> {
+    let mut reader = LogReader::<Record>::open(log_in(directory), Position::START).ok()?;
+    match reader.next()? {
+        Ok(Record::Created { study }) => Some(*study),
+        _ => None,
+    }
+}
+
 impl Stored {
     /// Reads the study in `directory`, whose parts `catalogue` knows.
     ///

@@ -2,7 +2,9 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -19,7 +21,7 @@ use crate::process::reading::Pace;
 use crate::process::strays::nameless;
 use crate::supervised::{caught, may_panic, supervised};
 
-/// The time between two looks after processes, and the longest that a new trial or a stop waits.
+/// The time between two looks after processes: how soon their end is seen, if nothing else happens.
 const LOOK_MILLISECONDS: u8 = 20;
 const LOOK: Duration = Duration::from_millis(LOOK_MILLISECONDS as u64);
 /// The time between two looks for processes that left their trial.
@@ -76,6 +78,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Watcher {
     /// `None` only while it is dropped.
     commands: Option<Sender<Command>>,
+    /// A byte here ends the thread's wait for output: otherwise a stop would wait for the next look, twice, and a fast trial train on.
+    waker: UnixStream,
     thread: Option<JoinHandle<Option<()>>>,
 }
 
@@ -83,15 +87,30 @@ impl Watcher {
     /// Starts the thread; it takes ended trials out of `running`.
     pub(crate) fn start(messages: SyncSender<Message>, running: Running) -> io::Result<Self> {
         let (sender, commands) = channel();
+        let (waker, wakes) = UnixStream::pair()?;
+        waker.set_nonblocking(true)?;
+        wakes.set_nonblocking(true)?;
         let watch = move || {
             let outbox = Outbox::new(messages);
             let (processes, buffer) = (Vec::new(), vec![0; READ_BYTES]);
             let (turn, next_look, next_strays, pace) = (0, Instant::now(), Instant::now(), Pace::default());
-            Loop { commands, running, outbox, processes, buffer, turn, next_look, next_strays, pace }.run();
+            let state = Loop {
+                commands,
+                wakes,
+                running,
+                outbox,
+                processes,
+                buffer,
+                turn,
+                next_look,
+                next_strays,
+                pace,
+            };
+            state.run();
         };
         // a loop that dies takes the messages' sender with it: whoever waits for them sees that
         let thread = supervised("trials", watch, |_| ())?;
-        Ok(Self { commands: Some(sender), thread: Some(thread) })
+        Ok(Self { commands: Some(sender), waker, thread: Some(thread) })
     }
 
     /// Watches `process` from now on; kills it and answers `false` if the thread has ended.
@@ -112,9 +131,12 @@ impl Watcher {
 
     fn send(&self, command: Command) -> Result<(), Command> {
         match &self.commands {
-            Some(commands) => commands.send(command).map_err(|unsent| unsent.0),
-            None => Err(command),
+            Some(commands) => commands.send(command).map_err(|unsent| unsent.0)?,
+            None => return Err(command),
         }
+        // if there is no room for it, the thread has bytes enough to wake up
+        let _ = (&self.waker).write(&[0]);
+        Ok(())
     }
 }
 
@@ -128,6 +150,8 @@ impl Drop for Watcher {
 /// The state that the thread works on.
 struct Loop {
     commands: Receiver<Command>,
+    /// The other end of the handle's waker.
+    wakes: UnixStream,
     running: Running,
     outbox: Outbox,
     processes: Vec<Process>,
@@ -170,6 +194,8 @@ impl Loop {
     /// Carries out all commands there are, and waits for one if there is nothing else to do. Answers `false` once there
     /// will be no more commands and nothing is left to watch.
     fn take_commands(&mut self) -> bool {
+        // before the commands are looked at, so that none is left behind without a byte
+        while (&self.wakes).read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
         loop {
             let is_idle = self.processes.is_empty() && !self.outbox.is_full();
             let command = match self.commands.try_recv() {
@@ -185,6 +211,7 @@ impl Loop {
                 }
                 Some(Command::Stop(trial)) => {
                     self.processes.iter_mut().filter(|it| it.trial() == trial).for_each(Process::stop);
+                    self.next_look = Instant::now();
                 }
                 None => {
                     self.processes.iter_mut().for_each(Process::stop);
@@ -216,6 +243,7 @@ impl Loop {
             self.processes.iter().enumerate().filter_map(|(number, it)| Some((number, it.open_stream()?)));
         let (numbers, mut fds): (Vec<_>, Vec<_>) =
             open.map(|(number, fd)| (number, PollFd::new(fd, PollFlags::POLLIN))).unzip();
+        fds.push(PollFd::new(self.wakes.as_fd(), PollFlags::POLLIN));
         let is_urgent = self.processes.iter().any(Process::is_gone);
         let now = Instant::now();
         let is_soon = self.processes.iter().any(|process| process.is_ending(now));

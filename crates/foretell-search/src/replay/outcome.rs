@@ -9,7 +9,7 @@ use crate::saving::Saving;
 use crate::schedulers::brackets::plan;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::study::StudySpec;
-use foretell::statistics::{mean, standard_error};
+use foretell::statistics::{mean, quantile_of_sorted, standard_error};
 
 /// The outcome of one ordering.
 #[derive(Clone, Debug)]
@@ -29,6 +29,11 @@ pub struct OrderingOutcome {
     pub regret: f64,
     /// The same in the metric's unit.
     pub regret_natural: f64,
+    /// Points until a trial within 1 % of (best − median) of the best one has completed; a search that loses all of these pays for
+    /// training its trials once more without stopping.
+    pub to_target: u64,
+    /// The same where nothing is stopped.
+    pub to_target_full: u64,
     /// Trials that would have been stopped although they end better than all that were trained to the end.
     pub stopped_wrongly: Vec<usize>,
     /// The fraction of the front that was kept, with several objectives.
@@ -47,6 +52,7 @@ impl OrderingOutcome {
         let resource = setting.study.max_resource;
         let score = |run: usize| table.score(run, resource);
         let (spent, full) = epochs(setting, table, trials, &trace)?;
+        let (to_target, to_target_full) = points_to_target(table, trials, &trace, (spent, resource));
         let best = trials.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
         let finished = trace.trials.iter().filter(|trial| trial.finished).map(|trial| score(trial.run));
         let found = finished.fold(f64::NEG_INFINITY, f64::max);
@@ -70,6 +76,8 @@ impl OrderingOutcome {
             rank: trials.iter().filter(|&&run| score(run) > found).count() + 1,
             regret: score(best) - worst,
             regret_natural: (value(score(best)) - value(worst)).abs(),
+            to_target,
+            to_target_full,
             stopped_wrongly,
             front: FrontKept::new(setting, table, trials, &trace),
             trace,
@@ -105,6 +113,31 @@ fn epochs(
     Ok((spent - after_divergence, trials.iter().map(|&run| table.trained_to(run, resource)).sum()))
 }
 
+/// Of (best − median): a value that is nearer to the best is as good.
+const TARGET_TOLERANCE: f64 = 0.01;
+
+/// [`OrderingOutcome::to_target`] and [`OrderingOutcome::to_target_full`] of trials that take `resource` and `spent` points in all.
+fn points_to_target(
+    table: &Table,
+    trials: &[usize],
+    trace: &Trace,
+    (spent, resource): (u64, u64),
+) -> (u64, u64) {
+    let mut scores: Vec<f64> = trials.iter().map(|&run| table.score(run, resource)).collect();
+    scores.sort_by(f64::total_cmp);
+    let Some(&best) = scores.last() else { return (0, 0) };
+    let target = best - TARGET_TOLERANCE * (best - quantile_of_sorted(&scores, 0.5));
+    let mut full = 0;
+    for &run in trials {
+        full += table.trained_to(run, resource);
+        if table.score(run, resource) >= target {
+            break;
+        }
+    }
+    let reached = trace.best_so_far.iter().find(|(_, score)| *score >= target);
+    (reached.map_or(spent + full, |(points, _)| *points), full)
+}
+
 /// The outcomes of one setting over all orderings.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -122,6 +155,12 @@ impl Outcome {
 
     fn each(&self, value: impl Fn(&OrderingOutcome) -> f64) -> Vec<f64> {
         self.orderings.iter().map(value).collect()
+    }
+
+    /// Points to the target without stopping over points to it, both of all orderings.
+    pub fn speedup_to_target(&self) -> f64 {
+        let sum = |points: fn(&OrderingOutcome) -> u64| self.orderings.iter().map(points).sum::<u64>() as f64;
+        sum(|ordering| ordering.to_target_full) / sum(|ordering| ordering.to_target)
     }
 
     /// Mean over orderings of `value`.

@@ -1,10 +1,16 @@
 //! Completed recorded runs on one grid of points, where a replay looks results up.
 
 use super::error::ReplayError;
+use super::nearest::space_of;
 use crate::objective::{Objective, parts};
+use crate::samplers::SamplerSpec;
+use crate::space::Space;
 use crate::study::DIVERGED_AFTER;
 use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, Value, statistics};
 use std::collections::BTreeSet;
+
+/// With fewer different configurations, a sampler that learns has no choice.
+const LEAST_CONFIGURATIONS: usize = 60;
 
 /// Completed runs on a common grid of points.
 #[derive(Clone, Debug)]
@@ -56,6 +62,18 @@ impl Table {
             indices,
             history,
         })
+    }
+
+    /// The name of the sampler that a search of the recorded configurations would use; `None` if fewer than 60 differ, because a study of 40
+    /// trials would have no choice among them.
+    pub fn usual_sampler(&self) -> Option<String> {
+        let configurations = || self.runs.iter().map(|run| &run.configuration);
+        let different: BTreeSet<String> = configurations().map(|it| format!("{it:?}")).collect();
+        if different.len() < LEAST_CONFIGURATIONS {
+            return None;
+        }
+        let space = Space::Parameters(space_of(configurations())?);
+        Some(SamplerSpec::usual(&space).name().to_owned())
     }
 
     /// The same runs with the objectives that are `written`, such as `weights:min`: values of their configurations, or formulas over

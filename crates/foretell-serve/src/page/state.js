@@ -50,6 +50,7 @@ function update(news) {
     seconds: news.seconds ?? null,
     metrics: news.metrics || trial.metrics,
     why: news.why ?? "",
+    repeats: news.repeats ?? "",
     byHand: news.reason === "by_hand",
   });
   // what a reader that was cut off had not seen to its end is sent again

@@ -21,7 +21,8 @@ export function why() {
   panel.hidden = !trial;
   if (!trial) return;
   const because = trial.why && !trial.byHand ? ": " + reason(trial) : "";
-  $("why-title").textContent = `Trial ${trial.id}: ${named(trial)}${because}`;
+  const again = trial.repeats ? `; repeats ${trial.repeats}` : "";
+  $("why-title").textContent = `Trial ${trial.id}: ${named(trial)}${because}${again}`;
   const more = trial.why.includes("\n") ? trial.why : "";
   $("failure").hidden = !more;
   $("failure").textContent = more;

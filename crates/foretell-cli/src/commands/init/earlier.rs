@@ -5,8 +5,8 @@ use super::options::Described;
 use crate::catalogue::catalogue;
 use crate::commands::search::{STUDIES, name_in};
 use foretell::Direction;
-use foretell_run::{Stored, studies_in};
-use foretell_search::Study;
+use foretell_run::{Stored, described, program_of, studies_in};
+use foretell_search::StudySpec;
 use std::path::{Path, PathBuf};
 
 /// An earlier study of the same script.
@@ -18,31 +18,26 @@ pub(super) struct Earlier {
 
 /// The studies in `around` of the script that is `described`, with this metric, all its parameters, and completed trials. Unreadable
 /// ones are skipped: studies are offered, not asked for.
-pub(super) fn studies(described: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
+pub(super) fn studies(described_script: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
     let Some(metric) = metric else { return Vec::new() };
     let folders = studies_in(&around.join(STUDIES)).unwrap_or_default();
     let read = |folder: PathBuf| {
+        // only the first line of other programs' logs is read
+        described(&folder).filter(|spec| is_of(described_script, metric, spec))?;
         let stored = Stored::read(&folder, catalogue()).ok()?;
         let finished = stored.study.progress().trials.completed;
         let folder = folder.strip_prefix(around).map(Path::to_path_buf).unwrap_or(folder);
-        (finished > 0 && is_of(described, metric, &stored.study)).then_some(Earlier { folder, finished })
+        (finished > 0).then_some(Earlier { folder, finished })
     };
     folders.into_iter().filter_map(read).collect()
 }
 
 /// Whether `study` ran the script that is `described`, for this metric, and searched all its parameters.
-fn is_of(described: &Described, metric: &Found, study: &Study) -> bool {
-    let spec = study.spec();
+fn is_of(described: &Described, metric: &Found, spec: &StudySpec) -> bool {
     let minimizes = spec.direction == Direction::Minimize;
-    let command = spec.workload.get("command").map(|command| command.split(' ').map(str::to_owned).collect());
-    let command: Vec<String> = command.unwrap_or_default();
+    let command = spec.workload.get("command").map_or("", String::as_str);
     let names = spec.space.names();
-    script(&command) == script(&described.command)
+    program_of(command.split(' ')) == program_of(described.command.iter().map(String::as_str))
         && (spec.metric.as_str(), minimizes) == (name_in(&metric.source).as_str(), metric.minimize)
         && described.parameters.iter().all(|searched| names.contains(&searched.name.as_str()))
-}
-
-/// The words of a command up to its first option: `python train.py`.
-fn script(command: &[String]) -> Vec<&str> {
-    command.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect()
 }

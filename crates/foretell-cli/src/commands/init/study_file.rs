@@ -110,7 +110,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     if once {
         line("no-stopping = true\n".to_owned());
     }
-    line("# total number of trials\ntrials = 24\n".to_owned());
+    line(trials(described, once));
     guess.notes.iter().for_each(|note| line(commented_text(note)));
     if guess.follow().is_some_and(|file| !file.contains('{')) {
         line("# one at a time, because all trials write to the same file\nworkers = 1\n".to_owned());
@@ -168,6 +168,29 @@ fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
     if let Some(table) = guess.follow() {
         line(format!("# file with its values\nfollow = {}\n", quoted(&table)));
     }
+}
+
+/// The number of trials that is proposed. Savings grow with it: recorded searches of 24, 40, 60 and 100 trials train 1.59, 1.77, 1.96 and 2.31
+/// times less than without stopping (docs/explanation/stopping.md).
+const PROPOSED_TRIALS: u64 = 60;
+
+/// The line with the number of trials: fewer where the space has fewer configurations.
+fn trials(described: &Described, once: bool) -> String {
+    let values = |searched: &Searched| ParameterKind::parse(&searched.name, &searched.kind).ok()?.values();
+    let all = described
+        .parameters
+        .iter()
+        .map(values)
+        .try_fold(1_u64, |all, values| Some(all.saturating_mul(values?)));
+    let trials = all.filter(|all| *all > 0).map_or(PROPOSED_TRIALS, |all| all.min(PROPOSED_TRIALS));
+    let training = match once {
+        true => String::new(),
+        false => format!(
+            "; with stopping, they are likely to take the training of {} complete ones",
+            trials.div_ceil(2)
+        ),
+    };
+    format!("# total number of trials{training}\ntrials = {trials}\n")
 }
 
 fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(String)) {

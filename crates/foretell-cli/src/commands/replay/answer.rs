@@ -6,6 +6,7 @@ use super::replayed::Replayed;
 use super::report::{FrontRow, Row, Totals};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
+use foretell_search::{NamedSampler, RandomSampling};
 
 /// The saving, whether the best was kept, and the table of all settings.
 pub(super) fn text(file: &Replayed, arguments: &ReplayArguments) -> String {
@@ -133,11 +134,15 @@ fn what_was_replayed(file: &Replayed) -> String {
     let first = file.rows.first();
     let size = first.and_then(|row| row.study_size.map(|_| format!(" of {} runs each", row.runs)));
     format!(
-        "{}: {} completed runs of {} points, replayed in {} random orders{}{}.",
+        "{}: {} completed runs of {} points, replayed in {} {}{}{}.",
         file.curves,
         table.len(),
         table.points(),
         first.map_or(0, |row| row.orderings),
+        match first.map(|row| row.sampler.as_str()) {
+            None | Some(RandomSampling::NAME) => "random orders".to_owned(),
+            Some(sampler) => format!("orders of the sampler {sampler}"),
+        },
         size.unwrap_or_default(),
         match unfinished {
             0 => String::new(),
@@ -274,7 +279,7 @@ fn front_cells(front: &FrontRow) -> [String; 4] {
 type Column = (&'static str, fn(&Row, f64) -> String);
 
 /// The columns that every table has.
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 15] = [
     ("policy", |row, _| row.policy.clone()),
     ("predictor", |row, _| row.predictor.clone().unwrap_or("–".to_owned())),
     ("Δ", |row, _| rule(row)),
@@ -285,6 +290,7 @@ const COLUMNS: [Column; 14] = [
     ("speed-up", |row, _| {
         format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr)
     }),
+    ("to target", |row, _| format!("{:.2}", row.totals.speedup_to_target)),
     ("epochs", |row, _| format!("{:.0}", row.epochs_spent)),
     ("best kept", |row, _| percent(row.best_kept, row.totals.best_kept_stderr)),
     ("of best 3", |row, _| percent(row.totals.best_three_kept, row.totals.best_three_kept_stderr)),
@@ -302,7 +308,8 @@ const COLUMNS: [Column; 14] = [
 ];
 
 /// The columns of the short table.
-const SHORT: [&str; 7] = ["speed-up", "epochs", "best kept", "of best 3", "regret", "stopped", "wrongly"];
+const SHORT: [&str; 8] =
+    ["speed-up", "to target", "epochs", "best kept", "of best 3", "regret", "stopped", "wrongly"];
 
 /// What one row each is called in the short table: the caution of a search, or the policy.
 fn short_name(row: &Row) -> String {

@@ -62,9 +62,10 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "RUNS", help_heading = "Stopping")]
     keep: Option<u64>,
 
-    /// How to order the runs. Samplers that learn take the recorded configuration nearest to each proposal.
-    #[arg(long, value_delimiter = ',', value_parser = samplers(), default_value = RandomSampling::NAME, help_heading = "Scheduling")]
-    pub(super) sampler: Vec<String>,
+    /// How to order the runs. Samplers that learn take the recorded configuration nearest to each proposal (default: the sampler of a search
+    /// if at least 60 runs record different configurations, otherwise random).
+    #[arg(long, value_delimiter = ',', value_parser = samplers(), help_heading = "Scheduling")]
+    sampler: Vec<String>,
     /// Cut runs at this many points of their curves: R in formulas (default: whole runs).
     #[arg(long, help_heading = "Scheduling")]
     pub(super) max_resource: Option<u64>,
@@ -93,9 +94,9 @@ pub(crate) struct ReplayArguments {
     /// Metric of these curves, if they have several or name it otherwise (default: as --metric).
     #[arg(long, value_name = "NAME", requires = "earlier_from", help_heading = "Scheduling")]
     pub(super) earlier_metric: Option<String>,
-    /// Use this many runs per order, as in a study of that size (default: all).
+    /// Use this many runs per order, as in a study of that size (default: all; 40 with a sampler that learns).
     #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
-    pub(super) study_size: Option<usize>,
+    study_size: Option<usize>,
     /// Simulate this many trials running in parallel.
     #[arg(long, default_value_t = 1, help_heading = "Scheduling")]
     pub(super) workers: usize,
@@ -155,6 +156,8 @@ fn study_size(text: &str) -> Result<usize, String> {
     if size < 2 { Err("a study must contain at least 2 runs".to_owned()) } else { Ok(size) }
 }
 
+/// The trials of a study whose sampler learns: as many as a search has by default. All runs of a large set would take minutes.
+const SAMPLED_STUDY_SIZE: usize = 40;
 /// The burn-in of a pass over all runs at most: the paper's.
 const PAPER_BURN_IN: u64 = 100;
 /// Runs that a forecast learns from at least.
@@ -181,10 +184,7 @@ impl ReplayArguments {
 
     /// Whether a few settings are compared: those of a search, the usual peers and the bound.
     pub(super) fn is_short(&self) -> bool {
-        !self.all
-            && self.policy.is_empty()
-            && self.asked.has_only(&["caution"])
-            && self.sampler == [RandomSampling::NAME]
+        !self.all && self.policy.is_empty() && self.asked.has_only(&["caution"]) && self.sampler.len() <= 1
     }
 
     /// Checks the flags before a file is read, so that the message names the flag.
@@ -295,6 +295,26 @@ impl ReplayArguments {
         }
     }
 
+    /// The samplers whose orders are replayed: those that are named, or the one of a search of these runs.
+    pub(super) fn samplers(&self, table: &Table) -> Vec<String> {
+        if !self.sampler.is_empty() {
+            return self.sampler.clone();
+        }
+        // warm starts, earlier searches and objectives are compared on the same runs in each order
+        let is_plain = self.scheduler() == SchedulerName::Full
+            && self.objective.is_empty()
+            && self.warm_start == 0
+            && self.earlier_searches == 0;
+        let usual = if is_plain { table.usual_sampler() } else { None };
+        vec![usual.unwrap_or_else(|| RandomSampling::NAME.to_owned())]
+    }
+
+    /// The runs of each order; `None` if all.
+    pub(super) fn study_size(&self, table: &Table) -> Option<usize> {
+        let learns = || self.samplers(table).iter().any(|name| name != RandomSampling::NAME);
+        self.study_size.or_else(|| learns().then(|| SAMPLED_STUDY_SIZE.min(table.len())))
+    }
+
     /// The scheduler, which chooses the next run and how far to train it.
     pub(super) fn scheduler(&self) -> SchedulerName {
         self.asked.values("scheduler", false).pop().unwrap_or_default()
@@ -321,7 +341,7 @@ impl ReplayArguments {
         let mut study = table.study();
         study.seed = self.seed;
         study.max_resource = self.max_resource.unwrap_or(study.max_resource);
-        study.trials = self.study_size.map_or(study.trials, |size| size as u64);
+        study.trials = self.study_size(table).map_or(study.trials, |size| size as u64);
         Setting {
             first_check: self.first_check,
             check_every: self.check_every,

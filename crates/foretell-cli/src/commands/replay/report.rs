@@ -105,6 +105,8 @@ pub(super) struct Totals {
     pub(super) speedup_total: f64,
     pub(super) speedup_total_stderr: f64,
     pub(super) best_kept_stderr: f64,
+    /// Epochs until a run within 1 % of (best − median) of the best one has completed: without stopping over with it.
+    pub(super) speedup_to_target: f64,
     /// The fraction of orderings in which one of the best three completed.
     pub(super) best_three_kept: f64,
     pub(super) best_three_kept_stderr: f64,
@@ -125,6 +127,7 @@ impl Totals {
         Self {
             speedup_total,
             speedup_total_stderr,
+            speedup_to_target: outcome.speedup_to_target(),
             best_kept_stderr: outcome.kept_among(1).1,
             best_three_kept,
             best_three_kept_stderr,
@@ -264,7 +267,7 @@ fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, argumen
         caution: variant.caution.map(Caution::name),
         command: variant.command(),
         refit,
-        study_size: arguments.study_size,
+        study_size: arguments.study_size(table),
         front: outcome.front().map(FrontRow::new),
         audit: (exempt > 0.0).then(|| outcome.audit(table)),
         totals: Totals::new(outcome),

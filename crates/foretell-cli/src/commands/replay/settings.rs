@@ -137,7 +137,7 @@ pub(super) fn variants(
         return Ok(short(arguments, study, table)?);
     }
     let mut variants = Vec::new();
-    for sampler in &arguments.sampler {
+    for sampler in &arguments.samplers(table) {
         let usual = StudyRequest { sampler: Some(sampler.as_str().into()), ..StudyRequest::default() };
         let first = variants.len();
         for way in arguments.ways()? {
@@ -190,11 +190,13 @@ fn short(
     study: Option<&StudyRequest>,
     table: &Table,
 ) -> Result<Vec<Variant>, Refusal> {
-    let with = |name: &str| StudyRequest { policy: Some(name.into()), ..StudyRequest::default() };
-    let cautious = |caution: Caution| StudyRequest { caution: Some(caution), ..StudyRequest::default() };
+    let sampler = arguments.samplers(table).pop().map(|name| name.as_str().into());
+    let usual = StudyRequest { sampler, ..StudyRequest::default() };
+    let with = |name: &str| StudyRequest { policy: Some(name.into()), ..usual.clone() };
+    let cautious = |caution: Caution| StudyRequest { caution: Some(caution), ..usual.clone() };
     let mut requests = vec![with(NoStopping::NAME)];
     match study {
-        Some(study) => requests.push(study.clone()),
+        Some(study) => requests.push(usual.overlaid(study)),
         None => {
             requests.extend(arguments.cautions().into_iter().map(cautious));
             // the median compares by the metric alone
@@ -205,9 +207,12 @@ fn short(
     let mut variants: Vec<Variant> =
         requests.iter().map(|request| of_request(arguments, request, table)).collect::<Result<_, _>>()?;
     if study.is_none() {
-        variants.extend(default_to_compare(&variants, arguments, &StudyRequest::default(), table)?);
+        variants.extend(default_to_compare(&variants, arguments, &usual, table)?);
     }
-    variants.push(bound(&variants[1]));
+    // foresight that stops a trial when it is certain to lose is no bound where several train at once
+    if arguments.workers == 1 {
+        variants.push(bound(&variants[1]));
+    }
     Ok(variants)
 }
 

@@ -127,6 +127,9 @@ impl Display {
         let Some(state) = study.trials().get(trial as usize) else { return };
         // a report and the decision on it come together: the record that ends the trial shows its end
         let ended = record.ends().is_some() && !state.is_open();
+        if let (Record::Started { from: 0, .. }, Some(earlier)) = (record, &state.earlier) {
+            note(&format!("trial {trial} repeats {earlier}"));
+        }
         let watched = self.watched(trial);
         match &mut self.live {
             Some(bars) if ended || state.is_open() => {

@@ -81,10 +81,13 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     if Fleet::hand_over(arguments, asked, &directory)? {
         return Ok(());
     }
-    let lessons = warm_start::lessons(&directory, &spec, &learn_from).filter(|_| !arguments.no_lessons);
+    let lessons = match arguments.no_lessons {
+        true => None,
+        false => warm_start::lessons(&directory, &spec, &learn_from),
+    };
     if let Some(lessons) = &lessons {
         note(&lessons.to_string());
-    } else if learn_from.is_empty() {
+    } else if learn_from.is_empty() && !arguments.no_lessons {
         warm_start::offered(&directory, &spec).iter().for_each(|offer| note(offer));
     }
     // those that somebody names come last: the latest lessons are kept

@@ -5,7 +5,7 @@ use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::note;
 use foretell::{Direction, Run};
-use foretell_run::{Stored, log_in, studies_in};
+use foretell_run::{Stored, described, log_in, program_of, studies_in};
 use foretell_search::{ParameterKind, Space, StudyRequest, StudySpec};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -59,16 +59,15 @@ pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> 
     if directory.exists() || !spec.policy.learns_from_curves() {
         return None;
     }
-    let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
-    let mut lessons = Lessons { runs: Vec::new(), completed: 0, studies: 0 };
-    for path in folders.iter().filter(|path| !named.contains(path)) {
-        let Ok(stored) = Stored::read(path, catalogue()) else { continue };
-        let there = stored.study.spec();
-        let same = program(there) == program(spec)
+    let is_same = |there: &StudySpec| {
+        program(there) == program(spec)
             && (&there.metric, there.direction, there.run_score)
-                == (&spec.metric, spec.direction, spec.run_score);
-        let runs = if same { stored.lessons(spec).unwrap_or_default() } else { Vec::new() };
+                == (&spec.metric, spec.direction, spec.run_score)
+    };
+    let mut lessons = Lessons { runs: Vec::new(), completed: 0, studies: 0 };
+    for stored in studies_beside(directory, is_same) {
+        let is_named = named.contains(&stored.directory);
+        let runs = if is_named { Vec::new() } else { stored.lessons(spec).unwrap_or_default() };
         if runs.is_empty() {
             continue;
         }
@@ -79,15 +78,22 @@ pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> 
     (lessons.studies > 0).then_some(lessons)
 }
 
-/// The program that a study trains: the words of its command up to the first option or parameter, or the settings of built-in networks.
+/// The program that a study trains, or the settings of built-in networks.
 fn program(spec: &StudySpec) -> Vec<String> {
     match spec.workload.get("command") {
-        Some(command) => {
-            let is_program = |word: &&str| !word.starts_with('-') && !word.contains('{');
-            command.split(' ').take_while(is_program).map(str::to_owned).collect()
-        }
+        Some(command) => program_of(command.split(' ')),
         None => spec.workload.iter().map(|(name, value)| format!("{name} {value}")).collect(),
     }
+}
+
+/// The studies next to the new one in `directory`, by their age, the oldest first, whose description `is_wanted`. Of the others only the first
+/// line is read, because their logs may be long.
+fn studies_beside(directory: &Path, is_wanted: impl Fn(&StudySpec) -> bool) -> Vec<Stored> {
+    let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
+    folders.retain(|folder| described(folder).is_some_and(|spec| is_wanted(&spec)));
+    folders.sort_by_key(|folder| std::fs::metadata(log_in(folder)).and_then(|log| log.modified()).ok());
+    folders.iter().filter_map(|folder| Stored::read(folder, catalogue()).ok()).collect()
 }
 
 /// An earlier study of the same command.
@@ -102,18 +108,17 @@ struct Earlier {
 /// new study's `directory`. If there are several, the one with the most completed trials is offered. Unreadable folders are skipped.
 pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
     let command = spec.workload.get("command").filter(|_| !directory.exists())?;
-    let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
-    let earlier = |path: PathBuf| {
-        let stored = Stored::read(&path, catalogue()).ok()?;
-        let there = stored.study.spec();
-        let same = there.workload.get("command") == Some(command)
+    let is_same = |there: &StudySpec| {
+        there.workload.get("command") == Some(command)
             && (&there.metric, there.direction) == (&spec.metric, spec.direction)
-            && there.space.names() == spec.space.names();
-        let completed = stored.study.progress().trials.completed;
-        (same && completed > 0).then(|| Earlier { path, completed, continues: there.continues(spec) })
+            && there.space.names() == spec.space.names()
     };
-    let all: Vec<Earlier> = folders.into_iter().filter_map(earlier).collect();
+    let earlier = |stored: Stored| {
+        let completed = stored.study.progress().trials.completed;
+        let continues = stored.study.spec().continues(spec);
+        (completed > 0).then_some(Earlier { path: stored.directory, completed, continues })
+    };
+    let all: Vec<Earlier> = studies_beside(directory, is_same).into_iter().filter_map(earlier).collect();
     let Earlier { path, completed, continues } = all.iter().max_by_key(|earlier| earlier.completed)?;
     let path = path.display();
     let found = match all.len() {

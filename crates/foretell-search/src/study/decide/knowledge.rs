@@ -197,6 +197,11 @@ pub(in crate::study) struct Knowledge {
 }
 
 impl Knowledge {
+    /// Whether recorded trials are replayed.
+    pub(crate) fn is_replayed(&self) -> bool {
+        self.recording.is_some()
+    }
+
     pub(crate) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn Recording>>) -> Self {
         let checks = recording.as_ref().map_or(Checks { first: 1, every: 1 }, |recording| recording.checks());
         let (peers, levels) = (BTreeMap::new(), BTreeMap::new());

@@ -1,7 +1,7 @@
 //! One trial of a study.
 
 use super::spec::StudySpec;
-use crate::record::{Decision, Reason, RecordedForecast};
+use crate::record::{Decision, EarlierTrial, Reason, RecordedForecast};
 use crate::resource::UNKNOWN_RESOURCE;
 use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
@@ -62,6 +62,8 @@ pub struct Trial {
     pub configuration: Configuration,
     /// Its curve so far.
     pub curve: Curve,
+    /// The trial of an earlier study whose configuration it tries again.
+    pub earlier: Option<EarlierTrial>,
     /// Where it stands.
     pub state: TrialState,
     /// The last step it reported.
@@ -123,6 +125,7 @@ impl Trial {
         Self {
             configuration,
             curve: Curve::default(),
+            earlier: None,
             state: TrialState::Running,
             step: 0,
             until,

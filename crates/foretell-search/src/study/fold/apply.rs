@@ -49,8 +49,8 @@ impl Study {
                 self.take_settings(settings);
                 Ok(())
             }
-            Record::Enqueued { configuration, order } => {
-                self.queue.push(configuration, order.as_ref());
+            Record::Enqueued { configuration, order, earlier } => {
+                self.queue.push(configuration, order.as_ref(), earlier.as_ref());
                 self.reopen_proposal();
                 Ok(())
             }
@@ -196,11 +196,11 @@ impl Study {
             }
             Ordering::Equal => {
                 let unknown = self.unknown.remove(&job.trial);
-                let trial = Trial::new(configuration.clone(), job.until, unknown);
+                let earlier = self.queue.take();
+                let trial = Trial { earlier, ..Trial::new(configuration.clone(), job.until, unknown) };
                 self.progress.add(index, &trial, &self.spec);
                 self.trials.push(trial);
                 self.running.insert(index);
-                self.queue.take();
                 if !unknown {
                     self.sampler.started(job.trial, configuration);
                 }

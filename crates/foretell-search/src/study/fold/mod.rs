@@ -9,3 +9,4 @@ mod resource;
 pub(super) mod restore;
 mod returned;
 pub(super) mod step;
+mod transfer;

@@ -1,12 +1,12 @@
 //! The configurations that were enqueued, in order.
 
 use super::step::Append;
-use crate::record::Record;
+use crate::record::{EarlierTrial, Record};
 use crate::samplers::random::{draw_allowed, trial_stream};
 use crate::space::Space;
 use crate::study::{Settings, Study, StudyError};
 use foretell::Configuration;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The stream of a trial from which what an enqueued configuration leaves open is drawn, where the sampler says nothing.
 const REST: u64 = 1 << 60;
@@ -18,6 +18,8 @@ pub struct Queue {
     taken: usize,
     /// The orders by which they came.
     orders: BTreeSet<String>,
+    /// The trials of earlier studies that some of them repeat, by their places.
+    repeated: BTreeMap<usize, EarlierTrial>,
 }
 
 impl Queue {
@@ -40,14 +42,32 @@ impl Queue {
         order.is_some_and(|order| self.orders.contains(order))
     }
 
-    pub(super) fn push(&mut self, configuration: &Configuration, order: Option<&String>) {
+    /// The number of configurations that people enqueued.
+    pub(super) fn by_people(&self) -> usize {
+        self.all.len() - self.repeated.len()
+    }
+
+    /// The trials of earlier studies that are tried again.
+    pub(super) fn repeated(&self) -> impl ExactSizeIterator<Item = &EarlierTrial> {
+        self.repeated.values()
+    }
+
+    pub(super) fn push(
+        &mut self,
+        configuration: &Configuration,
+        order: Option<&String>,
+        earlier: Option<&EarlierTrial>,
+    ) {
+        self.repeated.extend(earlier.map(|earlier| (self.all.len(), earlier.clone())));
         self.all.push(configuration.clone());
         self.orders.extend(order.cloned());
     }
 
-    /// A new trial begins: it has taken the next one, if there is any.
-    pub(super) fn take(&mut self) {
+    /// A new trial begins: it has taken the next one, if there is any. The trial of an earlier study that it repeats.
+    pub(super) fn take(&mut self) -> Option<EarlierTrial> {
+        let earlier = self.repeated.get(&self.taken).cloned();
         self.taken = (self.taken + 1).min(self.all.len());
+        earlier
     }
 
     /// The surplus of `wanted` over the enqueued: each configuration as often as it is there more often.
@@ -95,7 +115,7 @@ impl Study {
     ) -> Result<(), E> {
         self.retry_start(append)?;
         if !self.queue.has(order.as_ref()) {
-            self.emit(Record::Enqueued { configuration, order }, append)?;
+            self.emit(Record::Enqueued { configuration, order, earlier: None }, append)?;
         }
         let needed = (self.trials.len() + self.queue.waiting().len()) as u64;
         if needed <= self.settings.trials || !self.spec.schedule.takes_more_trials() {

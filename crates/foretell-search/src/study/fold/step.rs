@@ -204,6 +204,7 @@ impl Study {
 
     /// Starts the scheduler's next job.
     fn start_job<E>(&mut self, append: &mut Append<'_, E>) -> Result<Turn, E> {
+        self.try_earlier(append)?;
         let Some((job, configuration)) = self.ask() else { return Ok(Turn::Nothing) };
         let from = self.trial(job.trial).map_or(0, Trial::reached);
         self.emit(self.start(job, configuration, from), append)?;
