@@ -143,7 +143,7 @@ def named(row):
     else:
         rule = names[row["policy"]]
     # ranks at a rung compare with no score to beat
-    counts = row["stopped_mean"] and row["policy"] not in ("asha", "i-epoch") and row["caution"] != "fast"
+    counts = row["stopped_mean"] and row["policy"] not in ("asha", "i-epoch")
     wrong = row["wrong_stops_mean"] / row["stopped_mean"] if counts else None
     return {**row, "rule": rule, "left": 1 / row["speedup_total"], "wrong": wrong}
 

@@ -64,7 +64,7 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             "median" => Policy::from(MedianRule),
             "asha" => Policy::from(AshaRule { eta: number(policy, 3) }),
             "srm" => Policy::from(ForecastRule),
-            other => Policy::cautious(caution.unwrap_or_else(|| panic!("no policy {other}")), false),
+            other => Policy::cautious(caution.unwrap_or_else(|| panic!("no policy {other}"))),
         },
         rank: match rank {
             "value" => Rank::Value,

@@ -26,6 +26,7 @@ use crate::samplers::{Sampler, SamplerSpec};
 use crate::schedulers::brackets::plan;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
+use crate::stopping::name_lesson;
 use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
 use drive::Drive;
 use foretell::{Configuration, Run};
@@ -144,7 +145,7 @@ fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run
         None => (table, draw.before.clone()),
     };
     let mut lessons: Vec<Run> = Vec::new();
-    for trials in before {
+    for (number, trials) in before.into_iter().enumerate() {
         let search = Draw {
             ordering: draw.ordering,
             trials,
@@ -155,7 +156,8 @@ fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run
         let (trace, _) = replay_after(&alone, table, &search, &lessons)?;
         lessons.extend(trace.trials.iter().filter(|trial| trial.trained > 0).map(|trial| {
             let curve = table.curve(trial.run, trial.trained);
-            Run { curve, ..table.run(trial.run).clone() }
+            let run = table.run(trial.run);
+            Run { curve, id: name_lesson(&format!("search {number}"), &run.id), ..run.clone() }
         }));
     }
     Ok(lessons)

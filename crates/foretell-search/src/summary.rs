@@ -3,6 +3,7 @@
 use crate::lengths::Lengths;
 use crate::record::{Reason, RecordedForecast, better};
 use crate::saving::Saving;
+use crate::stopping::EarlierStudy;
 use crate::study::{Best, Study, Tally, Trial, TrialState};
 use foretell::Direction;
 use serde::Serialize;
@@ -105,6 +106,9 @@ pub struct Summary {
     /// The findings of watching, in a study that only watches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Shadow>,
+    /// The earlier studies that its stop rule learns from, with whether each counts by now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lessons: Vec<EarlierStudy>,
 }
 
 impl Summary {
@@ -133,6 +137,7 @@ impl Summary {
             decisions_to_stop: stopped.len() as u64,
             audit: (spec.exempt > 0.0).then(|| audit(trials, spec.direction)),
             shadow: spec.shadow.then(|| shadow(study, &stopped)),
+            lessons: study.lessons(),
             epochs,
             stopped,
         }

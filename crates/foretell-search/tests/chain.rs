@@ -2,8 +2,8 @@
 
 use foretell::{Action, Curve, Direction, Run};
 use foretell_search::{
-    AshaRule, Caution, ChainRule, Decision, ForecastRule, Input, ParameterSpace, Parts, Policy, Reason,
-    Record, Space, Study, StudyRequest, StudySpec,
+    Caution, ChainRule, Decision, ForecastRule, Input, LessonStatus, ParameterSpace, Parts, Policy, Reason,
+    Record, Space, Study, StudyRequest, StudySpec, Trial, name_lesson,
 };
 use std::collections::BTreeMap;
 
@@ -161,27 +161,66 @@ fn a_loss_that_falls_below_zero_is_forecast_on_its_own_scale() {
     }
 }
 
+/// A study of 40 trials after an earlier one with these `lessons`, of which three in four were stopped after `length` epochs.
+fn driven_after(
+    (spec, workers): (StudySpec, usize),
+    curve: impl Fn(u64, u64) -> f64 + Copy,
+    lessons: impl Fn(u64, u64) -> f64,
+    length: u64,
+) -> Study {
+    let direction = spec.direction;
+    let mut study = Study::new(spec).unwrap();
+    let lesson = |number: u64| {
+        let length = if number.is_multiple_of(4) { EPOCHS } else { length };
+        let values: Vec<f64> = (1..=length).map(|epoch| lessons(number + 100, epoch)).collect();
+        let id = name_lesson("first", &number.to_string());
+        Run { id, configuration: Default::default(), curve: Curve::of_epochs(&values, direction) }
+    };
+    study.warm_start(&(0..40).map(lesson).collect::<Vec<_>>());
+    drive(&mut study, workers, curve);
+    study
+}
+
+fn status(study: &Study) -> LessonStatus {
+    let [earlier] = &study.lessons()[..] else { panic!("{:?}", study.lessons()) };
+    assert_eq!((earlier.study.as_str(), earlier.trials), ("first", 40));
+    earlier.status
+}
+
 #[test]
 fn earlier_curves_that_fit_save_training_and_others_do_no_harm() {
-    let after = |lessons: &dyn Fn(u64, u64) -> f64, length: u64| {
-        let mut study = Study::new(spec(Caution::Balanced, 40, Direction::Maximize)).unwrap();
-        let lesson = |number: u64| {
-            // three of four earlier trials were stopped
-            let length = if number.is_multiple_of(4) { EPOCHS } else { length };
-            let values: Vec<f64> = (1..=length).map(|epoch| lessons(number + 100, epoch)).collect();
-            let curve = Curve::of_epochs(&values, Direction::Maximize);
-            Run { id: number.to_string(), configuration: Default::default(), curve }
-        };
-        study.warm_start(&(0..40).map(lesson).collect::<Vec<_>>());
-        drive(&mut study, 1, steady);
-        (study.progress().spent, study.lessons(), study.best().unwrap().trial)
-    };
-    let (cold, _) = driven(spec(Caution::Balanced, 40, Direction::Maximize), 1, steady);
-    let (spent, lessons, best) = after(&steady, 9);
-    assert_eq!((lessons, best), (Some((40, true)), cold.best().unwrap().trial));
-    assert!((spent as f64) < 0.95 * cold.progress().spent as f64, "{spent} of {}", cold.progress().spent);
-    let (_, lessons, best) = after(&|trial, epoch| 5.0 - steady(trial, epoch), 9);
-    assert_eq!((lessons, best), (Some((40, false)), cold.best().unwrap().trial));
+    for caution in Caution::ALL {
+        let spec = || spec(caution, 40, Direction::Maximize);
+        let (cold, _) = driven(spec(), 1, steady);
+        let after = driven_after((spec(), 1), steady, steady, 9);
+        let best = |study: &Study| study.best().unwrap().trial;
+        assert_eq!((status(&after), best(&after)), (LessonStatus::Counts, best(&cold)));
+        let (spent, before) = (after.progress().spent as f64, cold.progress().spent as f64);
+        assert!(spent < 0.97 * before, "{caution:?}: {spent} of {before}");
+        let after = driven_after((spec(), 1), steady, |trial, epoch| 5.0 - steady(trial, epoch), 9);
+        assert_eq!((status(&after), best(&after)), (LessonStatus::PutAside, best(&cold)));
+    }
+}
+
+#[test]
+fn earlier_studies_that_do_not_move_change_nothing() {
+    let loss = |trial: u64, epoch: u64| 1.1 - steady(trial, epoch);
+    let dead: [(&str, fn(u64, u64) -> f64); 4] = [
+        ("zero", |_, _| 0.0),
+        ("a constant", |_, _| 0.5),
+        ("one constant each", |trial, _| 0.1 + end(trial)),
+        ("noise at the bottom", |trial, epoch| 0.5 + 0.001 * end(trial * 31 + epoch * 17)),
+    ];
+    for workers in [1, 8] {
+        let spec = || spec(Caution::Balanced, 40, Direction::Minimize);
+        let (cold, _) = driven(spec(), workers, loss);
+        for (name, lessons) in dead {
+            let after = driven_after((spec(), workers), loss, lessons, EPOCHS);
+            assert_eq!(status(&after), LessonStatus::LeftOut, "{name}, {workers} workers");
+            let states = |study: &Study| study.trials().iter().map(Trial::trained).collect::<Vec<_>>();
+            assert_eq!(states(&after), states(&cold), "{name}, {workers} workers");
+        }
+    }
 }
 
 #[test]
@@ -200,9 +239,8 @@ fn chances_stop_trials_unless_somebody_says_what_does() {
     );
     let caution = Some(Caution::Safe);
     assert_eq!(policy(StudyRequest { caution, ..usual() }), by_chance(Caution::Safe));
-    // late rungs learn nothing from earlier runs
     let caution = Some(Caution::Fast);
-    assert_eq!(policy(StudyRequest { caution, ..usual() }), Policy::from(AshaRule::default()));
+    assert_eq!(policy(StudyRequest { caution, ..usual() }), by_chance(Caution::Fast));
     assert_eq!(policy(StudyRequest { caution, learn_from, ..usual() }), by_chance(Caution::Fast));
     let objective = Some(vec!["acc:max".to_owned(), "x:min".to_owned()]);
     for by_forecasts in [

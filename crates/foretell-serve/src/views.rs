@@ -117,7 +117,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
         },
         "totals": {
             "planned": study.settings().trials, "trials": summary.trials, "epochs": summary.epochs, "done": study.is_done(),
-            "budget_spent": study.is_budget_spent(),
+            "budget_spent": study.is_budget_spent(), "lessons": summary.lessons.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "best": summary.best.map(|best| json!({"trial": best.trial, "score": best.score})),
             "training_seconds": timing.map(|timing| timing.training_seconds),
             "saved_seconds": timing.map(|timing| timing.saved_seconds),

@@ -19,7 +19,9 @@ pub mod statistics;
 mod stop;
 
 pub use chain::contest::{Contest, Prospect};
-pub use chain::forecaster::{Chain, ChainEnd};
+pub use chain::end::ChainEnd;
+pub use chain::forecaster::Chain;
+pub use chain::guard::LessonVerdict;
 pub use chain::levels::chain_levels;
 pub use curves::architecture::{
     ArchitectureError, Counts, FLOPS, ImageShape, Layer, LayerSequence, NETWORK, WEIGHTS,

@@ -81,7 +81,7 @@ class StudySettings(TypedDict, total=False):
     #: Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula of the metric and of a network's weights, layers and
     #: flops (default: the metric)
     reward: str | None
-    #: How to decide which trials to stop early (default: chain; with caution fast asha; with rungs none; with `paper` srm)
+    #: How to decide which trials to stop early (default: chain; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or
     #: third best.
@@ -150,7 +150,7 @@ class StopSettings(TypedDict, total=False):
     score: str | None
     #: Never stop this fraction of the trials, as an audit of the stop rule.
     exempt: float | None
-    #: How to decide which trials to stop early (default: chain; with caution fast asha; with rungs none; with `paper` srm)
+    #: How to decide which trials to stop early (default: chain; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: Stop a trial after this many reports without an improvement (policy patience).
     patience: int | None
@@ -189,7 +189,7 @@ class PrunerSettings(TypedDict, total=False):
     score: str | None
     #: Never stop this fraction of the trials, as an audit of the stop rule.
     exempt: float | None
-    #: How to decide which trials to stop early (default: chain; with caution fast asha; with rungs none; with `paper` srm)
+    #: How to decide which trials to stop early (default: chain; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: Stop a trial after this many reports without an improvement (policy patience).
     patience: int | None

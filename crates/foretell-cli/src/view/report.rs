@@ -105,6 +105,7 @@ fn listing(study: &Study, document: &StudyDocument, metrics: &LastMetrics, most:
     parts.extend(doubted(study));
     parts.push(spent(study, document));
     parts.extend(shadow(summary));
+    parts.extend(lessons(summary));
     parts.extend(early_ranks(study));
     match &document.front {
         Some(front) => parts.push(front::text(front, if most == usize::MAX { most } else { front::SHOWN })),
@@ -184,6 +185,12 @@ fn doubted(study: &Study) -> Option<String> {
         format!("reported late: trials {trials}, whose workers were disconnected for longer than the lease")
     });
     let lines: Vec<String> = in_doubt.into_iter().chain(unknown).chain(late).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// A line for each earlier study: whether it counts, and why.
+fn lessons(summary: &Summary) -> Option<String> {
+    let lines: Vec<String> = summary.lessons.iter().map(ToString::to_string).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

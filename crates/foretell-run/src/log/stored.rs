@@ -2,7 +2,7 @@
 
 use crate::log::{Dropped, EventLogError, LogReader, Position};
 use foretell::{Curve, Run};
-use foretell_search::{Catalogue, Moment, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial};
+use foretell_search::{Catalogue, Moment, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial, name_lesson};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -167,8 +167,8 @@ impl Stored {
             let (directory, metric) = (self.directory.clone(), there.metric.clone());
             return Err(StoredError::Direction { directory, metric });
         }
-        let name = self.directory.display();
+        let name = self.directory.display().to_string();
         let runs = self.runs(|trial| trial.curve_to(trial.until, spec.direction));
-        Ok(runs.into_iter().map(|run| Run { id: format!("{name} trial {}", run.id), ..run }).collect())
+        Ok(runs.into_iter().map(|run| Run { id: name_lesson(&name, &run.id), ..run }).collect())
     }
 }

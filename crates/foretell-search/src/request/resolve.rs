@@ -374,15 +374,8 @@ impl StudyRequest {
     /// The policy that stops trials, with its caution.
     fn policy(&self, named: Option<Policy>, by_forecasts: bool, there: Option<&StudySpec>) -> Policy {
         let policy = self.policy_or(named, by_forecasts, there);
-        // also where a study began with another caution
-        let by_caution = |caution: &Caution| Policy::cautious(*caution, false) == policy;
-        let is_cautious = policy.setting("caution").is_some() || Caution::ALL.iter().any(by_caution);
-        match self.caution {
-            Some(caution) if is_cautious && self.policy.is_none() => {
-                Policy::cautious(caution, self.learn_from.is_some())
-            }
-            _ => policy,
-        }
+        let is_cautious = policy.setting("caution").is_some() && self.policy.is_none();
+        self.caution.filter(|_| is_cautious).map_or(policy, Policy::cautious)
     }
 
     fn policy_or(&self, named: Option<Policy>, by_forecasts: bool, there: Option<&StudySpec>) -> Policy {
@@ -394,7 +387,7 @@ impl StudyRequest {
             (None, Some(there)) if self.stopping.is_none() => there.policy.clone(),
             (None, _) if !by_default && self.shadow != Some(true) => Policy::none(),
             (None, _) if by_forecasts || self.needs_forecasts() => ForecastRule.into(),
-            (None, _) => Policy::cautious(Caution::default(), self.learn_from.is_some()),
+            (None, _) => Policy::cautious(Caution::default()),
         }
     }
 

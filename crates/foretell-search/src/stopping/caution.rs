@@ -14,7 +14,7 @@ pub enum Caution {
     /// Saves most of it at little risk.
     #[default]
     Balanced,
-    /// Saves the most: stops at late rungs.
+    /// Saves the most, and often ends with the second or third best trial.
     Fast,
 }
 
@@ -31,26 +31,47 @@ pub struct Stopping {
     pub criterion: StopCriterion,
 }
 
+/// The facts of a caution, all in one place.
+struct Facts {
+    caution: Caution,
+    name: &'static str,
+    /// θ: see [`Caution::bar`].
+    theta: f64,
+    /// The fraction of studies that it is to keep the best trial in.
+    promise: f64,
+    /// Δ, where forecasts by a predictor stop trials.
+    stop_probability: f64,
+}
+
+/// From the most careful on. θ was chosen by simulated searches in `docs/research/chain.md`.
+const FACTS: [Facts; 3] = [
+    Facts { caution: Caution::Safe, name: "safe", theta: 0.0125, promise: 0.97, stop_probability: 0.999 },
+    Facts { caution: Caution::Balanced, name: "balanced", theta: 0.025, promise: 0.93, stop_probability: 0.99 },
+    Facts { caution: Caution::Fast, name: "fast", theta: 0.057, promise: 0.85, stop_probability: 0.95 },
+];
+
 impl Caution {
     /// All, from the most careful on.
-    pub const ALL: [Self; 3] = [Self::Safe, Self::Balanced, Self::Fast];
+    pub const ALL: [Self; 3] = [FACTS[0].caution, FACTS[1].caution, FACTS[2].caution];
+
+    fn facts(self) -> &'static Facts {
+        &FACTS[self as usize]
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Balanced => "balanced",
-            Self::Fast => "fast",
-        }
+        self.facts().name
     }
 
     /// The fraction of studies that it is to keep the best trial in: earlier runs are stopped as boldly as this allows.
     pub fn promise(self) -> f64 {
-        match self {
-            Self::Safe => 0.97,
-            Self::Balanced => 0.93,
-            Self::Fast => 0.85,
-        }
+        self.facts().promise
+    }
+
+    /// c = θ√N of a study of N = `planned` trials: a trial stops once its chance to end best is below c times that of an average trial. Among more trials, the
+    /// best ones are more, too, so that losing one of them costs less; in proportion to N, a study of many trials would stop every early one.
+    pub(super) fn bar(self, planned: u64) -> f64 {
+        self.facts().theta * (planned as f64).sqrt()
     }
 
     /// The stopping of a study with full training by forecasts: from the third trial on, once two checks in a row forecast with probability Δ that a
@@ -62,11 +83,7 @@ impl Caution {
     /// assert_eq!((usual.burn_in, usual.predictor.as_str(), usual.criterion.stop_probability), (3, "mean-gain", 0.99));
     /// ```
     pub fn stopping(self) -> Stopping {
-        let stop_probability = match self {
-            Self::Safe => 0.999,
-            Self::Balanced => 0.99,
-            Self::Fast => 0.95,
-        };
+        let stop_probability = self.facts().stop_probability;
         Stopping {
             burn_in: 3,
             predictor: "mean-gain".to_owned(),
@@ -101,6 +118,24 @@ impl Stopping {
             predictor: "auto".to_owned(),
             refit: None,
             criterion: StopCriterion { stop_probability: 0.9, ..StopCriterion::default() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_caution_has_its_own_facts_and_is_bolder_than_the_one_before() {
+        for caution in Caution::ALL {
+            assert_eq!(caution.facts().caution, caution);
+        }
+        for pair in Caution::ALL.windows(2) {
+            assert!(pair[0].promise() > pair[1].promise());
+            for planned in [2, 24, 40, 60, 100] {
+                assert!(pair[0].bar(planned) < pair[1].bar(planned) && pair[1].bar(planned) < 1.0, "{planned}");
+            }
         }
     }
 }

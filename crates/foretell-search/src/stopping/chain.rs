@@ -1,19 +1,15 @@
 //! The rule of the chain: a trial stops once it has hardly a chance to end as the best.
 
 use super::caution::Caution;
+use super::earlier::{EarlierStudy, study_of};
 use super::{Fate, Learner, NamedRule, Needs, Ruling, StopRule, StudyPlan, Watched};
 use crate::stopping::decision::{Reason, RecordedForecast};
-use foretell::{Contest, Direction, Prospect, Run, RunScore, Scale};
+use foretell::{Contest, Direction, LessonVerdict, Prospect, Run, RunScore, Scale};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// θ: the chance, as a fraction of an average trial's, below which a trial of a study of N trials stops, per planned trial.
-const SAFE: f64 = 0.0015;
-const BALANCED: f64 = 0.0025;
-const FAST: f64 = 0.009;
-/// The most that θN may be: without it a study of many trials stops every early one.
-const MOST: f64 = 0.36;
-/// Where earlier runs count, chances are of all planned trials, and the bar is higher.
-const TAUGHT: f64 = 2.0;
+/// Where earlier runs count, chances are of all planned trials, and the bar is higher by this factor.
+const TAUGHT: f64 = 1.25;
 /// Earlier runs stop no trial whose chance among its own, as a fraction of an average trial's, is larger: they may be those of another program.
 const OPEN: f64 = 0.5;
 /// N of a study whose number of trials is open, and the most that counts.
@@ -21,10 +17,9 @@ const USUAL_TRIALS: u64 = 100;
 /// Values that are not finite, in a row, by which a trial has diverged.
 const DIVERGED_AFTER: u32 = 2;
 
-/// Stops a trial whose chance P to end best of all n trials seen is small: P·n < c, with c = min(θN, 0.36) and N the planned number of trials, at most
-/// 100. θ is 0.0015 for safe, 0.0025 for balanced and 0.009 for fast. Since the chances of all trials sum to at most one, c < 1 always leaves one that
-/// is not stopped. Where earlier runs count, n is N and c is min(2θN, 0.36), and without
-/// them P·n has to be below 0.5.
+/// Stops a trial whose chance P to end best of all n trials seen is small: P·n < c, with c = θ√N and N the planned number of trials, at most
+/// 100. θ is 0.0125 for safe, 0.025 for balanced and 0.057 for fast. Since the chances of all trials sum to at most one, c < 1 always leaves one that is not
+/// stopped. Where earlier runs count, n is N and c is 1.25 times as large, and without them P·n has to be below 0.5.
 ///
 /// Two guards: while no trial has completed, the running one that is forecast to end highest continues; and diverged trials are not compared with.
 ///
@@ -46,12 +41,7 @@ impl NamedRule for ChainRule {
 impl ChainRule {
     /// c for a study of so many trials.
     fn bar(self, planned: u64, is_taught: bool) -> f64 {
-        let theta = match self.caution {
-            Caution::Safe => SAFE,
-            Caution::Balanced => BALANCED,
-            Caution::Fast => FAST,
-        };
-        (if is_taught { TAUGHT } else { 1.0 } * theta * planned as f64).min(MOST)
+        (if is_taught { TAUGHT } else { 1.0 }) * self.caution.bar(planned)
     }
 }
 
@@ -127,7 +117,12 @@ struct ChainLearner {
     direction: Direction,
     run_score: RunScore,
     max_resource: u64,
-    lessons: Vec<Reported>,
+    /// Whether the contest knows the earlier studies.
+    has_begun: bool,
+    /// The runs of each earlier study, by its name.
+    studies: Vec<(String, Vec<Reported>)>,
+    /// The studies that the contest knows; others have values that have no place on its scale.
+    known: Vec<usize>,
     trials: Vec<Reported>,
     /// The trial that reached a level by the last report.
     at_level: Option<u64>,
@@ -142,7 +137,9 @@ impl ChainLearner {
             direction: plan.direction,
             run_score: plan.run_score,
             max_resource: plan.max_resource,
-            lessons: Vec::new(),
+            has_begun: false,
+            studies: Vec::new(),
+            known: Vec::new(),
             trials: Vec::new(),
             at_level: None,
         }
@@ -159,8 +156,17 @@ impl ChainLearner {
 
     /// The contest with everything reported so far.
     fn begin(&mut self) {
-        let lessons: Vec<Vec<f64>> = self.lessons.iter().map(|lesson| self.scaled(&lesson.scores)).collect();
-        self.contest = Contest::new(self.max_resource, &lessons);
+        self.has_begun = true;
+        let fits = |study: &usize| {
+            let scores = self.studies[*study].1.iter().flat_map(|run| &run.scores);
+            !scores.into_iter().any(|&score| self.is_off_scale(score))
+        };
+        // a study cannot choose the scale: this search's own values do
+        self.known = (0..self.studies.len()).filter(fits).collect();
+        let runs = |&study: &usize| -> Vec<Vec<f64>> {
+            self.studies[study].1.iter().map(|run| self.scaled(&run.scores)).collect()
+        };
+        self.contest = Contest::new(self.max_resource, &self.known.iter().map(runs).collect::<Vec<_>>());
         for trial in 0..self.trials.len() {
             let reported = &self.trials[trial];
             let (scores, fate, is_lost) =
@@ -211,17 +217,16 @@ impl Learner for ChainLearner {
         if curve.diverged_at().is_some() || lesson.scores.is_empty() {
             return;
         }
-        if lesson.scores.iter().any(|&score| self.is_off_scale(score)) {
-            self.scale = Scale::Linear;
+        let name = study_of(&run.id);
+        match self.studies.iter_mut().find(|(study, _)| study == name) {
+            Some((_, runs)) => runs.push(lesson),
+            None => self.studies.push((name.to_owned(), vec![lesson])),
         }
-        self.lessons.push(lesson);
     }
 
     fn reported(&mut self, trial: u64, epochs: u64, score: Option<f64>) {
         let index = self.trial(trial);
         self.at_level = None;
-        // lessons are complete with the first report
-        let is_first = self.trials.iter().all(|trial| trial.last.is_none() && trial.lost == 0);
         let Some(score) = score else {
             self.trials[index].lost += 1;
             if self.trials[index].lost == DIVERGED_AFTER {
@@ -237,7 +242,8 @@ impl Learner for ChainLearner {
         if self.is_off_scale(score) {
             self.scale = Scale::Linear;
             self.begin();
-        } else if is_first {
+        } else if !self.has_begun {
+            // lessons are complete with the first report
             self.begin();
         } else {
             let new = self.scaled(&self.trials[index].scores[known..]);
@@ -251,8 +257,14 @@ impl Learner for ChainLearner {
         self.end(index, Some(fate));
     }
 
-    fn lessons(&self) -> Option<(usize, bool)> {
-        let (lessons, _) = self.contest.lessons();
-        (lessons > 0).then(|| (lessons, self.contest.is_taught()))
+    fn lessons(&self) -> Vec<EarlierStudy> {
+        let verdicts: BTreeMap<usize, (usize, LessonVerdict)> =
+            self.known.iter().copied().zip(self.contest.verdicts()).collect();
+        let study = |(place, (name, runs)): (usize, &(String, Vec<Reported>))| match verdicts.get(&place) {
+            Some(&(trials, verdict)) => EarlierStudy::new(name, trials, Some(verdict)),
+            None if !self.has_begun => EarlierStudy::new(name, runs.len(), Some(LessonVerdict::Untested)),
+            None => EarlierStudy::new(name, runs.len(), None),
+        };
+        self.studies.iter().enumerate().map(study).filter(|study| study.trials > 0).collect()
     }
 }

@@ -7,6 +7,7 @@ mod asha;
 pub(crate) mod caution;
 mod chain;
 pub(crate) mod decision;
+mod earlier;
 mod forecast;
 mod median;
 mod none;
@@ -17,6 +18,7 @@ mod ruling;
 
 pub use asha::AshaRule;
 pub use chain::ChainRule;
+pub use earlier::{EarlierStudy, LessonStatus, name_lesson};
 pub use forecast::ForecastRule;
 pub use median::MedianRule;
 pub use none::NoStopping;
@@ -232,9 +234,9 @@ pub trait Learner: Any + Send + Sync {
     /// Trial `trial` trains no more for now.
     fn ended(&mut self, trial: u64, fate: Fate);
 
-    /// The number of earlier runs that it learns from, and whether they count by now; `None` if there are none, or if they always count.
-    fn lessons(&self) -> Option<(usize, bool)> {
-        None
+    /// The earlier studies that it learns from, with whether each counts by now; none if they always count.
+    fn lessons(&self) -> Vec<EarlierStudy> {
+        Vec::new()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The stop rule of a study, as requests and logs describe it.
 
 use super::caution::{Caution, Stopping};
-use super::{AshaRule, ChainRule, ForecastRule, NamedRule, Needs, NoStopping, StopRule, rules};
+use super::{ChainRule, ForecastRule, NamedRule, Needs, NoStopping, StopRule, rules};
 use crate::part::{Named, Part};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -60,13 +60,9 @@ impl Policy {
         &mut self.0
     }
 
-    /// The policy of a study that stops with `caution`. Beyond three times less training late rungs have the smaller regret, but they learn nothing from
-    /// earlier runs.
-    pub fn cautious(caution: Caution, learns_from_earlier_runs: bool) -> Self {
-        match caution {
-            Caution::Fast if !learns_from_earlier_runs => AshaRule::default().into(),
-            Caution::Safe | Caution::Balanced | Caution::Fast => ChainRule { caution }.into(),
-        }
+    /// The policy of a study that stops with `caution`.
+    pub fn cautious(caution: Caution) -> Self {
+        ChainRule { caution }.into()
     }
 
     /// No stopping.

@@ -2,6 +2,7 @@
 import { $, $$, address, duration, follows, leading, number, page, source, startAgain, state, studies, study, take, whole, worth } from "./state.js";
 import { asked, attend, chosen, openIn, reveal } from "./choice.js";
 import { canvas } from "./picture.js";
+import { element } from "./elements.js";
 import { addressed, choose, inView, links, remember, setView, view } from "./addresses.js";
 import { columnsNow } from "./columns.js";
 import { setFilter } from "./filter.js";
@@ -63,7 +64,14 @@ function totals(leader) {
       return div;
     }),
   );
+  lessons((state.totals && state.totals.lessons) || []);
   return trials.total - trials.running;
+}
+
+// The earlier studies, with whether the search learns from each.
+function lessons(sentences) {
+  $("lessons").hidden = !sentences.length;
+  $("lessons").replaceChildren(...sentences.map((sentence) => element("li", sentence)));
 }
 
 function draw() {

@@ -1,14 +1,9 @@
 //! The trials of a search against each other: forecasts, chances to end best, and whether earlier runs may count.
 
-use super::forecaster::{Chain, ChainEnd};
+use super::end::ChainEnd;
+use super::forecaster::Chain;
+use super::guard::{Guard, Motion, LessonVerdict};
 
-/// Earlier runs count only while the new points are likelier with them than without by this much.
-const TRUSTED: f64 = 2.0;
-/// L is held to at most this. A few points of a search, forecast from a single trial, are likelier with any earlier runs: without a limit, earlier runs of
-/// another program would count long after they have stopped to fit.
-const MOST_TRUST: f64 = 6.0;
-/// A single point counts for at most this.
-const MOST_OF_A_POINT: f64 = 3.0;
 /// Before so many points and trials there is nothing to forecast from.
 const FEWEST_POINTS: usize = 4;
 const FEWEST_TRIALS: usize = 2;
@@ -71,43 +66,84 @@ impl Prospect {
     }
 }
 
-/// The trials of a search, and earlier runs to learn from.
+/// What a contest is told of a trial.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// Its score at its next level.
+    Reach(f64),
+    /// It has ended by itself with this score.
+    Complete(f64),
+    Stop,
+    Leave,
+}
+
+/// The trials of a search, and earlier studies to learn from.
 ///
-/// The earlier runs enter the regressions of the [`Chain`] as far as they go. Each chance is multiplied by F₀(x)^(N − n) for the N − n trials to come, with F₀
-/// the mean distribution of the final scores of earlier runs. They count only while
+/// The runs of earlier studies enter the regressions of the [`Chain`] as far as they go. Each chance is multiplied by F₀(x)^(N − n) for the N − n trials to
+/// come, with F₀ the mean distribution of the final scores of earlier runs. They count only while both
 ///
 /// L = Σ ln(p(y | with earlier runs)/p(y | without)) > 2
 ///
-/// over the points y of the new search from its second trial on, each one forecast one level ahead, each summand held to ±3 and the
-/// sum to at most 6. Else the chances are those
-/// of a search that starts cold. Measured in `docs/research/chain.md`.
+/// over the points y of the new search from its second trial on, each one forecast one level ahead, each summand held to ±3 and the sum to at most 6, and
+///
+/// F = Σ mean of ln(p(end | forecast with earlier runs)/p(end | forecast without)) > 0
+///
+/// over the trials that completed from the second on, at least one, the mean over a trial's levels between R/3 and ¾ R, each summand held to ±3. Else the
+/// chances are those of a search that starts cold.
+///
+/// A study that does not move is left out: if the 10 to 90 % range of its last scores, or the median distance of its trials' first and last scores, is
+/// less than a tenth of that of the trials of the search, of which there are at least two, one of them complete.
+///
+/// Measured in `docs/research/chain.md`.
 #[derive(Clone, Debug)]
 pub struct Contest {
+    epochs: u64,
+    studies: Vec<Vec<Vec<f64>>>,
+    /// Why each study is left out.
+    faults: Vec<Option<LessonVerdict>>,
     alone: Chain,
     /// The same with the earlier runs, which come first.
     taught: Option<Chain>,
     lessons: usize,
-    /// L.
-    trust: f64,
+    guard: Guard,
     entrants: Vec<Entrant>,
+    /// All that it was told, where there are earlier studies: if other ones are left out, it is told again.
+    told: Vec<(usize, Event)>,
 }
 
 impl Contest {
-    /// A contest of trainings of so many `epochs`. `lessons` are the scores of earlier runs at the first [levels](crate::chain_levels), as far as they go; the
-    /// last 1,000 are kept.
-    pub fn new(epochs: u64, lessons: &[Vec<f64>]) -> Self {
+    /// A contest of trainings of so many `epochs`. `studies` are earlier ones: for each run the scores at the first [levels](crate::chain_levels), as far as
+    /// they go; the last 1,000 runs are kept.
+    pub fn new(epochs: u64, studies: &[Vec<Vec<f64>>]) -> Self {
+        let mut room = MOST_LESSONS;
+        let mut kept: Vec<Vec<Vec<f64>>> = studies.iter().rev().map(|study| last_runs(study, &mut room)).collect();
+        kept.reverse();
+        let faults = vec![None; kept.len()];
+        Self::without(epochs, kept, faults)
+    }
+
+    /// A contest without the studies that have a fault.
+    fn without(epochs: u64, studies: Vec<Vec<Vec<f64>>>, faults: Vec<Option<LessonVerdict>>) -> Self {
         let alone = Chain::new(epochs);
-        let known: Vec<&Vec<f64>> = lessons.iter().filter(|lesson| !lesson.is_empty()).collect();
-        let kept = &known[known.len().saturating_sub(MOST_LESSONS)..];
-        let taught = (!kept.is_empty()).then(|| {
-            let mut chain = alone.clone();
-            kept.iter().for_each(|lesson| {
-                chain.push(lesson);
+        let mut chain = alone.clone();
+        for (study, _) in studies.iter().zip(&faults).filter(|(_, fault)| fault.is_none()) {
+            study.iter().for_each(|run| {
+                chain.push(run);
             });
-            chain.count_from_here();
-            chain
-        });
-        Self { alone, taught, lessons: kept.len(), trust: 0.0, entrants: Vec::new() }
+        }
+        let lessons = chain.len();
+        chain.count_from_here();
+        Self {
+            epochs,
+            studies,
+            faults,
+            alone,
+            taught: (lessons > 0).then_some(chain),
+            lessons,
+            guard: Guard::default(),
+            entrants: Vec::new(),
+            told: Vec::new(),
+        }
     }
 
     /// The epochs of the levels.
@@ -133,57 +169,56 @@ impl Contest {
 
     /// `trial` has this `score` at its next level. If that is not finite, it leaves the contest.
     pub fn reach(&mut self, trial: usize, score: f64) {
-        self.enter(trial);
-        if self.entrants[trial] == Entrant::Gone || self.alone.is_completed(trial) {
-            return;
-        }
-        if !score.is_finite() {
-            return self.leave(trial);
-        }
-        if let Some(taught) = &mut self.taught {
-            let there = self.lessons + trial;
-            // what is known without lessons has to be something: the trials before, and as many points as a whole training
-            let known: usize = (0..self.entrants.len()).map(|other| self.alone.reached(other)).sum();
-            if trial > 0 && known >= self.alone.levels().len() {
-                let with = taught.log_density(there, score);
-                let gained = with
-                    .zip(self.alone.log_density(trial, score))
-                    .map_or(0.0, |(with, without)| with - without);
-                self.trust = (self.trust + gained.clamp(-MOST_OF_A_POINT, MOST_OF_A_POINT)).min(MOST_TRUST);
-            }
-            taught.extend(there, score);
-        }
-        self.alone.extend(trial, score);
-        // one that was paused trains again
-        self.entrants[trial] =
-            if self.alone.is_completed(trial) { Entrant::Completed } else { Entrant::Running };
+        self.tell(trial, Event::Reach(score));
     }
 
     /// `trial` has ended by itself: its last score stands at all higher levels.
     pub fn complete(&mut self, trial: usize, score: f64) {
-        self.enter(trial);
-        while score.is_finite() && self.entrants[trial] != Entrant::Gone && !self.alone.is_completed(trial) {
-            if let Some(taught) = &mut self.taught {
-                taught.extend(self.lessons + trial, score);
-            }
-            self.alone.extend(trial, score);
-        }
-        if self.alone.is_completed(trial) {
-            self.entrants[trial] = Entrant::Completed;
-        }
+        self.tell(trial, Event::Complete(score));
     }
 
     /// `trial` was stopped. It still competes, as it is forecast.
     pub fn stop(&mut self, trial: usize) {
-        self.enter(trial);
-        if self.entrants[trial] == Entrant::Running {
-            self.entrants[trial] = Entrant::Stopped;
-        }
+        self.tell(trial, Event::Stop);
     }
 
     /// `trial` diverged or failed.
     pub fn leave(&mut self, trial: usize) {
+        self.tell(trial, Event::Leave);
+    }
+
+    fn tell(&mut self, trial: usize, event: Event) {
+        self.take(trial, event);
+        if self.studies.is_empty() {
+            return;
+        }
+        self.told.push((trial, event));
+        // whether studies move is seen from trials that have ended
+        if self.entrants[trial] != Entrant::Running {
+            self.leave_out_what_does_not_move();
+        }
+    }
+
+    fn take(&mut self, trial: usize, event: Event) {
         self.enter(trial);
+        if self.entrants[trial] == Entrant::Gone {
+            return;
+        }
+        match event {
+            Event::Reach(score) if !score.is_finite() => self.remove(trial),
+            Event::Leave => self.remove(trial),
+            Event::Reach(_) | Event::Complete(_) if self.alone.is_completed(trial) => {
+                self.entrants[trial] = Entrant::Completed;
+            }
+            Event::Reach(score) => self.extend(trial, score),
+            Event::Complete(score) if score.is_finite() => self.fill(trial, score),
+            Event::Complete(_) => {}
+            Event::Stop if self.entrants[trial] == Entrant::Running => self.entrants[trial] = Entrant::Stopped,
+            Event::Stop => {}
+        }
+    }
+
+    fn remove(&mut self, trial: usize) {
         self.entrants[trial] = Entrant::Gone;
         self.alone.remove(trial);
         if let Some(taught) = &mut self.taught {
@@ -191,16 +226,72 @@ impl Contest {
         }
     }
 
-    /// The number of earlier runs, and of those that completed.
-    pub fn lessons(&self) -> (usize, usize) {
-        let completed =
-            |chain: &Chain| (0..self.lessons).filter(|&lesson| chain.is_completed(lesson)).count();
-        (self.lessons, self.taught.as_ref().map_or(0, completed))
+    fn extend(&mut self, trial: usize, score: f64) {
+        if let Some(taught) = &mut self.taught {
+            let there = self.lessons + trial;
+            // what is known without lessons has to be something: the trials before, and as many points as a whole training
+            let known: usize = (0..self.entrants.len()).map(|other| self.alone.reached(other)).sum();
+            if trial > 0 && known >= self.alone.levels().len() {
+                let densities = (taught.log_density(there, score), self.alone.log_density(trial, score));
+                self.guard.weigh_point(densities.0.zip(densities.1).map_or(0.0, |(with, without)| with - without));
+            }
+            taught.extend(there, score);
+        }
+        self.alone.extend(trial, score);
+        // one that was paused trains again
+        self.entrants[trial] = Entrant::Running;
+        if self.alone.is_completed(trial) {
+            self.entrants[trial] = Entrant::Completed;
+            self.guard.weigh_end(trial, score);
+        } else if let Some(taught) = &mut self.taught {
+            let level = self.alone.levels()[self.alone.reached(trial) - 1];
+            let with = taught.foreseen(self.lessons + trial);
+            self.guard.keep_forecasts(trial, (level, self.epochs), with, self.alone.foreseen(trial));
+        }
+    }
+
+    /// All higher levels of `trial` have this score.
+    fn fill(&mut self, trial: usize, score: f64) {
+        self.guard.weigh_end(trial, score);
+        while !self.alone.is_completed(trial) {
+            if let Some(taught) = &mut self.taught {
+                taught.extend(self.lessons + trial, score);
+            }
+            self.alone.extend(trial, score);
+        }
+        self.entrants[trial] = Entrant::Completed;
+    }
+
+    /// Leaves out the studies that do not move, compared with the trials so far. If these are others than before, the contest begins again without them.
+    fn leave_out_what_does_not_move(&mut self) {
+        let ends = |curve: &[f64]| Some((*curve.first()?, *curve.last()?));
+        let seen: Vec<(f64, f64)> =
+            (0..self.entrants.len()).filter_map(|trial| ends(self.alone.scores(trial))).collect();
+        let Some(search) = Motion::new(seen.iter().copied()) else { return };
+        if seen.len() < FEWEST_TRIALS || !self.entrants.contains(&Entrant::Completed) {
+            return;
+        }
+        let fault = |study: &Vec<Vec<f64>>| Motion::new(study.iter().filter_map(|run| ends(run)))?.fault(search);
+        let faults: Vec<Option<LessonVerdict>> = self.studies.iter().map(fault).collect();
+        if faults == self.faults {
+            return;
+        }
+        let mut again = Self::without(self.epochs, std::mem::take(&mut self.studies), faults);
+        let told = std::mem::take(&mut self.told);
+        told.iter().for_each(|&(trial, event)| again.take(trial, event));
+        *self = Self { told, ..again };
+    }
+
+    /// Of each earlier study the number of runs, and whether it counts by now.
+    pub fn verdicts(&self) -> Vec<(usize, LessonVerdict)> {
+        let together = self.guard.verdict();
+        let verdict = |(study, fault): (&Vec<Vec<f64>>, &Option<LessonVerdict>)| (study.len(), fault.unwrap_or(together));
+        self.studies.iter().zip(&self.faults).map(verdict).collect()
     }
 
     /// Whether earlier runs count by now.
     pub fn is_taught(&self) -> bool {
-        self.taught.is_some() && self.trust > TRUSTED
+        self.taught.is_some() && self.guard.verdict() == LessonVerdict::Counts
     }
 
     /// What is to be expected of `trial` in a search of `planned` trials; `None` while too little is known.
@@ -217,12 +308,17 @@ impl Contest {
         let seen_so_far = (seen.len() + gone) as u64;
         let (lessons, to_come) =
             if is_taught { (self.lessons, planned.saturating_sub(seen_so_far)) } else { (0, 0) };
-        let alone = self.alone.chance(trial, &seen, &[], 0)? * seen_so_far as f64;
+        let alone = self.alone.chance(trial, &seen, &[], 0)?;
         let chain = if is_taught { self.taught.as_mut()? } else { &mut self.alone };
-        let rivals: Vec<usize> = seen.iter().map(|other| lessons + other).collect();
-        let earlier: Vec<usize> = (0..lessons).collect();
         let end = chain.forecast(lessons + trial)?;
-        let chance = chain.chance(lessons + trial, &rivals, &earlier, to_come)?;
+        let chance = if is_taught {
+            let rivals: Vec<usize> = seen.iter().map(|other| lessons + other).collect();
+            let earlier: Vec<usize> = (0..lessons).collect();
+            chain.chance(lessons + trial, &rivals, &earlier, to_come)?
+        } else {
+            alone
+        };
+        let alone = alone * seen_so_far as f64;
         let must_finish = leads_before_the_first(chain, &self.entrants, lessons, trial, end);
         Some(Prospect {
             median: chain.score(end.mean),
@@ -240,6 +336,14 @@ impl Contest {
             must_finish,
         })
     }
+}
+
+/// The last runs of a study that have points, at most as many as there is `room` for, which is used up.
+fn last_runs(study: &[Vec<f64>], room: &mut usize) -> Vec<Vec<f64>> {
+    let known: Vec<&Vec<f64>> = study.iter().filter(|run| !run.is_empty()).collect();
+    let kept = known[known.len().saturating_sub(*room)..].iter().copied().cloned().collect::<Vec<_>>();
+    *room -= kept.len();
+    kept
 }
 
 /// Whether no trial has completed and no running one is forecast to end above `trial`.
@@ -309,40 +413,93 @@ mod tests {
         assert_eq!(contest.prospect(2, 40), None);
     }
 
+    type Shape = fn(f64) -> Vec<f64>;
+
+    /// 30 runs of an earlier study, of which three in four were stopped.
+    fn earlier(shape: impl Fn(f64) -> Vec<f64>) -> Vec<Vec<f64>> {
+        let run = |i: usize| {
+            let whole = shape(0.4 + 0.01 * i as f64);
+            whole[..if i.is_multiple_of(4) { 5 } else { 3 }].to_vec()
+        };
+        (0..30).map(run).collect()
+    }
+
+    /// A search after `studies`: so many trials at a time, each to its end.
+    fn search(studies: &[Vec<Vec<f64>>], workers: usize, shape: Shape) -> Contest {
+        let mut contest = Contest::new(6, studies);
+        let curves: Vec<Vec<f64>> = [0.6, 0.5, 0.63, 0.45, 0.58, 0.52, 0.64, 0.41].map(shape).to_vec();
+        for (batch, together) in curves.chunks(workers).enumerate() {
+            for level in 0..5 {
+                for (place, curve) in together.iter().enumerate() {
+                    contest.reach(batch * workers + place, curve[level]);
+                }
+            }
+        }
+        contest
+    }
+
+    fn verdicts(studies: &[Vec<Vec<f64>>], workers: usize) -> Vec<LessonVerdict> {
+        search(studies, workers, curve).verdicts().into_iter().map(|(_, verdict)| verdict).collect()
+    }
+
     #[test]
     fn lessons_count_where_they_fit_and_are_put_aside_where_they_do_not() {
-        let earlier = |scale: f64, shape: fn(f64) -> Vec<f64>| -> Vec<Vec<f64>> {
-            (0..30).map(|i| shape(scale * (0.4 + 0.01 * f64::from(i)))).collect()
-        };
-        let falling = |end: f64| curve(end).into_iter().rev().collect();
-        let search = |lessons: &[Vec<f64>]| {
-            let mut contest = Contest::new(6, lessons);
-            for (trial, end) in [0.6, 0.5, 0.63].into_iter().enumerate() {
-                train(&mut contest, trial, &curve(end)[..4]);
-            }
-            contest
-        };
-        assert!(search(&earlier(1.0, curve)).is_taught());
-        assert!(!search(&earlier(1.0, falling)).is_taught());
-        assert!(!search(&[]).is_taught());
-        // before the second trial nothing is known of them
-        let mut first = Contest::new(6, &earlier(1.0, curve));
+        let falling = |end: f64| -> Vec<f64> { curve(end).into_iter().rev().collect() };
+        for workers in [1, 8] {
+            assert_eq!(verdicts(&[earlier(curve)], workers), [LessonVerdict::Counts], "{workers} workers");
+            assert_eq!(verdicts(&[earlier(falling)], workers), [LessonVerdict::NextNoBetter], "{workers} workers");
+            assert!(!search(&[], workers, curve).is_taught());
+        }
+        // before the second trial has completed nothing is known of them
+        let mut first = Contest::new(6, &[earlier(curve)]);
         train(&mut first, 0, &curve(0.6));
-        assert!(!first.is_taught());
-        assert_eq!(first.lessons(), (30, 30));
+        train(&mut first, 1, &curve(0.5)[..4]);
+        assert_eq!(first.verdicts(), [(30, LessonVerdict::Untested)]);
+        first.reach(1, curve(0.5)[4]);
+        assert_eq!(first.verdicts(), [(30, LessonVerdict::Counts)]);
+    }
+
+    #[test]
+    fn a_study_that_does_not_move_is_left_out_as_if_it_had_not_been_there() {
+        let still: [(&str, Shape, LessonVerdict); 4] = [
+            ("one constant", |_| vec![0.5; 5], LessonVerdict::Flat),
+            ("a constant each", |end| vec![end; 5], LessonVerdict::Flat),
+            ("a hundredth", |end| curve(end).iter().map(|score| 0.5 + 0.01 * score).collect(), LessonVerdict::Flat),
+            ("all end alike", |end| vec![0.1, 0.3, 0.5 + 0.001 * end, 0.5, 0.5], LessonVerdict::Alike),
+        ];
+        for workers in [1, 8] {
+            let cold = search(&[], workers, curve);
+            for (name, shape, verdict) in still {
+                assert_eq!(verdicts(&[earlier(shape)], workers), [verdict], "{name}, {workers} workers");
+                let mut after = search(&[earlier(shape)], workers, curve);
+                train(&mut after, 8, &curve(0.55)[..3]);
+                let mut alike = cold.clone();
+                train(&mut alike, 8, &curve(0.55)[..3]);
+                assert_eq!(after.prospect(8, 40), alike.prospect(8, 40), "{name}, {workers} workers");
+                // the one beside it counts
+                let both = verdicts(&[earlier(shape), earlier(curve)], workers);
+                assert_eq!(both, [verdict, LessonVerdict::Counts], "{name}, {workers} workers");
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_last_thousand_runs_are_kept() {
+        let many = |count: usize| vec![curve(0.5); count];
+        let kept = |studies: &[Vec<Vec<f64>>]| {
+            Contest::new(6, studies).verdicts().iter().map(|(runs, _)| *runs).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&[many(600), many(300), many(500)]), [200, 300, 500]);
     }
 
     #[test]
     fn the_chance_alone_is_that_of_a_search_without_lessons() {
-        let earlier: Vec<Vec<f64>> = (0..30).map(|i| curve(0.4 + 0.01 * f64::from(i))).collect();
-        let prospect = |lessons: &[Vec<f64>]| {
-            let mut contest = Contest::new(6, lessons);
-            for (trial, end) in [0.6, 0.5, 0.63].into_iter().enumerate() {
-                train(&mut contest, trial, &curve(end)[..4]);
-            }
-            contest.prospect(0, 40).unwrap()
+        let prospect = |studies: &[Vec<Vec<f64>>]| {
+            let mut contest = search(studies, 1, curve);
+            train(&mut contest, 8, &curve(0.62)[..3]);
+            contest.prospect(8, 40).unwrap()
         };
-        let (taught, cold) = (prospect(&earlier), prospect(&[]));
+        let (taught, cold) = (prospect(&[earlier(curve)]), prospect(&[]));
         assert!(taught.is_taught && !cold.is_taught);
         assert!((taught.alone - cold.chance * cold.rivals as f64).abs() < 1e-12, "{taught:?}, {cold:?}");
         assert!((cold.alone - cold.chance * cold.rivals as f64).abs() < 1e-12, "{cold:?}");

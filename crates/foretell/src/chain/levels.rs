@@ -51,6 +51,8 @@ pub(super) struct LevelPrior {
     pub(super) variance: f64,
     /// S of the levels below, row by row.
     pub(super) below: Vec<f64>,
+    /// ln det S of the levels below.
+    pub(super) log_determinant: f64,
 }
 
 /// The covariance S of the scores at `levels`, with u = ln(t/T)/ln 45:
@@ -84,11 +86,16 @@ pub(super) fn priors(levels: &[u64]) -> Vec<LevelPrior> {
         }
         let with: Vec<f64> = (0..level).map(|j| entry(level, j)).collect();
         let mut slopes = vec![0.0; level];
-        if level > 0 && inverse.invert().is_some() {
+        let mut log_determinant = 0.0;
+        if level > 0
+            && let Some(found) = inverse.invert()
+        {
+            log_determinant = found;
             inverse.multiply(&with, &mut slopes);
         }
         let known: f64 = slopes.iter().zip(&with).map(|(slope, with)| slope * with).sum();
-        LevelPrior { slopes, variance: (entry(level, level) - known).max(LEAST_VARIANCE), below }
+        let variance = (entry(level, level) - known).max(LEAST_VARIANCE);
+        LevelPrior { slopes, variance, below, log_determinant }
     };
     (0..count).map(prior).collect()
 }

@@ -8,10 +8,8 @@ use std::f64::consts::PI;
 /// κ: the prior weight of the constant; at the first level nearly none.
 const CONSTANT_WEIGHT: f64 = 0.5;
 const FIRST_CONSTANT_WEIGHT: f64 = 1e-3;
-/// ν: the number of runs that the prior slopes count as.
-const SLOPES_WEIGHT: f64 = 40.0;
 /// d⁰: the number of runs that the prior variance counts as.
-const PRIOR_RUNS: f64 = 3.0;
+pub(super) const PRIOR_RUNS: f64 = 3.0;
 
 /// Σ ψψᵀ over the runs that reached a level, ψ = (1, z_1 − M_1, …, z_k − M_k), row by row.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +39,11 @@ impl Sums {
         }
     }
 
+    /// The number of runs.
+    pub(super) fn runs(&self) -> usize {
+        self.entries[0] as usize
+    }
+
     fn entry(&self, i: usize, j: usize) -> f64 {
         self.entries[i * self.order + j]
     }
@@ -62,9 +65,14 @@ pub(super) struct Regression {
 }
 
 impl Regression {
-    /// The regression of the runs in `sums`; `center` is M of its level and `center_below` that of the level below. `None` if the
-    /// numbers are too far apart to solve for.
-    pub(super) fn new(prior: &LevelPrior, sums: &Sums, center: f64, center_below: f64) -> Option<Self> {
+    /// The regression of the runs in `sums`, with prior slopes that count as `slopes_weight` runs (ν); `center` is M of its level and
+    /// `center_below` that of the level below. `None` if the numbers are too far apart to solve for.
+    pub(super) fn new(
+        prior: &LevelPrior,
+        slopes_weight: f64,
+        sums: &Sums,
+        (center, center_below): (f64, f64),
+    ) -> Option<Self> {
         let size = sums.order - 1;
         let is_first = size == 1;
         let constant = if is_first { FIRST_CONSTANT_WEIGHT } else { CONSTANT_WEIGHT };
@@ -74,17 +82,17 @@ impl Regression {
         let weight = |i: usize, j: usize| match (i, j) {
             (0, 0) => constant,
             (0, _) | (_, 0) => 0.0,
-            _ => SLOPES_WEIGHT * prior.below[(i - 1) * (size - 1) + j - 1],
+            _ => slopes_weight * prior.below[(i - 1) * (size - 1) + j - 1],
         };
         let weighted: Vec<f64> = (0..size).map(|i| (0..size).map(|j| weight(i, j) * mean[j]).sum()).collect();
-        let (mut before, mut after) = (Symmetric::zeros(size), Symmetric::zeros(size));
+        let mut after = Symmetric::zeros(size);
         for i in 0..size {
             for j in 0..=i {
-                before.data[i * before.stride + j] = weight(i, j);
                 after.data[i * after.stride + j] = weight(i, j) + sums.entry(i, j);
             }
         }
-        let (log_before, log_after) = (before.invert()?, after.invert()?);
+        let log_before = constant.ln() + (size - 1) as f64 * slopes_weight.ln() + prior.log_determinant;
+        let log_after = after.invert()?;
         let runs = sums.entry(0, 0);
         let right: Vec<f64> =
             (0..size).map(|i| weighted[i] + sums.entry(i, size) + center * sums.entry(i, 0)).collect();

@@ -4,7 +4,7 @@ use super::heartbeat::Heartbeat;
 use crate::output::{human_duration, metric_value, note};
 use crate::terminal::{keep_unsaid, speak_above};
 use crate::view::rows::{line, parameters};
-use foretell_search::{Decision, Moment, Reason, Record, Study, Times};
+use foretell_search::{Decision, LessonStatus, Moment, Reason, Record, Study, Times};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
@@ -23,8 +23,8 @@ pub(crate) struct Display {
     begun: Instant,
     /// Levels for which the start of forecasts was announced.
     learning_said: BTreeMap<u64, usize>,
-    /// Whether it was announced that earlier trials count, and that they are put aside.
-    lessons_said: BTreeSet<bool>,
+    /// What was said last of each earlier study.
+    lessons_said: BTreeMap<String, LessonStatus>,
     /// The reasons printed so far why there was no forecast.
     lacks_said: BTreeSet<String>,
     /// The other metrics that rows show, and their last values in each trial.
@@ -51,7 +51,7 @@ impl Display {
             times: times.clone(),
             begun: Instant::now(),
             learning_said: study.learning_from(),
-            lessons_said: BTreeSet::new(),
+            lessons_said: study.lessons().into_iter().map(|earlier| (earlier.study, earlier.status)).collect(),
             lacks_said: BTreeSet::new(),
             watch: Vec::new(),
             watched: BTreeMap::new(),
@@ -74,19 +74,13 @@ impl Display {
         shown.collect::<Vec<_>>().join(", ")
     }
 
-    /// Announces when the trials of earlier studies begin to count, and when they no longer do: once each.
+    /// Says of each earlier study when it begins to count, and when it no longer does.
     fn tell_lessons(&mut self, study: &Study) {
-        let Some((lessons, count)) = study.lessons() else { return };
-        // they do not count before the second trial, which is no news
-        if (count || !self.lessons_said.is_empty()) && self.lessons_said.insert(count) {
-            note(&match count {
-                true => {
-                    format!("the {lessons} earlier trials predict this search well: they count from here on")
-                }
-                false => format!(
-                    "the {lessons} earlier trials no longer predict this search well: they are put aside"
-                ),
-            });
+        for earlier in study.lessons() {
+            let before = self.lessons_said.insert(earlier.study.clone(), earlier.status);
+            if before.unwrap_or(LessonStatus::Open) != earlier.status {
+                note(&earlier.to_string());
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the stop rule learns: the study tells it every report and every end, in the order of the log.
 
-use crate::stopping::{Fate, Learner, StudyPlan};
+use crate::stopping::{EarlierStudy, Fate, Learner, StudyPlan};
 use crate::study::{Study, StudySpec, Trial, TrialState};
 
 impl StudySpec {
@@ -26,9 +26,9 @@ impl Study {
         }
     }
 
-    /// The number of earlier runs that its stop rule learns from, and whether they count by now: see [`Learner::lessons`].
-    pub fn lessons(&self) -> Option<(usize, bool)> {
-        self.learner.as_ref().and_then(|learner| learner.lessons())
+    /// The earlier studies that its stop rule learns from, with whether each counts by now: see [`Learner::lessons`].
+    pub fn lessons(&self) -> Vec<EarlierStudy> {
+        self.learner.as_ref().map(|learner| learner.lessons()).unwrap_or_default()
     }
 
     /// The learner hears of a run of an earlier search.
