@@ -263,8 +263,10 @@ fn next(study: &Study, document: &StudyDocument) -> String {
 fn commands(study: &Study, document: &StudyDocument) -> String {
     let directory = Path::new(&document.study);
     let secrets = directory.join(SECRETS_FILE);
-    let kept = || format!("\n  secrets of the command: {} (only its owner can read it)", secrets.display());
-    let kept = if secrets.exists() { kept() } else { String::new() };
+    let kept = match secrets.exists() {
+        true => format!("\n  secrets of the command: {} (only its owner can read it)", secrets.display()),
+        false => String::new(),
+    };
     let Some(best) = &document.summary.best else { return kept };
     let mut lines = Vec::new();
     if let Some(command) = asked::command_of(directory, study.spec(), best.trial, &best.configuration) {
