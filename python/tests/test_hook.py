@@ -64,7 +64,7 @@ def hooked(command, folder, path="", **env):
     records = folder / "records"
     records.unlink(missing_ok=True)
     path = f"{HOOK}:{path}" if path else str(HOOK)
-    done = start(command, folder, path, **{"FORETELL_HOOK": str(records), "PYTHONDONTWRITEBYTECODE": "1", **env})
+    done = start(command, folder, path, **{"FORETELL_HOOK": str(records), "FORETELL_HOOK_SECRETS": "secret;key,token", "PYTHONDONTWRITEBYTECODE": "1", **env})
     return done, list(map(by_option, records.open())) if records.exists() else []
 
 

@@ -1,7 +1,8 @@
 //! The command line and study file of a search, kept next to the log so that its trials can be run again.
 
+use crate::failure::Failure;
 use crate::output::note;
-use foretell_run::write_atomically;
+use foretell_run::{keep_secrets, restore_secrets, write_atomically};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -42,10 +43,13 @@ impl Asked {
 
     /// Keeps it in the study's `directory`. A failure to write it ends nothing: it is only needed to run a trial again.
     pub(crate) fn keep(&self, directory: &Path, command: &[String], config: Option<&str>) {
-        let whole = Self { command: command.to_vec(), config: config.map(str::to_owned), ..self.clone() };
         let path = directory.join(FILE);
-        let kept = serde_json::to_string_pretty(&whole).map_err(std::io::Error::from);
-        if let Err(error) = kept.and_then(|text| write_atomically(&path, text.as_bytes())) {
+        let write = || {
+            let [line, words, command] = keep_secrets(directory, [&self.line, &self.words, command])?;
+            let shown = Self { line, words, command, config: config.map(str::to_owned), ..self.clone() };
+            write_atomically(&path, serde_json::to_string_pretty(&shown)?.as_bytes())
+        };
+        if let Err(error) = write() {
             note(&format!(
                 "{}: {error}. `foretell study run` will not know this search's command",
                 path.display()
@@ -53,8 +57,14 @@ impl Asked {
         }
     }
 
-    /// Reads it from the study's `directory`; `None` for studies of earlier versions, or of other interfaces.
+    /// Reads it from the study's `directory`, with `***` for secrets; `None` for studies of other interfaces.
     pub(crate) fn read(directory: &Path) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(directory.join(FILE)).ok()?).ok()
+    }
+
+    /// The same with the secrets that the study's `directory` has, to run its command again.
+    pub(crate) fn with_secrets(self, directory: &Path) -> Result<Self, Failure> {
+        let restore = |words: &[String]| restore_secrets(directory, words).map_err(Failure::input);
+        Ok(Self { words: restore(&self.words)?, command: restore(&self.command)?, ..self })
     }
 }

@@ -111,6 +111,9 @@ enum Command {
         parent: String,
         /// Folder of the study.
         directory: std::path::PathBuf,
+        /// Remove the folder then.
+        #[arg(long)]
+        remove: bool,
     },
     /// Inspect, compare, export and repair stored studies.
     #[command(after_help = examples::STUDY)]
@@ -174,8 +177,12 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
         Command::Worker(arguments) => commands::worker::run(&arguments),
         #[cfg(feature = "serve")]
         Command::Report(arguments) => commands::serve::report(&arguments),
-        Command::Guard { parent, directory } => {
+        Command::Guard { parent, directory, remove } => {
             foretell_run::guard(&parent, &directory, std::time::Duration::from_secs(5));
+            if remove {
+                // what is gone already needs no removal
+                let _ = std::fs::remove_dir_all(&directory);
+            }
             Ok(())
         }
         Command::Study(arguments) => commands::study::run(&arguments),

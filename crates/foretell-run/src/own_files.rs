@@ -4,7 +4,7 @@
 pub const NOTICES: &str = "notices.log";
 
 /// Files and folders that Foretell writes into the folder of a study, or of studies that are served; further damaged logs have a number.
-const OWN: [&str; 19] = [
+const OWN: [&str; 20] = [
     "access.json",
     "again",
     "command.json",
@@ -21,6 +21,7 @@ const OWN: [&str; 19] = [
     "notes.txt",
     "ray",
     "report.html",
+    "secrets.json",
     "slurm",
     "work.json",
     NOTICES,

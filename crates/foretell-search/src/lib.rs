@@ -68,6 +68,7 @@ mod returned;
 mod samplers;
 mod saving;
 mod schedulers;
+mod secret;
 mod session;
 mod shelf;
 mod space;
@@ -117,6 +118,9 @@ pub use schedulers::rank::{Rank, Ranks};
 pub use schedulers::schedule::{Schedule, ScheduleError};
 pub use schedulers::successive_halving::SuccessiveHalving;
 pub use schedulers::{End, Job, Next, Scheduler};
+pub use secret::{
+    LAST_SECRET_WORDS, REDACTED, SECRET_WORDS, is_secret_name, redact_line, redact_words, replace_secrets,
+};
 pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::{SearchSpace, Space};
 pub use stopping::caution::{Caution, Stopping};

@@ -13,7 +13,7 @@ use foretell_run::wire::{
     Workers,
 };
 use foretell_run::{EventStore, HostError, Hosted, Work, notes, replace_notes};
-use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, read_fields};
+use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, read_fields, redact_words};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -164,6 +164,12 @@ pub(crate) async fn work(
         );
         Problem::conflict(text).of_field("study")
     })?;
+    if served.options.token.is_none() && redact_words(&work.command) != work.command {
+        let text = format!(
+            "{study}: its command contains a secret, which only workers get that know a token. Set FORETELL_TOKEN for the search and its workers"
+        );
+        return Err(Problem::conflict(text).of_field("study"));
+    }
     match word(query.as_deref(), "version") {
         Some(version) if version != work.version => {
             let text = format!(

@@ -8,6 +8,7 @@ use crate::scheduling::measure_name;
 use crate::terminal::{fitted, visible};
 use foretell::statistics::spearman;
 use foretell::{Configuration, LayerSequence, RunScore, Value};
+use foretell_run::{SECRETS_FILE, secrets_hint};
 use foretell_search::{
     Best, Front, LastMetrics, Named, Parameter, RecordedForecast, SchedulerName, Space, StoppedTrial, Study,
     Summary, Times, Timing, Trial, TrialState,
@@ -267,17 +268,23 @@ fn next(study: &Study, document: &StudyDocument) -> String {
 
 /// The commands to run now.
 fn commands(study: &Study, document: &StudyDocument) -> String {
-    let Some(best) = &document.summary.best else { return String::new() };
-    let mut lines = Vec::new();
     let directory = Path::new(&document.study);
+    let secrets = directory.join(SECRETS_FILE);
+    let kept = match secrets.exists() {
+        true => format!("\n  secrets of the command: {} (only its owner can read it)", secrets.display()),
+        false => String::new(),
+    };
+    let Some(best) = &document.summary.best else { return kept };
+    let mut lines = Vec::new();
     if let Some(command) = asked::command_of(directory, study.spec(), best.trial, &best.configuration) {
         lines.push(format!("run it: {}", asked::shell_line(&command)));
+        lines.extend(secrets_hint(directory, &command).map(|hint| format!("({hint})")));
     }
     if asked::Asked::read(directory).is_some() {
         let words = ["foretell", "study", "run", &document.study, "--seeds", "3"].map(str::to_owned);
         lines.push(format!("train it with three new seeds: {}", asked::shell_line(&words)));
     }
-    lines.iter().map(|line| format!("\n  {line}")).collect()
+    lines.iter().map(|line| format!("\n  {line}")).collect::<String>() + &kept
 }
 
 /// The gain of the best over the configuration that was tried first: at the end, or after as many epochs as that configuration trained.

@@ -36,6 +36,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod text;
+mod traceback;
 mod words;
 
 pub use first::{

@@ -8,6 +8,7 @@ use super::protocol::{MetricSource, read_json};
 use super::report::{Report, ReportProblem};
 use super::series::{Choice, Chosen, Entry, Name, Series, Unit};
 use super::settle::{Settled, Settler, copies, is_late, notation, unit};
+use super::traceback::Traceback;
 use std::collections::BTreeMap;
 
 /// How many names are kept to be suggested.
@@ -144,6 +145,7 @@ pub struct ReportReader {
     notes: Vec<String>,
     goes_back: bool,
     has_news: bool,
+    traceback: Traceback,
 }
 
 impl ReportReader {
@@ -173,6 +175,7 @@ impl ReportReader {
             notes: Vec::new(),
             goes_back: false,
             has_news: false,
+            traceback: Traceback::default(),
         }
     }
 
@@ -292,6 +295,9 @@ impl ReportReader {
         let report = self.enveloped(line);
         if self.enveloped {
             return report;
+        }
+        if self.traceback.contains(line) {
+            return None;
         }
         self.collector.is_watched = self.once.is_waiting() || (self.seen.is_some() && !self.has_candidate());
         self.collector.take(line, is_transient, &mut self.held);

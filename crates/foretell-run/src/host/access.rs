@@ -1,14 +1,13 @@
 //! Where a study's server is, and the token that it asks for: typed, or in a file that only its owner reads.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::log::no_links;
+use crate::log::atomic_write::write_privately;
 use crate::regular;
 
 /// The file, in a study's folder.
@@ -119,15 +118,7 @@ impl Access {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, study: &Path) -> io::Result<()> {
-        let path = study.join(FILE);
-        let next = study.join(format!("{FILE}.next"));
-        let _ = fs::remove_file(&next);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let mut file = no_links::open(&mut options, &next)?;
-        file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&next, &path)
+        write_privately(&study.join(FILE), serde_json::to_string_pretty(self)?.as_bytes())
     }
 
     /// Removes it from the folder of a study: nobody serves it any more.

@@ -12,6 +12,7 @@ use crate::log::atomic_write::write_atomically;
 use crate::process::hook::{Hook, PRINTED};
 use crate::process::trial::Watch;
 use crate::regular;
+use crate::secrets::{keep_secrets, restore_secrets};
 use foretell_logs::printed::{MetricSource, PatternError};
 
 /// The file, in a study's folder.
@@ -86,12 +87,14 @@ impl Work {
         format!("{now:x}-{:x}", std::process::id())
     }
 
-    /// Writes it into the folder of a study.
+    /// Writes it into the folder of a study, the secrets of the command into a file of their own.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, study: &Path) -> io::Result<()> {
-        write_atomically(&study.join(FILE), serde_json::to_string_pretty(self)?.as_bytes())
+        let [command] = keep_secrets(study, [&self.command])?;
+        let shown = Self { command, ..self.clone() };
+        write_atomically(&study.join(FILE), serde_json::to_string_pretty(&shown)?.as_bytes())
     }
 
     /// Reads it from the folder of a study; `None` for a study whose trials others run.
@@ -100,7 +103,13 @@ impl Work {
     /// When the file is there and cannot be read.
     pub fn read(study: &Path) -> io::Result<Option<Self>> {
         match regular::read(&study.join(FILE)) {
-            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+            Ok(text) => {
+                let shown: Self = serde_json::from_slice(&text)?;
+                // a user without the secrets may still see the rest
+                let command =
+                    restore_secrets(study, &shown.command).unwrap_or_else(|_| shown.command.clone());
+                Ok(Some(Self { command, ..shown }))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

@@ -2,8 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The mode of files for everybody, of which the umask takes away what the user wants.
+const FOR_ALL: u32 = 0o666;
+/// The mode of files for their owner alone.
+const FOR_OWNER: u32 = 0o600;
 
 /// A file that is written next to its place, and moved there once it is complete: readers see all of it or the old content. It is
 /// not flushed to the device. A path that is no file, such as `/dev/stdout`, is written directly.
@@ -21,18 +27,18 @@ impl Draft {
     /// # Errors
     /// When it cannot be made.
     pub fn of_output(path: &Path) -> io::Result<Self> {
-        let Ok(about) = fs::metadata(path) else { return Self::beside(path) };
+        let Ok(about) = fs::metadata(path) else { return Self::beside(path, FOR_ALL) };
         if !about.is_file() {
             let file = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
             return Ok(Self { file, draft: None, path: path.to_owned() });
         }
-        let draft = Self::beside(&fs::canonicalize(path)?)?;
+        let draft = Self::beside(&fs::canonicalize(path)?, FOR_OWNER)?;
         draft.file.get_ref().set_permissions(about.permissions())?;
         Ok(draft)
     }
 
     /// A draft of the file at `path` itself: a symbolic link there is replaced, and not followed.
-    fn beside(path: &Path) -> io::Result<Self> {
+    fn beside(path: &Path, mode: u32) -> io::Result<Self> {
         static DRAFTS: AtomicU64 = AtomicU64::new(0);
         let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -41,8 +47,9 @@ impl Draft {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let file = BufWriter::new(File::create_new(&draft)?); // a new file: no link is followed
-        Ok(Self { file, draft: Some(draft), path: path.to_owned() })
+        // a new file: no link is followed
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
+        Ok(Self { file: BufWriter::new(file), draft: Some(draft), path: path.to_owned() })
     }
 
     /// Moves it to its place.
@@ -83,7 +90,17 @@ impl Drop for Draft {
 /// # Errors
 /// When the file cannot be written next to `path`, or not be moved there; `path` is as it was.
 pub fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut draft = Draft::beside(path)?;
+    let mut draft = Draft::beside(path, FOR_ALL)?;
+    draft.write_all(text)?;
+    draft.finish()
+}
+
+/// Writes `text` to `path` as [`write_atomically`] does, for its owner's eyes alone.
+///
+/// # Errors
+/// Those of [`write_atomically`].
+pub fn write_privately(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut draft = Draft::beside(path, FOR_OWNER)?;
     draft.write_all(text)?;
     draft.finish()
 }

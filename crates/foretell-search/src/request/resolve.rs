@@ -13,6 +13,7 @@ use crate::schedulers::brackets::plan;
 use crate::schedulers::f_hyperband::{Kappa, Reference};
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
+use crate::secret::{REDACTED, is_secret_name, redact_line};
 use crate::space::Space;
 use crate::stopping::ForecastRule;
 use crate::stopping::caution::{Caution, Stopping};
@@ -144,7 +145,11 @@ impl StudyRequest {
             seed: self.seed.or(there.map(|there| there.seed)).unwrap_or(0),
             workload: match there {
                 Some(there) if self.workload.is_empty() => there.workload.clone(),
-                _ => self.workload.clone(),
+                _ => self
+                    .workload
+                    .iter()
+                    .map(|(name, value)| (name.clone(), redact_entry(name, value)))
+                    .collect(),
             },
             space,
         };
@@ -463,4 +468,8 @@ fn different(there: &StudySpec, asked: &StudySpec) -> Refusal {
             format!("a different study exists. The request differs in: {}", said.join(", ")),
         )
     }
+}
+/// The `value` of an entry of a workload as the log may show it.
+fn redact_entry(name: &str, value: &str) -> String {
+    if is_secret_name(name) { REDACTED.to_owned() } else { redact_line(value) }
 }

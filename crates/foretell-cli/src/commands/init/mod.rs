@@ -23,6 +23,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{ask, note};
 use epochs::Epochs;
 use foretell_run::{Hook, HookRecord};
+use foretell_search::redact_words;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -89,7 +90,8 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
             }
             false => "Pass the command as you run it",
         };
-        return Err(Failure::input(format!("`{}` {how}\n{advice}", command.join(" "))));
+        let shown = redact_words(command).join(" ");
+        return Err(Failure::input(format!("`{shown}` {how}\n{advice}")));
     }
     if sample.timed_out && found.is_none() {
         note(&format!(
@@ -108,8 +110,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
     guess.doubt_failure(&sample);
     guess.earlier = earlier::studies(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
-    foretell_run::write_output(out, text)
-        .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    write_study_file(out, &text, command)?;
     guess.metric.iter().flat_map(|found| &found.whole.notes).for_each(|said| note(said));
     note(&study_file::summary(&guess, out));
     Ok(())
@@ -130,6 +131,20 @@ fn prove(guess: &mut study_file::Guess, limit: Duration) -> Outcome {
     guess.proof = proof::run(guess, limit)?.unwrap_or_default();
     if let Some(epochs) = guess.epochs.number().filter(|_| !once) {
         guess.described.pass_epochs(epochs);
+    }
+    Ok(())
+}
+
+/// Writes the study file; one whose command has a secret for its owner alone.
+fn write_study_file(out: &Path, text: &str, command: &[String]) -> Outcome {
+    let has_secret = redact_words(command) != command;
+    let written = match has_secret {
+        true => foretell_run::write_privately(out, text.as_bytes()),
+        false => foretell_run::write_output(out, text),
+    };
+    written.map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    if has_secret {
+        note(&format!("{} contains a secret of the command, so only you can read the file", out.display()));
     }
     Ok(())
 }
@@ -189,7 +204,7 @@ fn describe(
     if let Some(refused) = known.refused.as_ref().filter(|_| sample.failed) {
         return Err(Failure::input(format!(
             "`{}` fails: {refused}\nPass the command as you run it",
-            command.join(" ")
+            redact_words(command).join(" ")
         )));
     }
     known.counts_batches = logged::counts_batches(&sample.records);

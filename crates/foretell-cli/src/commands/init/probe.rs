@@ -3,11 +3,13 @@
 use crate::failure::Failure;
 use crate::output::note;
 use foretell_logs::printed::{MetricSource, ReportReader, plain};
-use foretell_run::{Hook, HookRecord, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
+use foretell_run::{Guardian, Hook, HookRecord, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The pause between two looks at the output.
@@ -74,13 +76,11 @@ pub(super) struct Run<'a> {
 impl Run<'_> {
     /// Runs the command until its output is enough, it ends, or the time is over.
     pub(super) fn watch(&self, is_enough: &dyn Fn(&Sample) -> bool) -> Result<Sample, Failure> {
-        let directory = temporary("trial");
+        let folder = RunFolder::new()?;
         let begun = SystemTime::now();
         let before = tables(Path::new("."), SystemTime::UNIX_EPOCH);
-        let sample = self.watch_in(&directory, is_enough);
-        // files that cannot be removed only take room
-        let _ = std::fs::remove_dir_all(directory.parent().unwrap_or(&directory));
-        let mut sample = sample?;
+        let mut sample = self.watch_in(&folder.trial(), is_enough)?;
+        drop(folder);
         let opened = sample.records.iter().filter_map(|record| match record {
             HookRecord::File { path } => relative(path),
             _ => None,
@@ -165,9 +165,40 @@ pub(super) fn bare_spec(command: Vec<String>, directory: &Path) -> TrialSpec {
     }
 }
 
-/// A folder for one run, in one that is removed after it.
-pub(super) fn temporary(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("foretell-init-{}", std::process::id())).join(name)
+/// A folder for one run, which only its owner can read, because options and output may contain secrets. Dropping it removes it. If
+/// `init` is killed, a process next to it does so.
+pub(super) struct RunFolder {
+    folder: PathBuf,
+    _guardian: Option<Guardian>,
+}
+
+impl RunFolder {
+    pub(super) fn new() -> Result<Self, Failure> {
+        static FOLDERS: AtomicU64 = AtomicU64::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("foretell-init-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        // fails if somebody else has made it
+        DirBuilder::new().mode(0o700).create(&folder).map_err(Failure::midway)?;
+        let start_guardian = |program: PathBuf| {
+            let words = [program.into(), "guard".into(), "--remove".into()];
+            Guardian::start(&words, &folder, note).ok()
+        };
+        let guardian = std::env::current_exe().ok().and_then(start_guardian);
+        Ok(Self { folder, _guardian: guardian })
+    }
+
+    /// The folder of a trial in it.
+    pub(super) fn trial(&self) -> PathBuf {
+        self.folder.join("trial")
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // files that cannot be removed only take room
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
 }
 
 impl Sample {

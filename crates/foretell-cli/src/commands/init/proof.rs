@@ -4,7 +4,7 @@ use super::doubt::Doubt;
 use super::epochs::Epochs;
 use super::metric::{Found, shown};
 use super::options::{Described, Searched};
-use super::probe::{bare_spec, temporary};
+use super::probe::{RunFolder, bare_spec};
 use super::study_file::{Guess, Proof};
 use crate::failure::Failure;
 use foretell::{Configuration, Value};
@@ -90,7 +90,8 @@ impl Attempt<'_> {
         follow: Option<String>,
         parameters: &Map<String, serde_json::Value>,
     ) -> Result<Result<Outcome, String>, Failure> {
-        let directory = temporary("proof");
+        let folder = RunFolder::new()?;
+        let directory = folder.trial();
         let hook = Hook::for_source(found.library.as_deref(), &found.source);
         let metric = if hook == Hook::Off {
             MetricSource::parse(&found.source).map_err(Failure::input)?
@@ -109,10 +110,7 @@ impl Attempt<'_> {
             };
             watch(&spec, self.limit, self.is_whole)
         };
-        let outcome = command(self.described, &directory, parameters).and_then(watch_it);
-        // files that cannot be removed only take room
-        let _ = std::fs::remove_dir_all(directory.parent().unwrap_or(&directory));
-        Ok(outcome)
+        Ok(command(self.described, &directory, parameters).and_then(watch_it))
     }
 }
 

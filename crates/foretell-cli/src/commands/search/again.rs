@@ -63,6 +63,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
             asked::FILE
         )));
     };
+    let asked = asked.with_secrets(directory)?;
     let mut arguments = study_file::again(&asked)?;
     arguments.without_limits();
     let workload = Workload::asked(&arguments)?;

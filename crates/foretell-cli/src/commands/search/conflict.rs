@@ -4,7 +4,7 @@ use super::described_study::STUDIES;
 use super::flags::SearchArguments;
 use crate::asked::{Asked, shell_line};
 use crate::failure::Failure;
-use foretell_search::{Difference, StudySpec};
+use foretell_search::{Difference, StudySpec, redact_words};
 use std::path::Path;
 
 /// Names the settings in which the study in `directory` differs from the one that was asked for, of those that may not
@@ -48,5 +48,5 @@ pub(super) fn new_study(asked: &Asked, arguments: &SearchArguments, directory: &
     words.extend(["--learn-from".to_owned(), directory.display().to_string()]);
     words.extend(kept);
     words.extend_from_slice(command);
-    shell_line(&words)
+    shell_line(&redact_words(&words))
 }

@@ -11,7 +11,7 @@ use crate::engines::{Engine, EngineError, Tended};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, no_thread};
 use crate::output::note;
-use foretell_run::{Access, Door, Elsewhere, EventStore};
+use foretell_run::{Access, Door, Elsewhere, EventStore, keep_secrets};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -91,7 +91,10 @@ impl Fleet {
             return Ok(false);
         }
         let slurm = Slurm::new(directory, &arguments.control.slurm, arguments.workers())?;
-        let job = slurm.submit_owner(&owner_words(&asked.line)?)?;
+        let in_folder = |error| Failure::midway(format!("{}: {error}", directory.display()));
+        std::fs::create_dir_all(directory).map_err(in_folder)?;
+        let [line] = keep_secrets(directory, [&asked.line]).map_err(in_folder)?;
+        let job = slurm.submit_owner(&owner_words(&line)?)?;
         note(&format!(
             "job {job} owns the study in {0}. Show the study with `foretell study show {0}`, and end it with `scancel {job}`. Its messages are in {0}/slurm/owner-{job}.log",
             foretell_run::shell_line(&[directory.display().to_string()])

@@ -39,6 +39,7 @@ use display::Display;
 pub(crate) use flags::SearchArguments;
 use fleet::Fleet;
 use foretell::Run;
+use foretell_run::restore_secrets;
 use foretell_search::{LastMetrics, Refusal, Study, StudyRequest, StudySpec};
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,7 +62,7 @@ pub(crate) fn run(given: &SearchArguments, words: &[OsString], matches: &ArgMatc
 }
 
 fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
-    let workload = Workload::asked(arguments)?;
+    let mut workload = Workload::asked(arguments)?;
     arguments.control.check(arguments.workers())?;
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
@@ -81,6 +82,8 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     if Fleet::hand_over(arguments, asked, &directory)? {
         return Ok(());
     }
+    // a command that was copied from a report or written for a job has *** in place of its secrets
+    workload.command = restore_secrets(&directory, &workload.command).map_err(Failure::input)?;
     let lessons = match arguments.no_lessons {
         true => None,
         false => warm_start::lessons(&directory, &spec, &learn_from),

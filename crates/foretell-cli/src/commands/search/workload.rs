@@ -12,7 +12,7 @@ use foretell_run::{
     CONFIG, ConfigFile, EPOCHS, Hook, MetricSource, PARAMS_FILE, PARAMS_JSON, PRINTED, SEED, TRIAL_DIR,
     fill_in,
 };
-use foretell_search::{ParameterSpace, Space, StudySpec};
+use foretell_search::{ParameterSpace, Space, StudySpec, redact_words};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -77,10 +77,10 @@ impl Workload {
         };
         let written = arguments.metric().unwrap_or_default().to_owned();
         let is_hooked = source.is_some();
-        let mut description = BTreeMap::from([
-            ("command".to_owned(), arguments.command.join(" ")),
-            ("metric".to_owned(), written),
-        ]);
+        // with `***` for secrets: the log, the page and the messages show it
+        let shown = redact_words(&arguments.command).join(" ");
+        let mut description =
+            BTreeMap::from([("command".to_owned(), shown.clone()), ("metric".to_owned(), written)]);
         description.extend(arguments.step.clone().map(|step| ("step".to_owned(), step)));
         description.extend(source.map(|source| ("source".to_owned(), source)));
         Ok(Self {
@@ -91,7 +91,7 @@ impl Workload {
             metric,
             unnamed: arguments.metric().is_none() && arguments.direction().is_none(),
             description,
-            about: arguments.command.join(" "),
+            about: shown,
             metric_name: arguments.metric().map(if is_hooked { str::to_owned } else { name_in }),
             epochs: None,
         })

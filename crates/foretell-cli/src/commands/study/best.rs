@@ -7,7 +7,7 @@ use crate::output::{metric_value, print, print_json, with_deviation};
 use crate::view::report;
 use clap::ValueEnum;
 use foretell::{Configuration, Value};
-use foretell_run::{Stored, checkpoint_directory, trial_directory};
+use foretell_run::{Stored, checkpoint_directory, secrets_hint, trial_directory};
 use foretell_search::RecordedForecast;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -108,6 +108,7 @@ fn text(document: &BestDocument<'_>, stored: &Stored) -> String {
     }
     if let Some(command) = &document.command {
         lines.push(format!("run it:\n  {}", asked::shell_line(command)));
+        lines.extend(secrets_hint(&stored.directory, command).map(|hint| format!("  ({hint})")));
         let which = if *rank == 1 { String::new() } else { format!(" --trial {trial}") };
         lines.push(format!(
             "with three new seeds:\n  foretell study run {}{which} --seeds 3",

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use foretell_search::{LAST_SECRET_WORDS, SECRET_WORDS};
 use serde::{Deserialize, Deserializer};
 
 use crate::log::atomic_write::write_atomically;
@@ -114,7 +115,13 @@ impl Hook {
             (VARIABLE, std::path::absolute(directory.join(RECORDS))?.into_os_string()),
             ("FORETELL_HOOK_IGNORE", inherited.collect::<Vec<_>>().join(",").into()),
         ];
-        variables.extend(series.map(|series| ("FORETELL_HOOK_SERIES", series.into())));
+        match series {
+            Some(series) => variables.push(("FORETELL_HOOK_SERIES", series.into())),
+            None => variables.push((
+                "FORETELL_HOOK_SECRETS",
+                format!("{};{}", SECRET_WORDS.join(","), LAST_SECRET_WORDS.join(",")).into(),
+            )),
+        }
         Ok(variables)
     }
 }
@@ -325,6 +332,10 @@ mod tests {
         };
         assert!(value("PYTHONPATH").ends_with("trials/hook:mine"), "{variables:?}");
         assert_eq!(value("FORETELL_HOOK_SERIES"), "keras:val_acc");
+        let everything = Hook::Everything.variables(&trial, None).expect("variables");
+        assert!(everything.iter().any(
+            |(name, words)| *name == "FORETELL_HOOK_SECRETS" && words.to_string_lossy().contains("token")
+        ));
         assert_eq!(Hook::for_source(Some("printed"), "val_acc"), Hook::Off);
         assert!(Hook::sources().contains(&"keras") && !Hook::sources().contains(&"argparse"));
     }

@@ -238,9 +238,11 @@ def write_soon(line):
 
 
 def flush():
-    if _waiting and _pace[2] == os.getpid() and rank() == 0:
-        append("".join(_waiting))
-    _waiting.clear()
+    lines = []
+    while _waiting:
+        lines.append(_waiting.pop(0))  # one by one, because another thread may add one meanwhile
+    if lines and _pace[2] == os.getpid() and rank() == 0:
+        append("".join(lines))
 
 
 def text(value):
