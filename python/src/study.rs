@@ -155,7 +155,7 @@ impl Study {
 
     /// The sentences about R since the last call: text, and whether something should be changed.
     fn notices(&self) -> PyResult<Vec<(String, bool)>> {
-        let notices = self.host()?.take_notices();
+        let notices = self.read(Hosted::take_notices)?;
         Ok(notices.into_iter().map(|notice| (notice.text, notice.is_warning)).collect())
     }
 
@@ -213,10 +213,10 @@ impl Study {
 
 impl Study {
     /// Reads from the host.
-    fn read<T>(&self, read: impl FnOnce(&AnyHost) -> T) -> PyResult<T> {
+    fn read<T>(&self, read: impl FnOnce(&mut AnyHost) -> T) -> PyResult<T> {
         self.check_process()?;
-        let held = self.host.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().map(read).ok_or_else(closed)
+        let mut held = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_mut().map(read).ok_or_else(closed)
     }
 
     /// Refuses a forked child: two processes that continue one study break its log, and its lock may be held forever there.

@@ -11,8 +11,8 @@ State = Literal["running", "interrupted", "paused", "completed", "stopped", "fai
 
 
 class TrialPruned(Exception):
-    """An objective raises it to end its trial as stopped, by a rule of its own. The search continues. Optuna's exception of this name has the
-    same effect.
+    """An objective raises it to end its trial as stopped, by a rule of its own. The search continues. Optuna's exception of this name works as
+    well.
 
     >>> import foretell
     >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=2, trials=3)

@@ -63,8 +63,8 @@ class Run:
         self.continues_after(after)
 
     def continues_after(self, steps: float) -> None:
-        """The run starts after so many steps. If the history has a record of a run of this configuration that broke off after them, the two
-        are one run. Without the values before, its curve has no beginning, and is not compared with others."""
+        """The run starts after so many steps. If the history records a run of this configuration that broke off after them, the two are one
+        run. Without the values before, its curve has no beginning, and is not compared with others."""
         if steps and self._additions is not None:
             self._close_broken(steps)
             self._join(self._additions.broken_off(self.config, steps, list(zip(self.steps, self.values))), steps)

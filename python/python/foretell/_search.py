@@ -409,7 +409,7 @@ class Search:
             _log.warning(words, *values)
 
     def _say_notices(self, notices: Sequence[tuple[str, bool]]) -> None:
-        """Logs what the study says about the epochs of a complete trial."""
+        """Logs the study's notices on the epochs of a complete trial."""
         for text, is_warning in notices:
             _log.log(logging.WARNING if is_warning else logging.INFO, "%s", text)
 

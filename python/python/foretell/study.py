@@ -309,7 +309,7 @@ _OF_SPACE = ("space", "enqueue", "objective", "limit", "reward")
 
 
 def _check_direction(metric: str | None, direction: str | None, settings: Mapping[str, Any]) -> None:
-    """Requires a new study to say which way is better."""
+    """Requires the direction of a new study."""
     if direction is not None and direction not in ("maximize", "minimize"):
         raise ValueError(f"direction must be 'maximize' or 'minimize', not {direction!r}")
     if metric is None and direction is None and not settings.get("objective"):
@@ -317,7 +317,7 @@ def _check_direction(metric: str | None, direction: str | None, settings: Mappin
 
 
 def _check_used(resolved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Refuses settings that have no effect beside the others."""
+    """Refuses settings without effect."""
     for name, value in given.items():
         if value not in (None, False) and name not in (*_OF_SPACE, "checkpoints", "caution") and resolved.get(name) is None:
             raise ValueError(
