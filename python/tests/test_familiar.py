@@ -59,12 +59,17 @@ def pruned(trial):
 @pytest.mark.parametrize("folder", [None, "study"])
 def test_an_objective_of_the_tutorial_runs_unchanged(objective, direction, trials, folder, tmp_path):
     study = foretell.Study(direction=direction, trials=trials, folder=folder and tmp_path / folder)
+    queued = [{"classifier": name} for name in ("SVC", "RandomForest")] if objective is classifiers else []
+    for params in queued:
+        study.enqueue_trial(params)
     study.optimize(objective)
     complete = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
     assert len(complete) >= 3 and all(trial.state in (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED, optuna.trial.TrialState.FAIL) for trial in study.trials)
     best = (min if direction == "minimize" else max)(trial.value for trial in complete)
     assert study.best_value == best == study.best_trial.value and study.best_params == study.best_trial.params
     theirs = optuna.create_study(direction=direction)
+    for params in queued:
+        theirs.enqueue_trial(params)
     theirs.optimize(objective, n_trials=8)
     left_out = {name for name in theirs.trials_dataframe().columns if name.startswith("system_attrs")}
     ours = study.trials_dataframe()

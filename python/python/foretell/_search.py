@@ -454,6 +454,8 @@ class Search:
             self._stop(number)
         elif known is not None:
             return known.tell(failure, returned=returned)
+        elif failure is None and returned is not None and not self._view()["trials"][number]["values"]:
+            self._report(number, self.settings["epochs"] or 1, returned, {})
         self._conclude(number, failure, returned)
 
     def _conclude(self, trial: int, failure: str | None, returned: float | None) -> None:

@@ -112,7 +112,7 @@ class watch(Iterable):
     def __iter__(self) -> Iterator[Any]:
         # a second loop is another run
         self._run.begin(self._run.config)
-        before, self._step = 0.0, 0.0
+        before, self._step, known = 0.0, 0.0, 0
         try:
             for count, epoch in enumerate(self.epochs):
                 if self.stopped:
@@ -120,10 +120,11 @@ class watch(Iterable):
                 if count == 0:
                     counted_from, before = _counting(self.epochs, epoch, self._last_known())
                     self._run.continues_after(before)
+                    known = len(self.values)
                 self._step = _step(epoch, counted_from, self._step)
                 yield epoch
-                if len(self.values) != count + 1:
-                    raise RuntimeError(f"report() was called {len(self.values)} times in {count + 1} epochs. Call report() once per epoch")
+                if len(self.values) - known != count + 1:
+                    raise RuntimeError(f"report() was called {len(self.values) - known} times in {count + 1} epochs. Call report() once per epoch")
         except GeneratorExit:
             # the loop was left: by `break` or `return`, or by an exception in its body
             error = _unwinding(sys._getframe(1))
