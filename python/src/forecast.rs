@@ -23,6 +23,8 @@ pub(crate) struct Forecast {
     /// The recorded final value of a run that needs no forecast.
     recorded: Option<f64>,
     best: Option<f64>,
+    /// The Python arguments that make it again: forecaster, curve, configuration, steps.
+    origin: Option<Arc<Py<PyAny>>>,
 }
 
 #[pymethods]
@@ -138,10 +140,21 @@ impl Forecast {
         slf.py().import("foretell._picture")?.call_method1("svg", (slf,))
     }
 
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err(
-            "a Forecast cannot be pickled, since it belongs to its forecaster. Send the Forecaster and the curve, or the numbers",
-        ))
+    fn __eq__(&self, other: &Self) -> bool {
+        let facts = |one: &Self| (one.mean(), one.std(), one.target(), one.best(), one.recorded);
+        facts(self) == facts(other) && self.forecast == other.forecast && self.curve == other.curve
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.mean().to_bits() ^ self.target().to_bits()
+    }
+
+    /// A copy has the same forecaster, which makes the forecast again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let origin = self.origin.as_ref().ok_or_else(|| {
+            PyTypeError::new_err("this Forecast cannot be pickled. Ask foretell.Forecaster for it")
+        })?;
+        Ok((py.import("foretell.forecaster")?.getattr("forecast_again")?, origin.bind(py).clone()))
     }
 }
 
@@ -151,11 +164,13 @@ impl Forecast {
         forecast: foretell::Forecast,
         curve: Curve,
         best: Option<f64>,
+        origin: Option<Py<PyAny>>,
     ) -> Self {
         let history = forecaster.history();
         let now = history.prefix_of(&curve).last().copied().unwrap_or(f64::NEG_INFINITY);
         let recorded = history.recorded_end(&curve);
-        Self { now, recorded, forecaster: Arc::clone(&forecaster), forecast, curve, best }
+        let origin = origin.map(Arc::new);
+        Self { now, recorded, forecaster: Arc::clone(&forecaster), forecast, curve, best, origin }
     }
 
     pub(crate) fn distribution(&self) -> &foretell::Forecast {

@@ -129,17 +129,18 @@ impl Forecaster {
         .map_err(invalid)
     }
 
-    /// Where the run with this curve will end.
-    #[pyo3(signature = (values, config=None, steps=None))]
+    /// Where the run with this curve will end. `origin` are the arguments that make the forecast again.
+    #[pyo3(signature = (values, config=None, steps=None, origin=None))]
     fn forecast(
         &self,
         py: Python<'_>,
         values: &Bound<'_, PyAny>,
         config: Option<&Bound<'_, PyDict>>,
         steps: Option<&Bound<'_, PyAny>>,
+        origin: Option<Py<PyAny>>,
     ) -> PyResult<Forecast> {
         let (curve, _) = self.curve(values, steps)?;
-        self.answer(py, configuration(config)?, curve)
+        self.answer(py, configuration(config)?, curve, origin)
     }
 
     /// Whether the run with this curve is to be stopped.
@@ -173,7 +174,7 @@ impl Forecaster {
                 return Ok(Decision::undecided(first, incumbent));
             };
             let seen = if agreed == 0 { curve.clone() } else { curve.until(step) };
-            let forecast = self.answer(py, configuration.clone(), seen)?;
+            let forecast = self.answer(py, configuration.clone(), seen, None)?;
             let (core, forecasted) = (self.core(), forecast.distribution());
             let verdict = incumbent.map(|incumbent| self.verdict(&criterion, incumbent, forecasted));
             let stops = verdict.is_some_and(|verdict| verdict.action == Action::Stop);
@@ -216,7 +217,13 @@ impl Forecaster {
         Ok((curve(&values, steps.as_deref(), self.core().history().direction())?, values))
     }
 
-    fn answer(&self, py: Python<'_>, configuration: Configuration, curve: Curve) -> PyResult<Forecast> {
+    fn answer(
+        &self,
+        py: Python<'_>,
+        configuration: Configuration,
+        curve: Curve,
+        origin: Option<Py<PyAny>>,
+    ) -> PyResult<Forecast> {
         self.check(&curve)?;
         let (core, usage) = self.held();
         let working = usage.begin();
@@ -229,7 +236,7 @@ impl Forecaster {
                 core.forecast(&configuration, &curve)
             })?
         };
-        Ok(Forecast::new(core, forecast.map_err(invalid)?, curve, self.best))
+        Ok(Forecast::new(core, forecast.map_err(invalid)?, curve, self.best, origin))
     }
 
     /// Refuses a curve that no forecast is meant for.

@@ -79,6 +79,7 @@ mod _foretell {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("OtherMetric", module.py().get_type::<crate::runs::OtherMetric>())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

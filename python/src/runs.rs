@@ -4,12 +4,20 @@ use crate::convert::{
     configuration, curve, dict, direction, direction_name, groups, invalid, numbers, scales,
 };
 use foretell::{Columns, Curve, Direction, FeatureGroup, Metric, Run, Scale};
-use foretell_logs::{Ended, Format, ReadOptions, Recorded, read};
+use foretell_logs::{Ended, Format, ReadOptions, Recorded, Topic, read};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+pyo3::create_exception!(
+    _foretell,
+    OtherMetric,
+    PyValueError,
+    "A file records runs of other metrics or directions only."
+);
 
 /// Recorded runs, with facts about their metric and columns.
 #[pyclass(frozen, module = "foretell._foretell")]
@@ -22,6 +30,10 @@ pub(crate) struct Runs {
     /// The ids of runs that ended themselves before their last planned step, where the logs say so: their last value is their final one.
     pub(crate) own_ends: BTreeSet<String>,
     notes: Vec<String>,
+    /// Those of its notes that every user must see.
+    warnings: Vec<String>,
+    /// The direction that the logs record themselves, whatever was asked for.
+    declared: Option<Direction>,
 }
 
 /// A run as Python hands it over: id, configuration, steps, values.
@@ -84,14 +96,19 @@ impl Runs {
             deduplicate: true,
             ..ReadOptions::default()
         };
-        let Recorded { runs, metric, columns, target, notes, ended, .. } =
-            read(&path, &asked).map_err(invalid)?;
+        let Recorded { runs, metric, columns, target, notes, ended, declared, .. } = read(&path, &asked)
+            .map_err(|error| match error {
+                foretell_logs::Error::OtherMetric { .. } => OtherMetric::new_err(error.to_string()),
+                error => invalid(error),
+            })?;
+        let warnings = notes.iter().filter(|note| note.topic == Topic::SetAside).map(ToString::to_string);
+        let warnings = warnings.collect();
         // logs of other tools may have been cut off where they say nothing; our own lines say it
         let is_certain = path.to_string_lossy().contains(".jsonl");
         let by_itself = runs.iter().zip(&ended).filter(|(_, ended)| is_certain && **ended == Ended::Stopped);
         let own_ends = by_itself.map(|(run, _)| run.id.clone()).collect();
         let notes = notes.iter().map(ToString::to_string).collect();
-        Ok(Self { columns, target, own_ends, notes, ..Self::known(runs, metric) })
+        Ok(Self { columns, target, own_ends, notes, warnings, declared, ..Self::known(runs, metric) })
     }
 
     /// All runs of several sets. Runs of the same name are told apart by the number of their set.
@@ -142,6 +159,12 @@ impl Runs {
         direction_name(self.metric.direction)
     }
 
+    /// The direction that the logs record themselves; `None` if they do not.
+    #[getter]
+    fn declared(&self) -> Option<&'static str> {
+        self.declared.map(direction_name)
+    }
+
     /// The parameters in the configurations, each with the number of runs that have it.
     #[getter]
     fn parameters(&self) -> BTreeMap<String, usize> {
@@ -150,6 +173,12 @@ impl Runs {
             *counts.entry(name.clone()).or_default() += 1;
         }
         counts
+    }
+
+    /// The notes that every user must see.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     /// Notes on data dropped or found while reading.
@@ -192,6 +221,20 @@ impl Runs {
 }
 
 impl Runs {
+    /// Refuses runs of another direction: the worst of them would count as the best.
+    pub(crate) fn check_direction(&self, direction: Direction) -> PyResult<()> {
+        let own = self.metric.direction;
+        match own == direction {
+            true => Ok(()),
+            false => Err(invalid(format!(
+                "history: its metric `{}` has the direction '{}', but this study is to {}. Choose runs of the same direction",
+                self.metric.name,
+                direction_name(own),
+                direction_name(direction)
+            ))),
+        }
+    }
+
     /// Runs that are there.
     pub(crate) fn known(runs: Vec<Run>, metric: Metric) -> Self {
         Self {
@@ -201,6 +244,8 @@ impl Runs {
             target: None,
             own_ends: BTreeSet::new(),
             notes: Vec::new(),
+            warnings: Vec::new(),
+            declared: None,
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::store::AnyStore;
 use crate::view::{self, as_dict};
 use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
 use foretell_search::{
-    Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec, known_resource,
+    Memory, Order, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
+    known_resource,
 };
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,14 +16,17 @@ use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 type AnyHost = Hosted<AnyStore>;
+
+/// The host of a study; `None` once the study is closed.
+type Held = Mutex<Option<AnyHost>>;
 
 /// A study that is driven from Python.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Study {
-    host: Arc<Mutex<AnyHost>>,
+    host: Arc<Held>,
     /// The process that opened it.
     usage: Use,
 }
@@ -51,6 +55,9 @@ impl Study {
         let asked = request.clone();
         let mut spec =
             request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
+        if let Some(runs) = learn_from {
+            runs.check_direction(spec.direction)?;
+        }
         let runs = learn_from.map_or(&[][..], |runs| &runs.runs);
         spec.check_burn_in(runs.len()).map_err(|error| invalid(Refusal::from(error)))?;
         if there.is_none() {
@@ -66,7 +73,32 @@ impl Study {
             Some(orders) => host.with_orders(orders),
             None => host,
         };
-        Ok(Self { host: Arc::new(Mutex::new(host)), usage: Use::new() })
+        Ok(Self { host: Arc::new(Mutex::new(Some(host))), usage: Use::new() })
+    }
+
+    /// Refuses the `settings` of another study.
+    fn check(&self, settings: &Bound<'_, PyDict>, folder: Option<PathBuf>) -> PyResult<()> {
+        let there = self.read(|host| host.session().study().spec().clone())?;
+        let resolved = request_of(settings)?.resolve(Some(&there));
+        resolved.map(drop).map_err(|refusal| unfit(&refusal, folder.as_deref()))
+    }
+
+    /// Ends the use of the study's folder, whose lock is free then.
+    fn close(&self, py: Python<'_>) {
+        let host = Arc::clone(&self.host);
+        // a thread of the background may hold it
+        py.detach(|| drop(host.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    /// The process that opened it.
+    #[getter]
+    fn process(&self) -> u32 {
+        self.usage.process()
+    }
+
+    /// A trial is stopped by the objective itself.
+    fn stop(&self, py: Python<'_>, trial: u64) -> PyResult<()> {
+        self.call(py, move |host| host.order(trial, Order::Stop).map(drop))?.map_err(refused)
     }
 
     /// The next training to start: (trial, configuration, seed, from, until), the last `None` while R is unknown; `None` while there is no training.
@@ -123,21 +155,21 @@ impl Study {
 
     /// The sentences about R since the last call: text, and whether something should be changed.
     fn notices(&self) -> PyResult<Vec<(String, bool)>> {
-        let notices = self.host()?.take_notices();
+        let notices = self.read(Hosted::take_notices)?;
         Ok(notices.into_iter().map(|notice| (notice.text, notice.is_warning)).collect())
     }
 
     /// Has a configuration tried next: a dict of values, or a string; the sampler chooses the values that it leaves open.
     fn enqueue(&self, py: Python<'_>, configuration: &Bound<'_, PyAny>) -> PyResult<()> {
         let queued: Queued = serde_json::from_value(json_of("enqueue", configuration)?).map_err(invalid)?;
-        let space = self.host()?.session().study().spec().space.clone();
+        let space = self.read(|host| host.session().study().spec().space.clone())?;
         let configuration = queued.read(&space).map_err(invalid)?;
         self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
     }
 
     /// From here on, other settings hold; settings left open stay as before.
     fn change(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<()> {
-        let there = self.host()?.session().study().spec().clone();
+        let there = self.read(|host| host.session().study().spec().clone())?;
         let spec = request_of(settings)?.resolve(Some(&there)).map_err(invalid)?;
         self.call(py, move |host| host.change(spec.settings()))?.map_err(refused)
     }
@@ -145,30 +177,31 @@ impl Study {
     /// The best trial so far: (trial, score, configuration).
     #[getter]
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<(u64, f64, Bound<'py, PyDict>)>> {
-        let best = self.host()?.session().best();
+        let best = self.read(|host| host.session().best())?;
         best.map(|best| Ok((best.trial, best.score, dict(py, &best.configuration)?))).transpose()
     }
 
     /// Whether there is nothing left to run.
     #[getter]
     fn done(&self) -> PyResult<bool> {
-        Ok(self.host()?.session().is_done())
+        self.read(|host| host.session().is_done())
     }
 
     /// The study's settings.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let spec = self.host()?.session().study().spec().clone();
+        let spec = self.read(|host| host.session().study().spec().clone())?;
         view::plain(py, &foretell_search::settings(&spec))
     }
 
     /// The study so far: `settings`, `trials`, `rows` and `reports`.
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let host = self.host()?;
-        let session = host.session();
-        let records = session.store().read_from(0).and_then(Iterator::collect).map_err(unstored)?;
-        let records: Vec<Record> = records;
-        view::view(py, session.study(), &session.store().times(), records)
+        self.read(|host| {
+            let session = host.session();
+            let records = session.store().read_from(0).and_then(Iterator::collect).map_err(unstored)?;
+            let records: Vec<Record> = records;
+            view::view(py, session.study(), &session.store().times(), records)
+        })?
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -179,9 +212,11 @@ impl Study {
 }
 
 impl Study {
-    fn host(&self) -> PyResult<MutexGuard<'_, AnyHost>> {
+    /// Reads from the host.
+    fn read<T>(&self, read: impl FnOnce(&mut AnyHost) -> T) -> PyResult<T> {
         self.check_process()?;
-        Ok(self.host.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut held = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_mut().map(read).ok_or_else(closed)
     }
 
     /// Refuses a forked child: two processes that continue one study break its log, and its lock may be held forever there.
@@ -203,8 +238,17 @@ impl Study {
     ) -> PyResult<T> {
         self.check_process()?;
         let host = Arc::clone(&self.host);
-        background::run(py, move || call(&mut host.lock().unwrap_or_else(PoisonError::into_inner)))
+        let called = background::run(py, move || {
+            host.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(call)
+        })?;
+        called.ok_or_else(closed)
     }
+}
+
+fn closed() -> PyErr {
+    PyRuntimeError::new_err(
+        "this study is closed. To continue it, open its folder again: foretell.Study(folder=…)",
+    )
 }
 
 fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {

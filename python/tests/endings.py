@@ -44,6 +44,29 @@ FILES = {
     "test_endings.py": ("command", "study", "connect", "optuna", "sklearn", "watch"),
 }
 
+#: What each interface records (`=`) or raises after a mistake, or after an end that only some interfaces know. A mistake that an interface
+#: cannot make is missing. tests/test_mistakes.py has a test of each row.
+MISTAKES = {
+    "a history of the other direction": {
+        "study": "ValueError: direction", "judge": "ValueError: direction", "optuna": "ValueError: direction",
+        # the file is theirs to add to: its runs are set aside with a warning
+        "watch": "= set aside", "monitor": "= set aside",
+    },
+    "another metric in the file": {"watch": "= set aside", "monitor": "= set aside", "judge": "ValueError: metric"},
+    "an error after the last report": {"study": "= failed", "connect": "= failed", "command": "= completed"},
+    "NaN returned after the last report": {"study": "= failed", "connect": "= failed"},
+    "told to have failed after the last report": {"study": "= failed", "connect": "= failed"},
+    "a TrialPruned of its own": {"study": "= stopped", "connect": "= stopped", "optuna": "= PRUNED"},
+    "Ctrl-C with n_jobs": {"study": "= interrupted", "connect": "= interrupted"},
+    "SIGTERM": {"watch": "= interrupted", "monitor": "= interrupted", "lightgbm": "= interrupted", "xgboost": "= interrupted"},
+    "a crash and a resume": {"watch": "= finished", "monitor": "= finished"},
+    "an unknown setting": {
+        "study": "TypeError: colour", "connect": "TypeError: colour", "judge": "TypeError: colour", "optuna": "TypeError: colour", "watch": "TypeError: colour",
+        "monitor": "TypeError: colour",
+    },
+    "no metric and no direction": {"study": "ValueError: metric=", "connect": "ValueError: metric=", "watch": "TypeError: direction=", "monitor": "ValueError: direction="},
+}
+
 
 def cells(*doors):
     """The interface, ending and state of each cell of `doors` that is tested with it."""

@@ -325,10 +325,10 @@ def test_what_is_no_parameter_is_said():
     for space, kind, words in [
         ({"lr": 0.1}, TypeError, "parameter lr: 0.1 is not a parameter. Use foretell.log"),
         ({"lr": (1e-4, 1)}, TypeError, "may be a range or two options. For a range, use foretell.float(0.0001, 1)"),
-        ({"lr": foretell.log(0, 1)}, ValueError, "a log scale needs bounds above 0"),
-        ({"lr": foretell.float(2, 1)}, ValueError, "lower bound 2 is above upper bound 1"),
+        ({"lr": "log:0:1"}, ValueError, "a log scale needs bounds above 0"),
+        ({"lr": "float:2:1"}, ValueError, "lower bound 2 is above upper bound 1"),
         ({"a": choice("x", "x")}, ValueError, "two of its options are equal"),
-        ({"a": choice()}, ValueError, "parameter a"),
+        ({"a": []}, ValueError, "at least one option"),
     ]:
         with pytest.raises(kind) as error:
             Study(space, **HOW)
@@ -475,8 +475,8 @@ def test_older_suggestions_and_attributes_of_optuna_work(folder, tmp_path):
     study.optimize(objective)
     written = foretell.Study({"lr": foretell.log(1e-4, 1), "dropout": foretell.float(0, 0.9)}, metric="acc", epochs=1, trials=1)
     assert study.settings["space"][:2] == written.settings["space"]
-    assert [study.user_attrs(number)["lr"] for number in range(3)] == [trial["config"]["lr"] for trial in study.trials]
+    assert [trial.user_attrs["lr"] for trial in study.trials] == [trial["config"]["lr"] for trial in study.trials]
     if folder is not None:
-        kept = study.user_attrs(2)
+        kept = study.trials[2].user_attrs
         del study
-        assert foretell.Study(folder=tmp_path / folder).user_attrs(2) == kept
+        assert foretell.Study(folder=tmp_path / folder).trials[2].user_attrs == kept

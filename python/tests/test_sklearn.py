@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 
-@parametrize_with_checks([CurveRegressor("svr-rbf", draws=20), CurveRegressor("ridge"), CurveRegressor("auto")])
+@parametrize_with_checks([CurveRegressor("svr-rbf", draws=20), CurveRegressor("ridge"), CurveRegressor("auto"), CurveRegressor("mean-gain"), CurveRegressor("last-value")])
 def test_it_is_a_regressor_by_scikit_learn_s_checks(estimator, check):
     check(estimator)
 

@@ -35,13 +35,14 @@ pub(crate) fn collect(
     note_repeats(&repeats, &mut notes);
     let metric = Metric::new(raw.metric.clone(), direction);
     let (ended, seconds) = raw.runs.iter().map(|run| (run.ended, run.seconds)).unzip();
-    let (target, other_metrics) = (raw.target, raw.others);
+    let (target, other_metrics, declared_direction) = (raw.target, raw.others, raw.direction);
     raw.notes.clear();
     let configurations = Configurations { raw, options: options.clone() };
     let recorded = Recorded {
         name,
         runs,
         metric,
+        declared: declared_direction,
         columns,
         repeats,
         empty_between,

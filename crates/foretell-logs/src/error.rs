@@ -188,6 +188,14 @@ pub enum Error {
         /// The candidates for the metric.
         candidates: String,
     },
+    /// The file records runs of other metrics or directions only.
+    #[error("{}: {problem}. Choose the metric and direction of the file, or another file", file.display())]
+    OtherMetric {
+        /// The file.
+        file: PathBuf,
+        /// The problem.
+        problem: String,
+    },
     /// Two rows give different values for the same run and step.
     #[error("{}:{line}: the value of run `{id}` at step {step} is {second}, but {first} in line {first_line}. Remove one row, or choose an id column that tells the runs apart", file.display())]
     Conflict {

@@ -3,13 +3,14 @@
 use crate::error::Error;
 use crate::note::{Note, Topic};
 use crate::old::{self, Ended};
+use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::recorded::Recorded;
 use crate::source::Source;
 use foretell::{Configuration, Direction, Metric, Run, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
@@ -103,14 +104,16 @@ fn write_lines<'a>(
     Ok(())
 }
 
-/// Reads one object per line and skips empty lines. If the file does not name its metric, the metric is `asked`.
-pub(crate) fn read(source: Source, asked: Option<&str>) -> Result<Raw, Error> {
+/// Reads one object per line and skips empty lines. If the file does not name its metric, the metric is the one asked for. Where a
+/// metric or a direction is asked for, and some lines have it, lines that name another one are set aside.
+pub(crate) fn read(source: Source, asked: &ReadOptions) -> Result<Raw, Error> {
     let (file, gzip) = (source.file().to_owned(), source.is_gzip());
     let mut reader = source.into_reader();
     let mut lines = Lines {
         file: &file,
-        metric: asked.map(str::to_owned),
-        asked: asked.is_some(),
+        asked,
+        metric: asked.metric.clone(),
+        aside: BTreeMap::new(),
         line: 0,
         first: HashMap::new(),
         unknown: BTreeSet::new(),
@@ -128,15 +131,16 @@ pub(crate) fn read(source: Source, asked: Option<&str>) -> Result<Raw, Error> {
             lines.add(bytes.trim_ascii_end())?;
         }
     }
-    Ok(lines.finish())
+    lines.finish()
 }
 
 /// The lines read so far.
 struct Lines<'a> {
     file: &'a Path,
+    asked: &'a ReadOptions,
     metric: Option<String>,
-    /// Whether the metric was asked for.
-    asked: bool,
+    /// The number of runs of other metrics and directions than those asked for, by the name of both.
+    aside: BTreeMap<String, usize>,
     line: u64,
     first: HashMap<String, u64>,
     unknown: BTreeSet<String>,
@@ -156,7 +160,9 @@ impl Lines<'_> {
         })?;
         let object = self.parse(text)?;
         self.unknown.extend(object.keys().filter(|key| !FIELDS.contains(&key.as_str())).cloned());
-        self.declare(&object)?;
+        if !self.declare(&object)? {
+            return Ok(());
+        }
         let run = RawRun {
             id: Some(self.id(&object)?),
             line: self.line,
@@ -193,8 +199,9 @@ impl Lines<'_> {
         }
     }
 
-    /// The metric and the direction, which must equal those of the earlier lines.
-    fn declare(&mut self, object: &Map<String, Json>) -> Result<(), Error> {
+    /// Reads the metric and the direction. Returns whether the run counts: one of another metric or direction than those asked for is
+    /// set aside. What was not asked for must equal that of the earlier lines.
+    fn declare(&mut self, object: &Map<String, Json>) -> Result<bool, Error> {
         let metric = match object.get("metric") {
             None | Some(Json::Null) => None,
             Some(Json::String(metric)) => Some(metric.as_str()),
@@ -206,19 +213,23 @@ impl Lines<'_> {
                 self.fail(format!("`direction` is {word}, not \"maximize\" or \"minimize\""))
             })?),
         };
+        let asked = self.asked;
+        let is_other =
+            |own: Option<Direction>| own.zip(asked.direction).is_some_and(|(own, asked)| own != asked);
+        if metric.is_some_and(|own| asked.metric.as_deref().is_some_and(|asked| own != asked))
+            || is_other(direction)
+        {
+            *self.aside.entry(described(metric, direction)).or_default() += 1;
+            return Ok(false);
+        }
         if let Some(metric) = metric {
             let known = self.metric.get_or_insert_with(|| metric.to_owned());
             if known != metric {
-                let (known, line) = (known.clone(), self.line);
-                let problem = format!("the metric of the run in line {line} is `{metric}`, not `{known}`");
-                return Err(match self.asked {
-                    true => Error::Metric {
-                        file: self.file.to_owned(),
-                        problem,
-                        candidates: format!("`{metric}`"),
-                    },
-                    false => self.fail(format!("{problem} as before. Split the file by metric")),
-                });
+                let problem = format!(
+                    "the metric of the run in line {} is `{metric}`, not `{known}` as before. Choose one of them as the metric, or split the file",
+                    self.line
+                );
+                return Err(self.fail(problem));
             }
         }
         let differs = |direction| *self.raw.direction.get_or_insert(direction) != direction;
@@ -227,7 +238,7 @@ impl Lines<'_> {
                 self.fail("`direction` differs from that of the lines before. Split the file by direction")
             );
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The id, which must be new; the line number if there is no id.
@@ -290,7 +301,20 @@ impl Lines<'_> {
         list.iter().enumerate().map(number).collect::<Result<_, _>>().map(Some)
     }
 
-    fn finish(mut self) -> Raw {
+    fn finish(mut self) -> Result<Raw, Error> {
+        let metric = self.metric.unwrap_or_else(|| "value".to_owned());
+        if !self.aside.is_empty() {
+            let others = crate::table::list(self.aside.keys().map(String::as_str));
+            if self.raw.runs.is_empty() {
+                let asked = described(self.asked.metric.as_deref(), self.asked.direction);
+                let problem = format!("none of its runs is of {asked}, but of {others}");
+                return Err(Error::OtherMetric { file: self.file.to_owned(), problem });
+            }
+            let count = crate::table::count(self.aside.values().sum(), "run");
+            let text = format!("{count} of another metric or direction set aside: {others}");
+            self.raw.notes.push(Note::new(Topic::SetAside, text));
+            self.raw.others += self.aside.len();
+        }
         // without its beginning, a curve cannot be compared with others
         let all = self.raw.runs.len();
         self.raw.runs.retain(|run| run.ended != Ended::Partial);
@@ -302,12 +326,22 @@ impl Lines<'_> {
         if self.raw.runs.iter().any(|run| run.ended != Ended::Unknown) {
             self.raw.target = old::common_end(&self.raw.runs);
         }
-        self.raw.metric = self.metric.unwrap_or_else(|| "value".to_owned());
+        self.raw.metric = metric;
         if !self.unknown.is_empty() {
             let names = crate::table::list(self.unknown.iter().map(String::as_str));
             self.raw.notes.push(Note::new(Topic::Excluded, format!("fields left out: {names}")));
         }
-        self.raw
+        Ok(self.raw)
+    }
+}
+
+/// A metric and its direction in words.
+fn described(metric: Option<&str>, direction: Option<Direction>) -> String {
+    let metric = metric.map_or_else(|| "a metric".to_owned(), |metric| format!("`{metric}`"));
+    match direction {
+        None => metric,
+        Some(Direction::Maximize) => metric + " to maximize",
+        Some(Direction::Minimize) => metric + " to minimize",
     }
 }
 

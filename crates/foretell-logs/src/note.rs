@@ -11,6 +11,8 @@ pub enum Topic {
     Found,
     /// The metric taken, and the others found.
     Metric,
+    /// Runs of another metric or direction than those asked for, which are set aside.
+    SetAside,
     /// The reason why larger or smaller is better.
     Direction,
     /// The source of the runs' names, and the way files were joined.

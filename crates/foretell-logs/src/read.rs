@@ -62,7 +62,7 @@ pub fn read_watched(
     let (curves, others) = locate(path)?;
     let mut source = Source::open(&curves, options.limits)?;
     let (raw, joined) = match source.kind()? {
-        Kind::JsonLines => (json_lines::read(source, options.metric.as_deref())?, false),
+        Kind::JsonLines => (json_lines::read(source, options)?, false),
         Kind::Csv => read_table(Table::open(source)?, options)?,
     };
     let mut recorded = collect(raw, set_name(&curves), &curves, options)?;
@@ -142,7 +142,7 @@ pub fn update_logs(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<(Recorded, Manifest), Error> {
     let runs_of = |(manifest, kept): (Manifest, &Path)| {
-        let raw = json_lines::read(Source::open(kept, options.limits)?, None)?;
+        let raw = json_lines::read(Source::open(kept, options.limits)?, &ReadOptions::default())?;
         Ok::<_, Error>(old::Before { manifest, runs: raw.runs })
     };
     let (raw, manifest) = old::read(paths, options, before.map(runs_of).transpose()?, watch)?;

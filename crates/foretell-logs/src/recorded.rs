@@ -4,7 +4,7 @@ use crate::columns::Configurations;
 use crate::note::{Note, Topic};
 use crate::old::Ended;
 use foretell::evaluate::{Fold, Split};
-use foretell::{Columns, Configuration, HistoryError, HistoryOptions, Metric, Run};
+use foretell::{Columns, Configuration, Direction, HistoryError, HistoryOptions, Metric, Run};
 use std::collections::BTreeMap;
 
 /// The runs of a file, with the data needed to use them without leaks.
@@ -16,6 +16,8 @@ pub struct Recorded {
     pub runs: Vec<Run>,
     /// The metric. The curves are already turned: larger is better.
     pub metric: Metric,
+    /// The direction that the logs themselves record.
+    pub declared: Option<Direction>,
     /// The group of each configuration column that was kept, and the scales that were declared.
     pub columns: Columns,
     /// For each run, the index of the first run it repeats (its own if none): same configuration, same value of

@@ -91,7 +91,7 @@ fn broken_json_lines_are_told_by_line() {
         ("{\"id\":\"a\",\"values\":[1]}", "f:2: id `a` was already used in line 1"),
         (
             "{\"id\":\"b\",\"metric\":\"acc\",\"values\":[1]}",
-            "f:2: the metric of the run in line 2 is `acc`, not `loss` as before. Split the file",
+            "f:2: the metric of the run in line 2 is `acc`, not `loss` as before. Choose one of them",
         ),
         (
             "{\"id\":\"b\",\"direction\":\"maximize\",\"values\":[1]}",

@@ -597,3 +597,29 @@ fn an_evaluation_before_training_is_epoch_0_and_moves_no_other() {
     let recorded = read(&folder.path().join("trainer_state.json"), &ReadOptions::default()).unwrap();
     assert_eq!(recorded.runs[0].curve.steps(), [0.0, 1.0, 2.0, 3.0]);
 }
+
+#[test]
+fn lines_of_another_metric_or_direction_than_those_asked_for_are_set_aside() {
+    let line = |id: &str, metric: &str, direction: &str, value: f64| {
+        format!(
+            "{{\"id\":\"{id}\",\"metric\":\"{metric}\",\"direction\":\"{direction}\",\"values\":[{value},1]}}\n"
+        )
+    };
+    let text = line("a", "auc", "maximize", 0.5)
+        + &line("b", "loss", "minimize", 2.0)
+        + &line("c", "auc", "minimize", 3.0);
+    let asked = |metric: &str, direction| ReadOptions {
+        metric: Some(metric.to_owned()),
+        direction: Some(direction),
+        ..ReadOptions::default()
+    };
+    let recorded = read_text("runs.jsonl", &text, &asked("auc", Direction::Maximize));
+    assert_eq!((recorded.runs.len(), recorded.declared), (1, Some(Direction::Maximize)));
+    assert_eq!(
+        notes(&recorded, Topic::SetAside),
+        ["2 runs of another metric or direction set aside: `auc` to minimize, `loss` to minimize"]
+    );
+    let folder = folder(&[("runs.jsonl", &text)]);
+    let refused = read(&folder.path().join("runs.jsonl"), &asked("loss", Direction::Maximize)).unwrap_err();
+    assert!(refused.to_string().contains("none of its runs is of `loss` to maximize, but of"), "{refused}");
+}

@@ -526,8 +526,10 @@ impl<S: Store> Session<S> {
     fn take_end(&mut self, trial: u64, ended: Input) -> Result<(), StoreError> {
         let reported = self.study.trial(trial).is_some_and(Trial::has_reported);
         let ended = match ended {
-            // it was stopped because it went on, and not because anything went wrong
-            _ if reported && self.overrun.contains_key(&trial) => Input::Ended { trial, failure: None },
+            // a program was stopped because it went on, and not because anything went wrong
+            _ if reported && self.overrun.contains_key(&trial) && !self.study.spec().workload.is_empty() => {
+                Input::Ended { trial, failure: None }
+            }
             ended => ended,
         };
         self.with_study(|study, append| study.step_into(&ended, append))?;

@@ -372,7 +372,8 @@ fn a_promoted_trial_starts_again_after_its_stopped_training_has_ended() {
 
 #[test]
 fn a_training_that_goes_on_is_stopped_and_counts_with_what_it_reported() {
-    let mut session = Session::new(spec()).unwrap();
+    let workload = [("command".to_owned(), "python train.py".to_owned())].into();
+    let mut session = Session::new(StudySpec { workload, ..spec() }).unwrap();
     let start = session.ask().unwrap().unwrap();
     for step in [4, 8] {
         assert!(!session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap().stop);

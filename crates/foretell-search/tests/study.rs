@@ -446,8 +446,22 @@ fn failures_are_told_apart() {
     };
     assert!(matches!(&end(0, Some("no metric"))[0], Record::Failed { reason, .. } if reason == "no metric"));
     assert!(matches!(&end(1, None)[0], Record::Completed { .. }), "its own early stopping");
-    assert!(matches!(&end(2, Some("exit code 1"))[0], Record::Completed { .. }), "all of it was reported");
+    assert!(matches!(&end(2, Some("no memory"))[0], Record::Failed { reason, .. } if reason == "no memory"));
     assert_eq!(end(2, None), [], "ended twice");
+    assert_eq!(study.trials()[2].curve.len(), EPOCHS as usize, "its curve is kept");
+    assert_eq!(study.best().map(|best| best.trial), Some(1));
+}
+
+#[test]
+fn a_command_that_crashes_after_its_last_report_keeps_its_network() {
+    let workload = [("command".to_owned(), "python train.py".to_owned())].into();
+    let mut study = Study::new(StudySpec { workload, ..spec() }).unwrap();
+    study.step(&Input::WorkerIdle);
+    for step in 1..=EPOCHS {
+        study.step(&Input::Reported { trial: 0, step, value: Some(0.1), metrics: BTreeMap::new() });
+    }
+    let ended = study.step(&Input::Ended { trial: 0, failure: Some("exit code 1".to_owned()) });
+    assert!(matches!(&ended[0], Record::Completed { .. }));
 }
 
 #[test]

@@ -21,7 +21,7 @@ True
 """
 
 from ._foretell import Decision, Forecast, __version__, predictors
-from ._records import Best, TrialRecord
+from ._records import Best, StudyDirection, TrialPruned, TrialRecord, TrialState
 from ._search import FinishedStudy, Trial
 from .forecaster import Forecaster
 from .judge import Judge, Judgement
@@ -50,8 +50,11 @@ __all__ = [
     "Parameter",
     "RemoteStudy",
     "Study",
+    "StudyDirection",
     "Trial",
+    "TrialPruned",
     "TrialRecord",
+    "TrialState",
     "__version__",
     "choice",
     "connect",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ._foretell import direction_of
+from ._foretell import OtherMetric, direction_of
 from ._history import Additions
 from ._run import Run
 from .judge import Judge, Judgement, JudgeSettings
@@ -35,7 +35,15 @@ def judge_and_additions(
         raise TypeError("cannot set metric= here. The metric is the one that you report, or that monitor= sets")
     additions = Additions.of(history, metric or "score", direction) if append else None
     is_new = additions is not None and additions.is_empty()
-    judge = Judge(direction, history=None if is_new else history, metric=metric, shadow=shadow, **settings)
+    # runs that are added to a file are compared only with runs of the same name
+    metric = metric if additions is None else additions.metric
+    try:
+        judge = Judge(direction, history=None if is_new else history, metric=metric, shadow=shadow, **settings)
+    except OtherMetric as error:
+        if additions is None:
+            raise
+        _log.warning("%s. These runs are set aside, and this run is added to the file", error)
+        judge = Judge(direction, metric=metric, shadow=shadow, **settings)
     if additions is None:
         judge.check_history()
     elif len(judge) < judge.burn_in:

@@ -70,12 +70,29 @@ def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Ma
         logarithmic |= {name for name, of in trial.distributions.items() if getattr(of, "log", False)}
         steps = sorted(trial.intermediate_values)
         records.append((str(trial.number), plain(trial.params), steps, [trial.intermediate_values[step] for step in steps]))
+    if isinstance(runs, (list, tuple)) and direction is not None and (counts := worsening(records, direction))[0]:
+        raise ValueError(
+            f"{counts[0]} of the {counts[1]} Optuna trials end worse than they begin, if the direction is {direction!r}. A list of trials does not "
+            "record its direction: pass the Optuna study instead"
+        )
     if not records:
         raise ValueError(
             f"none of the {len(trials)} Optuna trials is complete with reported values. "
             f"{silent} complete trials reported no values. Call trial.report() in the objective"
         )
     return _made(records, metric, direction, {**options, "log_columns": sorted(logarithmic)})
+
+
+#: The smallest number of runs, and their share, that show a direction.
+_FEWEST, _SHARE = 3, 0.9
+
+
+def worsening(records: Sequence[Any], direction: str) -> tuple[int, int]:
+    """How many of how many runs end worse than they begin; (0, 0) if that is not nearly all of them."""
+    ends = [[value for value in values if value is not None and math.isfinite(value)] for *_, values in records]
+    told = [(values[0], values[-1]) for values in ends if len(values) > 1 and values[0] != values[-1]]
+    worse = sum((last > first) == (direction == "minimize") for first, last in told)
+    return (worse, len(told)) if len(told) >= _FEWEST and worse >= _SHARE * len(told) else (0, 0)
 
 
 def _of_ray(runs: Any, metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
@@ -169,6 +186,21 @@ class Additions:
                 beside.write_bytes(others + text)
                 beside.replace(path)
 
+    def broken_off(self, config: Mapping[str, Any], after: float, known: Sequence[tuple[float, float]]) -> dict[str, Any] | None:
+        """The last record of a run of this configuration that broke off after step `after` or later, with the values `known` of its steps."""
+        if self.is_empty():
+            return None
+        written = {name: _finite(value) for name, value in plain(config).items()}
+        for line in reversed(self.path.read_bytes().splitlines()):
+            record = _record_in(line)
+            of_this = record.get("metric") == self.metric and record.get("direction") == self.direction and record.get("configuration") == written
+            if not of_this or record.get("ended") not in ("interrupted", "failed") or not record.get("steps") or record["steps"][-1] < after:
+                continue
+            values = dict(zip(record["steps"], record["values"]))
+            if all(values.get(step, value) == value for step, value in known):
+                return record
+        return None
+
     def _opened(self) -> BinaryIO:
         """The file, locked against other processes that add to it."""
         while True:
@@ -192,10 +224,15 @@ def _without(file: BinaryIO, name: str) -> bytes | None:
 
 
 def _name_in(line: bytes) -> Any:
+    return _record_in(line).get("id")
+
+
+def _record_in(line: bytes) -> dict[str, Any]:
     try:
-        return json.loads(line).get("id")
-    except (ValueError, AttributeError):
-        return None
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _ends_in_newline(file: BinaryIO) -> bool:

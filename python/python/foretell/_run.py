@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import atexit
 import logging
+import math
 import os
+import signal
 import sys
+import threading
 import uuid
 import weakref
 from collections.abc import Mapping
+from types import FrameType
 from typing import Any
 
 from ._history import Additions
@@ -27,10 +31,12 @@ class Run:
     its last value and step. A run that is still open when the next one begins, or when the process ends, was interrupted.
     """
 
+    #: Also of a run whose constructor failed.
+    _is_open = False
+
     def __init__(self, judge: Judge, additions: Additions | None, config: Mapping[str, Any] | None = None) -> None:
         self.judge, self._additions = judge, additions
         self._given = dict(config or {})
-        self._is_open = False
         self._reset(None)
 
     def _reset(self, config: Mapping[str, Any] | None) -> None:
@@ -51,12 +57,35 @@ class Run:
         if self._is_open:
             self.close(interrupted=True)
         self._reset(config)
-        self._is_open, self._skipped, self._process = True, after, os.getpid()
+        self._is_open, self._process = True, os.getpid()
         _under_way.add(self)
+        _end_at_sigterm()
+        self.continues_after(after)
 
     def continues_after(self, steps: float) -> None:
-        """The run starts after so many steps. Without their values, its curve has no beginning, and is not compared with others."""
+        """The run starts after so many steps. If the history records a run of this configuration that broke off after them, the two are one
+        run. Without the values before, its curve has no beginning, and is not compared with others."""
+        if steps and self._additions is not None:
+            self._close_broken(steps)
+            self._join(self._additions.broken_off(self.config, steps, list(zip(self.steps, self.values))), steps)
         self._skipped = 0.0 if self.steps else steps
+
+    def _close_broken(self, steps: float) -> None:
+        """Closes the run that this one continues, where an error ended it in this process."""
+        for other in list(_under_way):
+            same = other is not self and other._additions is not None and self._additions is not None and other._additions.path == self._additions.path
+            if same and other.config == self.config and other.steps and other.steps[-1] >= steps:
+                other.close(interrupted=True)
+
+    def _join(self, record: Mapping[str, Any] | None, steps: float) -> None:
+        """Continues the run of an earlier record."""
+        if record is None:
+            return
+        self.name = record["id"]
+        if not self.steps:
+            known = [(step, math.nan if value is None else value) for step, value in zip(record["steps"], record["values"]) if step <= steps]
+            self.steps, self.values = [step for step, _ in known], [value for _, value in known]
+        _log.info("the run continues after step %g, with the values of its record in the history", steps)
 
     @property
     def is_whole(self) -> bool:
@@ -133,3 +162,17 @@ def _close_all() -> None:
     error = getattr(sys, "last_value", None)
     for run in list(_under_way):
         run.close(error, interrupted=error is None)
+
+
+def _end_at_sigterm() -> None:
+    """Lets SIGTERM, which job schedulers send, close the runs, unless the program handles it itself."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    for run in list(_under_way):
+        run.close(interrupted=True)
+    # ends the process as without a handler
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +12,11 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from ._foretell import Runs, stored
-from ._history import of_tool, runs_of_view
-from ._values import direction_for
+from ._foretell import OtherMetric, Runs, direction_of, stored
+from ._history import of_tool, runs_of_view, worsening
+from ._values import agreed, direction_for
+
+_log = logging.getLogger("foretell")
 
 
 class Reading(TypedDict, total=False):
@@ -103,6 +106,37 @@ def collect(
     return _of_lists(runs, configs, steps, metric, direction, options)
 
 
+def learned(history: Any, direction: str | None, metric: str | None) -> Runs:
+    """The runs of a history to learn from, for a `metric` and its `direction`. Files and frames are read for that metric; without it, for the
+    one that looks like a result. Runs of the other direction are an error."""
+    from_file = is_path(history) or are_paths(history) or is_frame(history)
+    try:
+        runs = collect(history, direction=direction, metric=metric)
+    except OtherMetric:
+        raise
+    except ValueError as error:
+        if metric is None or not from_file:
+            raise
+        # any other error occurs again without the metric
+        runs = collect(history, direction=direction)
+        _log.warning("history: %s. Its metric `%s` is used instead", error, runs.metric)
+        metric = None
+    if from_file and metric is None and runs.declared is None:
+        agreed(direction, direction_of(runs.metric), f"the metric `{runs.metric}` of the history")
+    elif not from_file:
+        doubt(runs)
+    return runs
+
+
+def doubt(runs: Runs) -> None:
+    """Logs a warning if nearly all runs of unknown direction get worse."""
+    worse, told = worsening(runs.state()["records"], runs.direction)
+    if worse:
+        _log.warning(
+            "%d of %d runs of the history end worse than they begin, if the direction is %r. Check that this is the history's direction", worse, told, runs.direction
+        )  # fmt: skip
+
+
 def is_path(given: Any) -> bool:
     """Whether it is the path of a file or folder, or a glob."""
     return isinstance(given, (str, os.PathLike))
@@ -114,9 +148,21 @@ def are_paths(given: Any) -> bool:
 
 
 def _of_paths(given: Iterable[Any], asked: dict[str, Any]) -> Runs:
-    """The runs in all files and folders, with globs expanded."""
-    paths = [path for one in given for path in named_by(one)]
-    sets = [_of_path(path, asked) for path in paths]
+    """The runs in all files and folders, with globs expanded. Files of other metrics are set aside, unless all are."""
+    sets: list[Runs] = []
+    others: list[OtherMetric] = []
+    for path in (path for one in given for path in named_by(one)):
+        try:
+            sets.append(_of_path(path, asked))
+        except OtherMetric as error:
+            others.append(error)
+            continue
+        for warning in sets[-1].warnings:
+            _log.warning("%s: %s", path, warning)
+    if others and not sets:
+        raise others[0]
+    for other in others:
+        _log.warning("set aside: %s", other)
     return sets[0] if len(sets) == 1 else Runs.joined(sets)
 
 
@@ -133,10 +179,14 @@ def named_by(given: str | os.PathLike[str]) -> list[Path]:
 
 def _of_path(path: Path, asked: dict[str, Any]) -> Runs:
     if (path / "events.jsonl").is_file():
-        return runs_of_view(stored(path), asked)
+        view = stored(path)
+        agreed(asked["direction"], view["settings"]["direction"], f"the study in {path}")
+        return runs_of_view(view, asked)
     if path.suffix == ".parquet":
         return _of_frame(_parquet(path), asked, str(path))
-    return Runs.read(path, asked)
+    runs = Runs.read(path, asked)
+    agreed(asked["direction"], runs.declared, str(path))
+    return runs
 
 
 def _parquet(path: Path) -> Any:
@@ -189,11 +239,11 @@ def _of_lists(
     if len(configs) != len(runs):
         raise ValueError(f"there are {len(runs)} runs but {len(configs)} configurations. Pass one configuration per run")
     shared = None if steps is None else numbers(steps, "steps")
-    records = [_record(at, *pair, shared) for at, pair in enumerate(zip(runs, configs))]
+    records = [_record(at, *pair, shared, direction) for at, pair in enumerate(zip(runs, configs))]
     return Runs.from_records(records, direction, metric or "score", dict(options))
 
 
-def _record(at: int, run: Any, config: Mapping[str, Any] | None, steps: Any) -> tuple:
+def _record(at: int, run: Any, config: Mapping[str, Any] | None, steps: Any, direction: str) -> tuple:
     """(id, configuration, steps, values) of one run: a row of values, or a dict with the keys of a JSON line."""
     name = str(at)
     values = run
@@ -201,6 +251,7 @@ def _record(at: int, run: Any, config: Mapping[str, Any] | None, steps: Any) -> 
         if "values" not in run:
             raise ValueError(f"run {at} is a dict without `values`. Add them, and optionally `configuration`, `steps` and `id`")
         values, name = run["values"], str(run.get("id", at))
+        agreed(direction, run.get("direction"), f"run {name}")
         config = run.get("configuration", config)
         steps = run.get("steps", steps)
     values = numbers(values, f"run {name}")

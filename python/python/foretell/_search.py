@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import json
 import logging
 import math
+import numbers
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
 from . import space
-from ._records import Best, TrialRecord
+from ._records import Best, StudyDirection, TrialRecord, TrialState
 from ._show import Bar, html, trial_html
 from .space import Parameter, Space
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _log = logging.getLogger("foretell")
 
 #: An objective returns nothing, a value, or a dict with a value for each objective.
 Objective = Callable[["Trial"], "float | Mapping[str, float] | None"]
 FrameKind = Literal["pandas", "polars", "dicts"]
+
+#: Seconds for the threads of `optimize` to end after Ctrl-C.
+_FAREWELL = 5.0
 
 
 class _Halt(BaseException):
@@ -49,7 +58,7 @@ class Trial:
     """
 
     __slots__ = (
-        "__weakref__", "_ended", "_ends", "_first", "_from_zero", "_returned", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
+        "__weakref__", "_ended", "_ends", "_failure", "_first", "_from_zero", "_returned", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
     )  # fmt: skip
 
     def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int | None) -> None:
@@ -60,6 +69,8 @@ class Trial:
         self._step, self._from_zero = 0, False
         #: Whether its end was told, and the value that the objective returned.
         self._ended, self._returned = False, None
+        #: Why it failed.
+        self._failure: str | None = None
         self.number = number
         self.config = config
         #: A seed for the training.
@@ -190,12 +201,12 @@ class Trial:
 
     def set_user_attr(self, key: str, value: Any) -> None:
         """Stores a value with the trial, as in Optuna. It must be JSON. A study in a folder keeps it in the folder of the trial."""
-        self._study._set_user_attr(self.number, key, value)
+        self._study._set_attribute(self.number, key, value)
 
     @property
     def user_attrs(self) -> dict[str, Any]:
         """The values stored by `set_user_attr`, as in Optuna."""
-        return self._study.user_attrs(self.number)
+        return self._study._attributes(self.number)
 
     def _suggest(self, name: str, parameter: Parameter) -> Any:
         if self.config.get(name) is None and not (name in self.config and parameter.has(None)):
@@ -224,17 +235,34 @@ class Trial:
         return Trial(self._study, self.number, self.config, self.seed, self._first, self.end)
 
     def tell(self, failure: object = None, *, returned: float | None = None) -> None:
-        """Ends the trial. `failure` is the reason if it failed. `returned` is its score, unless that is one of its reports."""
+        """Ends the trial. `failure` is the reason if it failed. `returned` is its score, unless that is one of its reports. A number as the
+        first argument is the same as `returned`."""
+        if isinstance(failure, numbers.Real) and not isinstance(failure, bool):
+            failure, returned = None, float(failure)
         self._study._begin_trial(self)
         returned = self._returned if returned is None else _number(returned, "returned")
         if returned is not None and not math.isfinite(returned) and failure is None:
             failure = f"the objective returned {returned}"
+        if returned is not None and failure is None and not self.reports:
+            self.report(returned, self.end or 1)
         self._ended = True
-        self._study.tell(self.number, None if failure is None else str(failure) or repr(failure), returned=returned)
+        self._study._conclude(self.number, None if failure is None else str(failure) or repr(failure), returned)
         if not self.stopped:
+            self._failure = None if failure is None else str(failure)
             how = "ended" if failure is None else f"failed: {failure}"
             value = f" at {self.values[-1]:.4g}" if self.values and failure is None else ""
             _log.info("trial %d %s%s after epoch %d", self.number, how, value, self._trained)
+
+    def _prune(self) -> None:
+        """Ends the trial as stopped: the objective raised `TrialPruned`."""
+        if self.stopped:
+            return self.tell()
+        self._study._begin_trial(self)
+        self._ended = self.stopped = True
+        self.reason = "pruned by the objective"
+        self._study._stop(self.number)
+        self._study._conclude(self.number, None, None)
+        _log.info("trial %d stopped after epoch %d: %s", self.number, self._trained, self.reason)
 
     def _repr_html_(self) -> str:
         return trial_html(self._study.trials[self.number])
@@ -242,11 +270,15 @@ class Trial:
     def __enter__(self) -> Trial:
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[False]:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        is_pruned = kind is not None and any(known.__name__ == "TrialPruned" for known in kind.__mro__)
         if self._ended:
-            return False
+            return is_pruned
         if error is None:
             self.tell()
+        elif is_pruned:
+            self._prune()
+            return True
         elif isinstance(error, Exception):
             try:
                 self.tell(f"{type(error).__name__}: {error}")
@@ -259,8 +291,10 @@ class Trial:
         return False
 
     def __repr__(self) -> str:
-        state = "stopped" if self.stopped else f"epoch {self._trained} of {self.end or 'unknown'}"
-        return f"Trial({self.number}, {self.config}, {state})"
+        epoch = f"epoch {self._trained} of {self.end or 'unknown'}"
+        value = f", last value {self.values[-1]:.4g}" if self.values else ""
+        state = f"stopped after {epoch}" if self.stopped else epoch if not self._ended else f"failed after {epoch}: {self._failure}" if self._failure else f"ended after {epoch}"
+        return f"Trial({self.number}, {self.config}, {state}{value})"
 
 
 def _number(value: Any, name: str) -> float:
@@ -299,8 +333,10 @@ class Search:
     def _begin_search(self, checkpoints: bool | None) -> None:
         # a trial holds its study; a strong reference back would keep the lock of the study's folder
         self._interrupted, self._open, self._said = [], WeakValueDictionary(), set()
-        #: The attributes of trials whose study has no folder here.
-        self._user_attrs: dict[int, dict[str, Any]] = {}
+        #: The attributes of trials, and of the study (`None`), if it has no folder here.
+        self._user_attrs: dict[int | None, dict[str, Any]] = {}
+        #: The number of `optimize` calls under way.
+        self._calls = 0
         self._checkpoints, self._from_zero = checkpoints, None
 
     def _ask(self) -> Trial | None:
@@ -322,6 +358,10 @@ class Search:
 
     def _tell(self, trial: int, failure: str | None, returned: float | None) -> tuple[str, str] | None:
         """Returns how returned values relate to reports, if that is unusual: a name, and a sentence."""
+        raise NotImplementedError
+
+    def _stop(self, trial: int) -> None:
+        """Stops a trial that the objective has pruned."""
         raise NotImplementedError
 
     def _interrupt(self, trial: Trial) -> None:
@@ -369,7 +409,7 @@ class Search:
             _log.warning(words, *values)
 
     def _say_notices(self, notices: Sequence[tuple[str, bool]]) -> None:
-        """Logs what the study says about the epochs of a complete trial."""
+        """Logs the study's notices on the epochs of a complete trial."""
         for text, is_warning in notices:
             _log.log(logging.WARNING if is_warning else logging.INFO, "%s", text)
 
@@ -390,8 +430,36 @@ class Search:
         known = self._open.get(trial)
         return self._report(trial, step, _number(value, "value"), metrics)[0] if known is None else known.report(value, step, **metrics)
 
-    def tell(self, trial: int, failure: str | None = None, *, returned: float | None = None) -> None:
-        """Ends a trial. `failure` is the reason if it failed. `returned` is its score, unless that is one of its reports."""
+    def tell(
+        self,
+        trial: int | Trial,
+        value: float | str | Sequence[float] | None = None,
+        failure: str | None = None,
+        *,
+        returned: float | None = None,
+        state: int | None = None,
+    ) -> None:
+        """Ends a trial, as in Optuna. `value` is its score, unless that is one of its reports; a text is the reason for a failure, as is
+        `failure`. `state` can be `TrialState.FAIL` or `PRUNED`. `returned` is the same as `value`."""
+        number = trial.number if isinstance(trial, Trial) else trial
+        known = trial if isinstance(trial, Trial) else self._open.get(number)
+        if isinstance(value, str):
+            failure, value = value, None
+        if isinstance(value, Sequence):
+            value = _only(value)
+        returned = returned if value is None else _number(value, "value")
+        if state == TrialState.FAIL and failure is None:
+            failure = "it was told to have failed"
+        if state == TrialState.PRUNED:
+            self._stop(number)
+        elif known is not None:
+            return known.tell(failure, returned=returned)
+        elif failure is None and returned is not None and not self._view()["trials"][number]["values"]:
+            self._report(number, self.settings["epochs"] or 1, returned, {})
+        self._conclude(number, failure, returned)
+
+    def _conclude(self, trial: int, failure: str | None, returned: float | None) -> None:
+        """Records the end of a trial."""
         relation = self._tell(trial, failure, None if failure is not None else returned)
         self._open.pop(trial, None)
         name, words = relation or (None, "")
@@ -403,6 +471,10 @@ class Search:
         """Tries a configuration next, for example `{"lr": 0.1}` or `"lr=0.1"`. The sampler chooses the other parameters."""
         self._enqueue(self._space.queued(config))
 
+    def enqueue_trial(self, params: Mapping[str, Any]) -> None:
+        """The same as `enqueue`, as in Optuna."""
+        self.enqueue(params)
+
     @property
     def settings(self) -> dict[str, Any]:
         """All settings, including those chosen automatically."""
@@ -411,17 +483,37 @@ class Search:
     @property
     def trials(self) -> list[TrialRecord]:
         """The records of all trials."""
-        return self._view()["trials"]
+        return [TrialRecord(trial, functools.partial(self._attributes, trial["number"])) for trial in self._view()["trials"]]
+
+    def get_trials(self, deepcopy: bool = True, states: Iterable[int] | None = None) -> list[TrialRecord]:
+        """The records of all trials, or of those in the given `states`, such as `foretell.TrialState.COMPLETE`, as in Optuna."""
+        wanted = None if states is None else {int(state) for state in states}
+        return [trial for trial in self.trials if wanted is None or int(trial.state) in wanted]
+
+    @property
+    def direction(self) -> StudyDirection:
+        """The direction of the metric, as in Optuna."""
+        return StudyDirection[self.settings["direction"].upper()]
+
+    @property
+    def directions(self) -> list[StudyDirection]:
+        """The direction of the metric as a list, as in Optuna."""
+        return [self.direction]
+
+    @property
+    def study_name(self) -> str:
+        """The name of the study's folder, or `no-name` in memory."""
+        return "no-name" if self.folder is None else self.folder.resolve().name
 
     def optimize(
         self,
         objective: Objective,
         n_trials: int | None = None,
-        *,
-        n_jobs: int = 1,
         timeout: float | None = None,
-        catch: type[Exception] | tuple[type[Exception], ...] = (),
-        callbacks: Sequence[Callable[[Any, TrialRecord], None]] | None = None,
+        n_jobs: int = 1,
+        catch: type[Exception] | Iterable[type[Exception]] = (),
+        callbacks: Iterable[Callable[[Any, TrialRecord], None]] | None = None,
+        gc_after_trial: bool = False,
         show_progress_bar: bool = False,
     ) -> None:
         """Runs `objective` for each trial until all trials have ended.
@@ -444,39 +536,68 @@ class Search:
         callbacks
             Functions of the study and the record of a trial, called after each trial, as in Optuna. To end the search, a callback can call
             `study.stop()`.
+        gc_after_trial
+            Run Python's garbage collector after each trial, as in Optuna.
         show_progress_bar
             Show a progress bar in the terminal or notebook; requires `tqdm`.
         """
-        if n_trials is not None and n_trials < 1:
+        if not callable(objective):
+            raise TypeError(f"the objective must be a function of a trial, not {objective!r}")
+        if n_trials is not None and _count(n_trials, "n_trials") < 1:
             raise ValueError(f"n_trials must be at least 1, or None for all trials, not {n_trials!r}")
-        if n_jobs != -1 and n_jobs < 1:
+        if _count(n_jobs, "n_jobs") != -1 and n_jobs < 1:
             raise ValueError(f"n_jobs must be the number of trials to run at a time, or -1 for one per core, not {n_jobs!r}")
-        if timeout is not None and not timeout >= 0:
+        if timeout is not None and not _number(timeout, "timeout") >= 0:
             raise ValueError(f"timeout must be a number of seconds, or None for no limit, not {timeout!r}")
         jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
+        self._check_open()
         self._is_ending = False
-        crew = _Crew(self, objective, n_trials, timeout, catch, callbacks or ())
+        crew = _Crew(self, objective, n_trials, timeout, _exceptions(catch), _functions(callbacks))
+        crew.collects = gc_after_trial
         if show_progress_bar:
             crew.bar = Bar(n_trials or self._view()["settings"].get("trials"), 0 if n_trials else len(self))
+        self._calls += 1
         try:
             if jobs == 1:
                 crew.work()
             else:
                 crew.work_in_threads(jobs)
         finally:
+            self._calls -= 1
             if crew.bar is not None:
                 crew.bar.close()
 
-    def user_attrs(self, trial: int) -> dict[str, Any]:
-        """The values that the objective stored with a trial by `Trial.set_user_attr`."""
+    def _check_open(self) -> None:
+        """Refuses a study that is closed."""
+
+    def close(self) -> None:
+        """Ends the use of the study: its folder is free for other processes, and its results stay readable. `with` does the same at its end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def set_user_attr(self, key: str, value: Any) -> None:
+        """Stores a value with the study, as in Optuna. It must be JSON. A study in a folder keeps it there."""
+        self._set_attribute(None, key, value)
+
+    @property
+    def user_attrs(self) -> dict[str, Any]:
+        """The values stored by `set_user_attr`, as in Optuna. Those of trial 7 are `study.trials[7].user_attrs`."""
+        return self._attributes(None)
+
+    def _attributes(self, trial: int | None) -> dict[str, Any]:
+        """The attributes of a trial, or of the study."""
         path = self._attributes_of(trial)
         if path is None:
             return dict(self._user_attrs.get(trial, {}))
         return dict(json.loads(path.read_text())) if path.exists() else {}
 
-    def _set_user_attr(self, trial: int, key: str, value: Any) -> None:
+    def _set_attribute(self, trial: int | None, key: str, value: Any) -> None:
         # a value that is no JSON is refused for each kind of study
-        attributes = {**self.user_attrs(trial), key: json.loads(json.dumps(value))}
+        attributes = {**self._attributes(trial), key: json.loads(json.dumps(value))}
         path = self._attributes_of(trial)
         if path is None:
             self._user_attrs[trial] = attributes
@@ -486,8 +607,10 @@ class Search:
         written.write_text(json.dumps(attributes))
         written.replace(path)
 
-    def _attributes_of(self, trial: int) -> Path | None:
-        return None if self.folder is None else self.folder / "trials" / f"{trial:04}" / "user_attrs.json"
+    def _attributes_of(self, trial: int | None) -> Path | None:
+        if self.folder is None:
+            return None
+        return (self.folder if trial is None else self.folder / "trials" / f"{trial:04}") / "user_attrs.json"
 
     def stop(self) -> None:
         """Ends `optimize` after the trials that are running, as in Optuna. Calling it again resumes the search."""
@@ -514,9 +637,11 @@ class Search:
             raise ValueError("no trial has completed")
         return best
 
-    def trials_dataframe(self) -> Any:
-        """The same as `frame()`, as in Optuna."""
-        return self.frame()
+    def trials_dataframe(self, attrs: Sequence[str] = ("number", "value", "datetime_start", "datetime_complete", "duration", "params", "user_attrs", "state")) -> Any:
+        """A pandas frame of all trials with the columns of Optuna. Times are known for a study in a folder."""
+        from ._tables import frame_of, optuna_rows
+
+        return frame_of(optuna_rows(self.trials, self._view()["rows"], attrs), "pandas")
 
     def __len__(self) -> int:
         return len(self.trials)
@@ -531,7 +656,8 @@ class Search:
     def __reduce__(self) -> Any:
         if not self.done:
             raise TypeError("a study that is not done cannot be pickled, because one process owns its log. Pickle study.trials, or wait until the study is done")
-        return FinishedStudy, (self._view(), self.best)
+        attributes = {number: self._attributes(number) for number in (None, *range(len(self)))}
+        return FinishedStudy, (self._view(), self.best, attributes)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """A frame with one row per trial, with the columns of `foretell study export --trials`. `kind` is `'pandas'`, `'polars'` or
@@ -561,7 +687,8 @@ class Search:
         view, best = self._view(), self.best
         score = "none yet" if best is None else f"{best['score']:.4g}"
         settings = view["settings"]
-        return f"{where}, {len(view['trials'])} of {settings['trials']} trials of `{settings['metric']}`, best {score}"
+        way = f"{settings['direction']} `{settings['metric']}`"
+        return f"{where}, {way}, {len(view['trials'])} of {settings['trials']} trials, best {score}"
 
 
 class FinishedStudy(Search):
@@ -574,9 +701,10 @@ class FinishedStudy(Search):
     True
     """
 
-    def __init__(self, view: dict[str, Any], best: Best | None) -> None:
+    def __init__(self, view: dict[str, Any], best: Best | None, user_attrs: Mapping[int | None, dict[str, Any]]) -> None:
         self._kept, self._kept_best = view, best
         self._begin_search(None)
+        self._user_attrs = dict(user_attrs)
 
     def _view(self) -> dict[str, Any]:
         return self._kept
@@ -602,13 +730,17 @@ class _Crew:
     """The threads of one `optimize` call."""
 
     def __init__(
-        self, study: Search, objective: Objective, n_trials: int | None, timeout: float | None, catch: Any, callbacks: Sequence[Callable[[Any, TrialRecord], None]]
+        self, study: Search, objective: Objective, n_trials: int | None, timeout: float | None, catch: tuple[type[Exception], ...],
+        callbacks: Sequence[Callable[[Any, TrialRecord], None]],
     ) -> None:
         self.callbacks = callbacks
         self.study, self.objective, self.catch = study, objective, catch
         self.left = math.inf if n_trials is None else n_trials
         self.end = math.inf if timeout is None else time.monotonic() + timeout
         self.running = 0
+        #: The trials under way.
+        self.trials: set[Trial] = set()
+        self.collects = False
         self.bar: Bar | None = None
         self.error: BaseException | None = None
         self.changed = threading.Condition()
@@ -624,8 +756,10 @@ class _Crew:
                     thread.join(0.1)
         except BaseException as error:
             self._end(error)
+            until = time.monotonic() + _FAREWELL
             for thread in threads:
-                thread.join(5.0)
+                thread.join(max(0.0, until - time.monotonic()))
+            self._abandon()
             raise
         if self.error is not None:
             raise self.error
@@ -638,6 +772,12 @@ class _Crew:
         except BaseException as error:
             self._end(error)
 
+    def _abandon(self) -> None:
+        """Interrupts the trials of threads that are busy between two reports. Their threads end at their next report."""
+        for trial in [trial for trial in list(self.trials) if not trial._ended]:
+            trial._ended = True
+            self.study._interrupt(trial)
+
     def _end(self, error: BaseException) -> None:
         with self.changed:
             self.error = self.error or error
@@ -649,12 +789,15 @@ class _Crew:
                 self._train(trial)
                 for callback in self.callbacks:
                     callback(self.study, self.study.trials[trial.number])
+                if self.collects:
+                    gc.collect()
                 if self.bar is not None:
                     best = self.study.best
                     self.bar.step("" if best is None else f"best {best['score']:.4g}")
             finally:
                 with self.changed:
                     self.running -= 1
+                    self.trials.discard(trial)
                     self.changed.notify_all()
 
     def _next(self) -> Trial | None:
@@ -664,6 +807,7 @@ class _Crew:
                 if (trial := self.study.ask()) is not None:
                     self.left -= 1
                     self.running += 1
+                    self.trials.add(trial)
                     return trial
                 if self.study.done or not (self.running or self.study._has_others):
                     return None
@@ -684,10 +828,6 @@ class _Crew:
                 self.left += 1
         except self.catch as error:
             _log.warning("trial %d failed: %s: %s", trial.number, type(error).__name__, error)
-        except BaseException as error:
-            if trial.stopped and type(error).__name__ == "TrialPruned":
-                return
-            raise
 
     def _ended(self, trial: Trial, returned: Any) -> None:
         """Takes the returned value: a number, a dict with one for each objective, or nothing."""
@@ -702,6 +842,39 @@ class _Crew:
         elif hasattr(value, "__float__") and not isinstance(value, bool):
             # ignore anything else, such as a list of the answers of report
             trial._returned = float(value)
+
+
+def _count(value: Any, name: str) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, not {value!r}")
+    return int(value)
+
+
+def _only(values: Sequence[float]) -> float:
+    """The value of a trial of one objective."""
+    if len(values) != 1:
+        raise ValueError(f"a trial has one value, not {len(values)}. Report the other objectives: trial.report(value, epoch, latency=…)")
+    return values[0]
+
+
+def _exceptions(given: Any) -> tuple[type[Exception], ...]:
+    """The exceptions to catch."""
+    listed = given if isinstance(given, Iterable) and not isinstance(given, (str, type)) else (given,)
+    catch = tuple(listed)
+    for one in catch:
+        if not (isinstance(one, type) and issubclass(one, BaseException)):
+            raise TypeError(f"catch must be an exception, such as RuntimeError, or a tuple of them, not {given!r}")
+    return catch
+
+
+def _functions(given: Any) -> Sequence[Callable[[Any, TrialRecord], None]]:
+    """The callbacks."""
+    callbacks = () if given is None else (given,) if callable(given) else tuple(given)
+    for one in callbacks:
+        if not callable(one):
+            raise TypeError(f"callbacks must be functions of the study and a trial, not {one!r}")
+    return callbacks
 
 
 def _final(value: Any) -> float:

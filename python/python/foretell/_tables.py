@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._records import TrialRecord
 
 
 def frame_of(rows: list[dict[str, Any]], kind: str) -> Any:
@@ -32,6 +36,24 @@ def _alike(values: list[Any]) -> list[Any]:
     if kinds <= {int, float, bool} or len(kinds) <= 1:
         return values
     return [None if value is None else str(value) for value in values]
+
+
+def optuna_rows(trials: Sequence[TrialRecord], rows: Sequence[Mapping[str, Any]], attrs: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each trial, with the columns of Optuna's `trials_dataframe`."""
+    return [dict(cell for name in attrs for cell in _cells(trial, row, name)) for trial, row in zip(trials, rows)]
+
+
+def _cells(trial: TrialRecord, row: Mapping[str, Any], name: str) -> Iterable[tuple[str, Any]]:
+    began, seconds = row.get("began"), row.get("seconds")
+    start = None if began is None else datetime.fromisoformat(began)
+    duration = None if start is None or seconds is None else timedelta(seconds=seconds)
+    times = {"datetime_start": start, "duration": duration, "datetime_complete": None if start is None or duration is None else start + duration}
+    if name in times:
+        return [(name, times[name])]
+    if name == "state":
+        return [(name, trial.state.name)]
+    value = getattr(trial, name)
+    return [(f"{name}_{key}", one) for key, one in value.items()] if isinstance(value, dict) else [(name, value)]
 
 
 def report_rows(reports: Mapping[str, list[Any]], **more: Any) -> list[dict[str, Any]]:

@@ -122,7 +122,8 @@ class Forecaster:
             curve = numbers(curve, "curve")
         if steps is not None:
             steps = numbers(steps, "steps")
-        return self._core.forecast(curve, self._checked(config), steps)
+        config = self._checked(config)
+        return self._core.forecast(curve, config, steps, (self, curve, config, steps))
 
     def decide(
         self,
@@ -217,6 +218,11 @@ class Forecaster:
     def __reduce__(self) -> tuple:
         # logs of tools contain the target; lists of curves do not
         return _restored, (self._runs.state(), {**self._settings, "target": self.target})
+
+
+def forecast_again(forecaster: Forecaster, curve: Any, config: Mapping[str, Any] | None, steps: Any) -> Forecast:
+    """The forecast of a pickle."""
+    return forecaster.forecast(curve, config, steps=steps)
 
 
 def _named(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._foretell import Judge as _Core
-from ._runs import Runs, are_paths, collect, is_frame, is_path, numbers
+from ._runs import learned, numbers
 from ._values import plain
 from ._search import why
 from ._settings import PrunerSettings, StopSettings
@@ -160,16 +160,13 @@ class Judge:
         self._settings = settings
         self._begin(log_columns)
         if history is not None:
-            runs = _learned(history, direction, metric)
-            if runs.direction != direction:
-                raise ValueError(f"the metric `{runs.metric}` of the history has the direction {runs.direction!r}, but direction={direction!r}")
-            self._core.learn_from(runs)
+            self._core.learn_from(learned(history, direction, metric))
 
     def _begin(self, log_columns: Sequence[str]) -> None:
         self._core = _Core(self.metric, self.direction, dict(self._settings))
         self._log_columns: set[str] = set()
         self._keys: set[Any] = set()
-        self._warned = False
+        self._warned = self._warned_of_loss = False
         self._relation: str | None = None
         self._returned: dict[str, float] = {}
         self._lock = Lock()
@@ -266,9 +263,8 @@ class Judge:
         if decision is None:
             return None
         reason = decision["reason"]
-        if isinstance(reason, dict) and "no_forecast" in reason and not self._warned:
-            self._warned = True
-            _log.warning("cannot forecast, so no run is stopped: %s", reason["no_forecast"])
+        if isinstance(reason, dict) and "no_forecast" in reason:
+            self._warn(reason["no_forecast"], is_lost=not np.isfinite(given[-1][-1]))
         forecast = decision.get("forecast")
         return Judgement(
             stop=decision["action"] == "stop",
@@ -277,6 +273,18 @@ class Judge:
             incumbent=decision.get("incumbent"),
             forecast=forecast and Expected(forecast["mean"], forecast["sd"], tuple(forecast["interval"])),
         )
+
+    def _warn(self, why: str, is_lost: bool) -> None:
+        """Logs once why there is no forecast."""
+        if is_lost:
+            words = "the last value of a run is not finite. If it does not recover at the next step, it has diverged, and is stopped"
+            if not self._warned_of_loss:
+                _log.warning(words)
+            self._warned_of_loss = True
+            return
+        if not self._warned:
+            _log.warning("cannot forecast, so no run is stopped: %s", why)
+        self._warned = True
 
     def _judge_later(self, key: Any, given: tuple) -> None:
         try:
@@ -316,16 +324,3 @@ def as_dict(decision: Judgement) -> dict[str, Any]:
         "forecast": None if forecast is None else forecast.mean,
         "std": None if forecast is None else forecast.std,
     }
-
-
-def _learned(history: Any, direction: str, metric: str | None) -> Runs:
-    """The runs of `history`. Files and frames are read for `metric`; without it, for the metric that looks like a result."""
-    if not (is_path(history) or are_paths(history) or is_frame(history)):
-        return collect(history, direction=direction, metric=metric)
-    if metric is not None:
-        try:
-            return collect(history, direction=direction, metric=metric)
-        except ValueError as error:
-            # any other error occurs again without the metric
-            _log.debug("history: %s", error)
-    return collect(history, direction=direction)

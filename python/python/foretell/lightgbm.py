@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lightgbm import Booster
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from ._callback import Rounds
@@ -44,7 +45,8 @@ class ForetellCallback(Rounds):
         """LightGBM calls this after each round. The first round is 0."""
         if env.iteration == env.begin_iteration:
             self.watch.begin(after=env.begin_iteration)
-            _when_ended(env.model, lambda: self.watch.close(early=True))
+            _when_ended(env.model, self._close_early)
+        self._seen = env.iteration + 1
         evaluated = env.evaluation_result_list or []
         stop = self._report(env.iteration + 1, (tuple(row)[:3] for row in evaluated))
         if env.iteration + 1 == env.end_iteration:
@@ -52,9 +54,19 @@ class ForetellCallback(Rounds):
         if stop:
             raise EarlyStopException(env.iteration, list(evaluated))
 
+    def _close_early(self, model: Any) -> None:
+        """Closes a run that ended before its last round."""
+        trained = model.current_iteration() if isinstance(model, Booster) else 0
+        if trained > self._seen:
+            # a callback of an earlier order ended the training in a round that this one has not seen
+            values = {f"{data}-{metric}": value for data, metric, value, *_ in [*model.eval_train(), *model.eval_valid()]}
+            if self.watch.monitor in values:
+                self.watch.note(values[self.watch.monitor], trained)
+        self.watch.close(early=True)
 
-def _when_ended(model: Any, call: Callable[[], None]) -> None:
-    """Calls `call` when LightGBM sets the model's best iteration, as it does after a training that did not reach its last round. It calls no
+
+def _when_ended(model: Any, call: Callable[[Any], None]) -> None:
+    """Calls `call` with the model when LightGBM sets the model's best iteration, as it does after a training that did not reach its last round. It calls no
     callback then."""
     plain = type(model)
 
@@ -63,6 +75,6 @@ def _when_ended(model: Any, call: Callable[[], None]) -> None:
             super().__setattr__(name, value)
             if name in ("best_iteration", "best_score"):
                 super().__setattr__("__class__", plain)
-                call()
+                call(self)
 
     model.__class__ = Watched

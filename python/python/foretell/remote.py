@@ -22,6 +22,7 @@ from ._local_server import address_of
 from ._records import Best
 from ._search import Search, Trial
 from .space import Space, SpaceLike, listed
+from .study import Study
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -162,6 +163,9 @@ class RemoteStudy(Search):
     def _lease(self, trial: int) -> str | None:
         known = self._leases.get(trial)
         return None if known is None else known[0]
+
+    def _stop(self, trial: int) -> None:
+        self.stop(trial)
 
     def _enqueue(self, queued: Any) -> None:
         # the call may be sent again after a cut: the name makes the second one a copy
@@ -334,6 +338,11 @@ def connect(
     study = study or named or (known[0] if len(known) == 1 else None)
     if study is None:
         raise LookupError(f"study= is missing. Studies at {server.address}: {', '.join(known) or 'none'}")
+    if study not in known and space is not None:
+        # refuses wrong settings before there is a study
+        of_server = ("learn_from", "burn_in") if "learn_from" in settings else ()
+        local: Any = {name: value for name, value in settings.items() if name not in of_server}
+        Study(space, metric=metric, direction=direction, epochs=epochs, trials=trials, **local)
     given: dict[str, Any] = {"metric": metric, "direction": direction, "epochs": epochs, "trials": trials, **settings}
     if study not in known:
         if space is None:

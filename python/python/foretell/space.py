@@ -118,7 +118,7 @@ def float(lo: builtins.float, hi: builtins.float) -> Parameter:  # noqa: A001
     >>> foretell.float(0, 0.9).kind
     'float'
     """
-    return Parameter("float", _number(lo, "lo"), _number(hi, "hi"))
+    return _range("float", _number(lo, "lo"), _number(hi, "hi"))
 
 
 def log(lo: builtins.float, hi: builtins.float) -> Parameter:
@@ -128,7 +128,7 @@ def log(lo: builtins.float, hi: builtins.float) -> Parameter:
     >>> foretell.log(1e-4, 1).lo
     0.0001
     """
-    return Parameter("log", _number(lo, "lo"), _number(hi, "hi"))
+    return _range("log", _number(lo, "lo"), _number(hi, "hi"))
 
 
 def int(lo: builtins.int, hi: builtins.int) -> Parameter:  # noqa: A001
@@ -138,7 +138,7 @@ def int(lo: builtins.int, hi: builtins.int) -> Parameter:  # noqa: A001
     >>> foretell.int(1, 8).has(8)
     True
     """
-    return Parameter("int", _whole(lo, "lo"), _whole(hi, "hi"))
+    return _range("int", _whole(lo, "lo"), _whole(hi, "hi"))
 
 
 def logint(lo: builtins.int, hi: builtins.int) -> Parameter:
@@ -148,7 +148,7 @@ def logint(lo: builtins.int, hi: builtins.int) -> Parameter:
     >>> foretell.logint(16, 1024).kind
     'logint'
     """
-    return Parameter("logint", _whole(lo, "lo"), _whole(hi, "hi"))
+    return _range("logint", _whole(lo, "lo"), _whole(hi, "hi"))
 
 
 def choice(*options: Any) -> Parameter:
@@ -160,7 +160,21 @@ def choice(*options: Any) -> Parameter:
     """
     if len(options) == 1 and isinstance(options[0], (list, set, frozenset, range)):
         options = tuple(options[0])
+    if not options:
+        raise ValueError("choice() needs at least one option, for example choice('sgd', 'adam')")
     return Parameter("choice", options=tuple(map(_item, options)))
+
+
+def _range(kind: str, lo: builtins.float, hi: builtins.float) -> Parameter:
+    """A parameter with bounds."""
+    least = {"log": 0.0, "logint": 1.0}.get(kind)
+    if not (math.isfinite(lo) and math.isfinite(hi)):
+        raise ValueError(f"{kind}({lo!r}, {hi!r}): the bounds must be finite numbers")
+    if lo > hi:
+        raise ValueError(f"{kind}({lo!r}, {hi!r}): the lower bound comes first, and must not be above the upper one")
+    if least is not None and (lo < least or lo == 0):
+        raise ValueError(f"{kind}({lo!r}, {hi!r}): the lower bound must be {'at least 1' if least else 'above 0'}, because the scale is logarithmic")
+    return Parameter(kind, lo, hi)
 
 
 class _Distribution(Protocol):
@@ -192,10 +206,15 @@ class Space:
         self._options: dict[str, dict[Any, Any]] = {}
         #: Those that are real numbers.
         self._reals: set[str] = set()
+        if isinstance(given, (list, tuple)) and all(isinstance(one, Mapping) and "name" in one for one in given):
+            # as `settings["space"]` of a study
+            given = {one["name"]: {key: of for key, of in one.items() if key != "name"} for one in given}
         if isinstance(given, Mapping):
             self.written = [self._take(name, of) for name, of in _parameters(given).items()]
             for one in self.written:
                 self._encode_conditions(one)
+        elif given is not None and not isinstance(given, str):
+            raise TypeError(f"space must be a dict of parameters by name, for example {{'lr': foretell.log(1e-4, 1)}}, not {given!r}")
 
     def join(self, name: str, parameter: Parameter) -> bool:
         """Takes in one more parameter; `False` if there is one of this name."""
@@ -294,6 +313,8 @@ def _parameter(name: str, given: Any) -> Parameter | str | Mapping[str, Any]:
     if isinstance(given, (Parameter, str)):
         return given
     if isinstance(given, Mapping):
+        if not isinstance(given.get("kind"), str):
+            raise TypeError(f"parameter {name}: {given!r} has no kind. Use foretell.log(1e-4, 1), or a dict such as {{'kind': 'log', 'lo': 1e-4, 'hi': 1}}")
         return given
     tool = type(given).__module__.split(".")[0]
     if tool == "optuna":
@@ -330,6 +351,8 @@ def _of_optuna(name: str, given: Any) -> Parameter:
 
 def stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
     """A range with steps, as the list of its values."""
+    if not step > 0 or not high >= low:
+        raise ValueError(f"parameter {name}: the range from {low} to {high} in steps of {step} is empty")
     count = round((high - low) / step) + 1
     if count > MOST_STEPS:
         raise ValueError(f"parameter {name}: {count} steps of {step} are too many for a choice. Leave out the step")

@@ -6,14 +6,16 @@ import difflib
 import logging
 import os
 import random
+import textwrap
 import threading
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._foretell import Study as _Core
-from ._foretell import stored
-from ._runs import collect
+from ._foretell import direction_of, schema, stored
+from ._runs import learned
 from ._records import Best
 from ._search import Grown, Search, Trial
 from ._settings import StudySettings
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Study", "Trial"]
 
 _log = logging.getLogger("foretell")
+
+#: The studies of this process by their folders. A notebook runs a cell again while something, such as a traceback, still holds its study.
+_by_folder: weakref.WeakValueDictionary[str, Study] = weakref.WeakValueDictionary()
 
 
 class Study(Search):
@@ -49,9 +54,9 @@ class Study(Search):
         takes the parameters that the objective asks for by `trial.suggest_float`, `suggest_int` and `suggest_categorical`.
     folder
         The folder of the study. If it contains a study, the search resumes. `foretell study` shows it. By default, the study is kept in
-        memory.
+        memory. One process at a time uses a folder: `close()`, or `with foretell.Study(...) as study`, frees it.
     metric, direction
-        The name of the metric, and `'maximize'` or `'minimize'` (default: inferred from the name).
+        The name of the metric, and `'maximize'` or `'minimize'` (default: inferred from the name). A new study needs one of the two.
     epochs
         The number of epochs (reports) of a complete trial (default: as many as the first complete trial; until then, no trial is stopped).
     trials
@@ -76,7 +81,12 @@ class Study(Search):
         history: Any = None,
         **settings: Unpack[StudySettings],
     ) -> None:
+        is_new = folder is None or not (Path(folder) / "events.jsonl").exists()
         _check(space, settings)
+        if is_new and space is None and folder is not None and metric is None and direction is None and epochs is None:
+            raise ValueError(f"{folder}: there is no study in this folder. To create one, pass `metric`")
+        if is_new:
+            _check_direction(metric, direction, settings)
         self._space = Space(space)
         self._begin_search(settings.get("checkpoints"))
         given: dict[str, Any] = {
@@ -91,20 +101,31 @@ class Study(Search):
             given["enqueue"] = [self._space.queued(config) for config in listed(given["enqueue"])]
         runs = None
         if history is not None:
-            runs = collect(history, direction=direction, metric=metric)
+            there = {} if is_new or folder is None else stored(folder)["settings"]
+            metric = metric or there.get("metric")
+            runs = learned(history, direction or there.get("direction") or (direction_of(metric) if metric else None), metric)
             given["learn_from"] = []
         self.folder = None if folder is None else Path(folder)
-        is_new = self.folder is None or not (self.folder / "events.jsonl").exists()
         self._given, self._runs = given, runs
         #: Whether the space grows by the parameters that the objective asks for; the first trial until it reports.
         self._grows, self._scout = space is None, None
         self._lock = threading.RLock()
         self._opened: _Core | None = None
+        #: What is readable once it is closed.
+        self._closed: dict[str, Any] | None = None
         self._hopeless = False
         if space is None and is_new:
+            # wrong settings are refused now, and not once the objective has asked for its first parameters
+            trial = _Core.open(None, {**{name: one for name, one in given.items() if name not in _OF_SPACE}, "space": ["x=int:0:1000000"]}, runs)
+            _check_used(trial.settings, settings)
             self._space = Space({})
         else:
+            if is_new and self.folder is not None:
+                # before there is a folder
+                _check_used(_Core.open(None, given, runs).settings, settings)
             self._open_core()
+            if is_new:
+                _check_used(self.settings, settings)
         if is_new and self.folder is not None and space is not None and history is None:
             self._offer_earlier()
 
@@ -116,8 +137,32 @@ class Study(Search):
         return self._opened
 
     def _open_core(self) -> None:
+        self._take_over()
         self._opened = _Core.open(self.folder, self._given, self._runs)
+        if self.folder is not None:
+            _by_folder[os.path.realpath(self.folder)] = self
         self._space.stored(self._core.settings["space"])
+
+    def _take_over(self) -> None:
+        """Closes another study of this process in the same folder."""
+        other = None if self.folder is None else _by_folder.get(os.path.realpath(self.folder))
+        if other is None or other._opened is None or other._closed is not None or other._opened.process != os.getpid():
+            return
+        if other._calls:
+            raise RuntimeError(f"{self.folder}: this process runs this study already, in another call of optimize(). Wait for its end, or call close()")
+        other._opened.check(self._given, self.folder)
+        other.close()
+
+    def close(self) -> None:
+        """Ends the use of the study: its folder is free for other processes, and its results stay readable. `with` does the same at its end."""
+        with self._lock:
+            if self._closed is None and self._opened is not None:
+                self._closed = {"view": self._view(), "best": self.best, "done": self.done, "settings": self.settings}
+                self._opened.close()
+
+    def _check_open(self) -> None:
+        if self._closed is not None and self._opened is not None:
+            self._opened.ask()  # it refuses a closed study
 
     def _begin_trial(self, trial: Trial) -> None:
         """Opens a study without a space when its first trial reports or ends. The space is the parameters it asked for."""
@@ -208,37 +253,77 @@ class Study(Search):
         self._say_notices(self._core.notices())
         return relation
 
+    def _stop(self, trial: int) -> None:
+        self._core.stop(trial)
+
     def _enqueue(self, queued: Any) -> None:
+        with self._lock:
+            if self._opened is None:
+                self._given["enqueue"] = [*(self._given.get("enqueue") or []), queued]
+                return
         self._core.enqueue(queued)
 
     def _view(self) -> dict[str, Any]:
         if self._opened is None:
             return {"settings": {}, "trials": [], "rows": [], "reports": {}}
+        if self._closed is not None:
+            return self._closed["view"]
         view = self._opened.view()
-        for trial in view["trials"]:
+        waiting = {trial.number for trial in self._interrupted}
+        for trial, row in zip(view["trials"], view["rows"]):
             trial["config"] = self._space.decoded(trial["config"])
+            if trial["number"] in waiting:
+                trial["state"] = row["state"] = "interrupted"
         return view
 
     @property
     def best(self) -> Best | None:
         """The best trial so far, as a dict of `trial`, `score` and `config`; `None` before the first result."""
+        if self._closed is not None:
+            return self._closed["best"]
         best = None if self._opened is None else self._opened.best
         return None if best is None else {"trial": best[0], "score": best[1], "config": self._space.decoded(best[2])}
 
     @property
     def done(self) -> bool:
         """Whether all trials have ended."""
+        if self._closed is not None:
+            return self._closed["done"]
         return self._hopeless if self._opened is None else self._opened.done
 
     @property
     def settings(self) -> dict[str, Any]:
         """All settings, including those chosen automatically."""
-        return self._core.settings
+        return self._core.settings if self._closed is None else self._closed["settings"]
 
     def __repr__(self) -> str:
         if self._opened is None:
-            return "Study(without a space, until the first trial reports)"
-        return f"Study({self._described('in memory' if self.folder is None else f'in {self.folder}')})"
+            where = "in memory" if self.folder is None else f"in {self.folder}"
+            return f"Study({where}, without a space until the first trial reports)"
+        closed = "closed, " if self._closed is not None else ""
+        return f"Study({closed}{self._described('in memory' if self.folder is None else f'in {self.folder}')})"
+
+
+#: The settings that name parameters.
+_OF_SPACE = ("space", "enqueue", "objective", "limit", "reward")
+
+
+def _check_direction(metric: str | None, direction: str | None, settings: Mapping[str, Any]) -> None:
+    """Requires the direction of a new study."""
+    if direction is not None and direction not in ("maximize", "minimize"):
+        raise ValueError(f"direction must be 'maximize' or 'minimize', not {direction!r}")
+    if metric is None and direction is None and not settings.get("objective"):
+        raise ValueError("a new study needs metric=, whose name shows which way is better, for example metric='val_acc', or direction='maximize' or 'minimize'")
+
+
+def _check_used(resolved: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuses settings without effect."""
+    for name, value in given.items():
+        if value not in (None, False) and name not in (*_OF_SPACE, "checkpoints", "caution") and resolved.get(name) is None:
+            raise ValueError(
+                f"{name}={value!r} has no effect with the other settings. Leave it out, or choose the policy, scheduler or sampler that uses it: see "
+                "`foretell search --help`"
+            )
 
 
 def _check(space: Any, settings: Mapping[str, Any]) -> None:
@@ -258,3 +343,14 @@ def _names(space: Any) -> Any:
     """The names of the parameters of a space in the form of settings."""
     return space if isinstance(space, str) else {parameter["name"] for parameter in space}
 
+
+
+def _described_settings() -> str:
+    """The other settings as a section of a docstring."""
+    of_settings = {name: of for name, of in schema().items() if name in StudySettings.__annotations__}
+    described = [f"    {name}\n" + textwrap.fill(of["description"], 140, initial_indent=" " * 8, subsequent_indent=" " * 8) for name, of in of_settings.items()]
+    return "\n    Settings\n    --------\n" + "\n".join(described) + "\n"
+
+
+# `help` lists the settings, which the core describes
+Study.__doc__ = (Study.__doc__ or "") + _described_settings()

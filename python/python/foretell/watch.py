@@ -10,6 +10,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ._callback import judge_and_additions
+from ._foretell import direction_of
 from ._run import Run
 from .judge import Judge, Judgement, JudgeSettings
 
@@ -40,7 +41,9 @@ class watch(Iterable):
         Completed runs to learn from: a path, a glob, the folder of a study, a frame or lists. See `foretell.Forecaster.fit`. If it is a
         `.jsonl` file, each run is added to it when it ends. The file is created if it does not exist.
     direction
-        `'maximize'` or `'minimize'`.
+        `'maximize'` or `'minimize'` (default: inferred from the name of the metric).
+    metric
+        The name of the metric that you report (default: `score`). In a `.jsonl` history, runs of other metrics are set aside.
     config
         The configuration of this run.
     judge
@@ -59,6 +62,7 @@ class watch(Iterable):
         history: Any = None,
         direction: Direction | None = None,
         *,
+        metric: str | None = None,
         config: Mapping[str, Any] | None = None,
         judge: Judge | None = None,
         shadow: bool = False,
@@ -67,10 +71,11 @@ class watch(Iterable):
     ) -> None:
         additions = None
         if judge is None:
-            if history is None or direction is None:
+            way = direction or (direction_of(metric) if metric is not None else None)
+            if history is None or way is None:
                 raise TypeError("watch requires history= and direction=, or judge=")
-            judge, additions = judge_and_additions(history, direction, None, append, shadow, settings)
-        elif shadow or history is not None or direction is not None or settings:
+            judge, additions = judge_and_additions(history, way, metric, append, shadow, settings)
+        elif shadow or history is not None or direction is not None or metric is not None or settings:
             raise TypeError("judge= cannot be combined with history=, direction= or other settings")
         self.epochs = epochs
         self._run = Run(judge, additions, config)
@@ -107,7 +112,7 @@ class watch(Iterable):
     def __iter__(self) -> Iterator[Any]:
         # a second loop is another run
         self._run.begin(self._run.config)
-        before, self._step = 0.0, 0.0
+        before, self._step, known = 0.0, 0.0, 0
         try:
             for count, epoch in enumerate(self.epochs):
                 if self.stopped:
@@ -115,10 +120,11 @@ class watch(Iterable):
                 if count == 0:
                     counted_from, before = _counting(self.epochs, epoch, self._last_known())
                     self._run.continues_after(before)
+                    known = len(self.values)
                 self._step = _step(epoch, counted_from, self._step)
                 yield epoch
-                if len(self.values) != count + 1:
-                    raise RuntimeError(f"report() was called {len(self.values)} times in {count + 1} epochs. Call report() once per epoch")
+                if len(self.values) - known != count + 1:
+                    raise RuntimeError(f"report() was called {len(self.values) - known} times in {count + 1} epochs. Call report() once per epoch")
         except GeneratorExit:
             # the loop was left: by `break` or `return`, or by an exception in its body
             error = _unwinding(sys._getframe(1))

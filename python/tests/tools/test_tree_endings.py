@@ -149,3 +149,17 @@ def test_the_classes_of_scikit_learn(tool, data, tmp_path):
         module.LGBMClassifier(n_estimators=15, n_jobs=1, verbose=-1).fit(x, y, eval_set=[(a, b)], callbacks=[stop])
     (record,) = records(path)
     assert record["ended"] == "finished" and record["steps"] == [10, 15]
+
+
+@pytest.mark.parametrize("order", [10, 20, 25, 30])
+def test_lightgbm_keeps_the_last_round_whatever_the_order_of_the_callback_that_ends_it(order, data, tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+
+    def end(env):
+        if env.iteration == 6:
+            raise lightgbm.callback.EarlyStopException(4, env.evaluation_result_list)
+
+    end.order = order
+    stop, _ = by_lightgbm(data, tmp_path / "runs.jsonl", extra=[end])
+    (record,) = records(tmp_path / "runs.jsonl")
+    assert record["ended"] == "stopped" and record["steps"] == [7]

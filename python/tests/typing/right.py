@@ -71,3 +71,10 @@ judgement: foretell.Judgement | None = foretell.Judge("maximize", policy="patien
 print(forecast.mean, decision.stop, judgement, foretell.evaluate("old.csv"), foretell.replay("old.csv"))
 loaded: foretell.Loaded = foretell.load("runs")
 model: CurveRegressor = CurveRegressor("ridge", points=1).fit([[0.1], [0.2]], [0.3, 0.4])
+with foretell.Study(direction="minimize", epochs=1) as tutorial:
+    tutorial.enqueue_trial({"x": 1.0})
+    tutorial.optimize(lambda trial: (trial.suggest_float("x", -10, 10) - 2) ** 2, n_trials=3)
+    tutorial.set_user_attr("tool", "sgd")
+states: list[foretell.TrialState] = [one.state for one in tutorial.get_trials(states=[foretell.TrialState.COMPLETE])]
+way: foretell.StudyDirection = tutorial.direction
+print(tutorial.best_trial.params["x"], tutorial.user_attrs, foretell.TrialPruned(), states, way)

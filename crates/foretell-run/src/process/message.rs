@@ -102,6 +102,11 @@ pub enum Notice {
         /// The step.
         from: u64,
     },
+    /// It failed after its last report: the trial is complete all the same.
+    FailedAtEnd {
+        /// The problem.
+        why: String,
+    },
 }
 
 impl Notice {
@@ -142,6 +147,9 @@ impl fmt::Display for Notice {
             Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} starts"),
             Self::Retrained { from } => {
                 write!(out, "no checkpoint of {from} epochs, so it trains them again, and they count again")
+            }
+            Self::FailedAtEnd { why } => {
+                write!(out, "it failed after its last report ({why}). The trial counts as completed")
             }
         }
     }

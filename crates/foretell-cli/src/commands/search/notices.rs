@@ -125,7 +125,10 @@ impl<'a> Notices<'a> {
                 ));
             }
             Notice::Late { .. } | Notice::Retrained { .. } | Notice::Further { .. } => {}
-            Notice::Noted { .. } | Notice::Unusable { .. } | Notice::Unread { .. } => {
+            Notice::Noted { .. }
+            | Notice::Unusable { .. }
+            | Notice::Unread { .. }
+            | Notice::FailedAtEnd { .. } => {
                 note(&format!("trial {trial}: {notice}"));
             }
         }

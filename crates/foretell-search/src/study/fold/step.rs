@@ -388,7 +388,10 @@ impl Study {
                 let why = failure.unwrap_or("it ended without reporting the metric");
                 Record::Failed { trial, reason: why.to_owned() }
             }
-            Some(reason) if !whole => Record::Failed { trial, reason: reason.to_owned() },
+            // a program may crash in its teardown, when its network is complete; code that says that it failed knows better
+            Some(reason) if !whole || self.spec.workload.is_empty() => {
+                Record::Failed { trial, reason: reason.to_owned() }
+            }
             _ if ended.until < self.spec.max_resource && (whole || ended.next_report() > ended.until) => {
                 Record::Paused { trial }
             }
