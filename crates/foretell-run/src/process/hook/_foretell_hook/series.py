@@ -93,11 +93,13 @@ def report(seen, raw, place, epoch):
         if not seen.finals or seen.training != training:
             seen.finals.append(got)
         seen.finals[-1] = got
-    elif seen.training == 1:
+    elif seen.training == 1 or FOLDS > 1:
         fields = {SERIES: finite(got)}
         seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
         if epoch is not None and not seen.is_between:
             fields["step"] = int(epoch)
+            if FOLDS > 1:
+                fields["fold"] = seen.training
         append_report(fields)
 
 
