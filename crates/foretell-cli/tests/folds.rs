@@ -25,8 +25,18 @@ const STYLES: [(&str, &str); 4] = [
 fn search(folder: &Path, style: (&str, &str), more: &[&str]) -> Value {
     let script = TRIAL.replace("HEADING", style.0).replace("LINE", style.1);
     std::fs::write(folder.join("trial.sh"), script).unwrap();
-    let arguments =
-        ["search", "--out", "study", "--format", "json", "--workers", "1", "--param", "q=int:1:9", "--metric"];
+    let arguments = [
+        "search",
+        "--out",
+        "study",
+        "--format",
+        "json",
+        "--workers",
+        "1",
+        "--param",
+        "q=int:1:9",
+        "--metric",
+    ];
     let rest = ["val_acc", "--epochs", "4", "--trials", "6"];
     let command = ["--", "sh", "trial.sh", "{q}"];
     let mut search = foretell(folder, &[&arguments[..], &rest, more, &command].concat());
@@ -68,10 +78,11 @@ fn a_study_file_has_folds_and_stops_trials_within_them() {
     "#;
     std::fs::write(folder.path().join("study.toml"), file).unwrap();
     let answer = json(
-        &foretell(folder.path(), &["search", "study.toml", "--out", "study", "--format", "json"]).output().unwrap(),
+        &foretell(folder.path(), &["search", "study.toml", "--out", "study", "--format", "json"])
+            .output()
+            .unwrap(),
     );
-    let (spent, whole) =
-        (&answer["epochs"]["spent"], &answer["epochs"]["without_stopping"]);
+    let (spent, whole) = (&answer["epochs"]["spent"], &answer["epochs"]["without_stopping"]);
     let stopped = answer["trials"]["stopped"].as_u64().unwrap();
     assert!(stopped > 0 && spent.as_u64() < whole.as_u64(), "{answer}");
     let reports = records(folder.path()).into_iter().filter(|record| record["event"] == "reported");
@@ -116,7 +127,8 @@ for fold in range(1, 4):
 fn folds_that_a_library_logs_are_read_with_their_source() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("train.py"), LOGGED).unwrap();
-    let arguments = ["search", "--out", "study", "--format", "json", "--workers", "1", "--param", "q=int:1:9"];
+    let arguments =
+        ["search", "--out", "study", "--format", "json", "--workers", "1", "--param", "q=int:1:9"];
     let rest = ["--metric", "val_acc", "--source", "csv", "--epochs", "4", "--trials", "2", "--folds", "3"];
     let command = ["--", "python3", "train.py", "{q}"];
     let answer =

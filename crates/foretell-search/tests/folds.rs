@@ -112,7 +112,10 @@ fn folds_that_end_early_cost_what_they_trained() {
 fn folds_go_with_whole_trainings_of_one_objective() {
     let asha = foretell_search::Schedule::Asha { eta: 3, rungs: None };
     for (wrong, expected) in [
-        (StudySpec { schedule: asha, ..spec(9) }, "folds need the scheduler full"),
+        (
+            StudySpec { schedule: asha, ..spec(9) },
+            "folds need `epochs`, the length of each, the scheduler full",
+        ),
         (StudySpec { repeats: Some(2), ..spec(9) }, "folds need"),
         (StudySpec { folds: Some(0), ..spec(9) }, "folds"),
     ] {

@@ -173,8 +173,10 @@ impl Found {
             let mut all =
                 Choice { lines: lines(format!("{source}=mean")), meaning: "the mean over all".to_owned() };
             all.lines.push(format!("epochs = {trainings}"));
-            let mut folds =
-                Choice { lines: lines(source.clone()), meaning: "all are read as folds of a trial".to_owned() };
+            let mut folds = Choice {
+                lines: lines(source.clone()),
+                meaning: "all are read as folds of a trial".to_owned(),
+            };
             folds.lines.push(format!("folds = {trainings}"));
             found.doubts.push(Doubt {
                 what: format!("the run trains {trainings} times, for example in folds"),

@@ -15,6 +15,7 @@ use foretell_search::{Start, UNKNOWN_RESOURCE, known_resource};
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
 use crate::host::hosted::{Reading, silent_end};
 use crate::process::message::{Message, MessageKind, Notice, Status};
+use crate::process::trial::folds_of;
 use foretell_logs::printed::{Report, final_value};
 use further::Further;
 pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent};

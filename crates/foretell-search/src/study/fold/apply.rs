@@ -224,8 +224,7 @@ impl Study {
     /// `trial` was trained as far as it was to be: to its end if it is `whole`, else to its rung.
     fn trained(&mut self, trial: u64, whole: bool) -> Result<(), Misfit> {
         let index = self.known(trial)?;
-        let score =
-            self.trials[index].reported_score(self.spec.run_score).ok_or(Misfit::NoValue(trial))?;
+        let score = self.trials[index].reported_score(self.spec.run_score).ok_or(Misfit::NoValue(trial))?;
         let (value, max_resource) = (self.spec.direction.value(score), self.spec.max_resource);
         self.change(index, |trial| {
             trial.state = match whole {
@@ -236,7 +235,9 @@ impl Study {
             trial.until = if whole && trial.until == UNKNOWN_RESOURCE { max_resource } else { trial.until };
             match trial.folds.is_empty() {
                 true => trial.ends.insert(trial.until, trial.step),
-                false => trial.ends.insert(max_resource, trial.curve.steps().last().map_or(0, |step| *step as u64)),
+                false => {
+                    trial.ends.insert(max_resource, trial.curve.steps().last().map_or(0, |step| *step as u64))
+                }
             };
         });
         self.hear_end(index);

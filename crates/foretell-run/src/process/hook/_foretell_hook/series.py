@@ -2,6 +2,7 @@
 import os
 
 emit, append, rank, to_json, text, pairs, is_own_kind = hook.emit, hook.append, hook.rank, hook.to_json, hook.text, hook.pairs, hook.is_own_kind  # noqa: F821
+FOLDS = hook.FOLDS  # noqa: F821
 PATH, CHOSEN, SERIES, SOURCE, STAGE, WAY = hook.PATH, hook.CHOSEN, hook.SERIES, hook.SOURCE, hook.STAGE, hook.WAY  # noqa: F821
 #: after so many values of one series, init only sees one in a hundred
 LIMIT = 20000
