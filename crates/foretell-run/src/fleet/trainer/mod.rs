@@ -190,6 +190,7 @@ impl<E: Executor> Trainer<E> {
     }
 
     fn report(&mut self, trial: u64, report: &Report, late: bool) {
+        let max_resource = self.max_resource;
         let Some(running) = self.running.get_mut(&trial) else { return };
         if running.fault.is_some() {
             return; // it is ended, and what it reports until then is in doubt
