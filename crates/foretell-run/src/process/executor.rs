@@ -240,7 +240,9 @@ impl LocalProcesses {
         record.control_group = record.control_group.take().filter(|group| group.make_for(identity.pid));
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
-        let reports = spec.reader(spec.resumed_at);
+        // a training that continues in a later fold counts the steps of that fold
+        let has_folds = super::trial::folds_of(spec.until, spec.max_resource).is_some();
+        let reports = spec.reader(if has_folds { 0 } else { spec.resumed_at });
         let output = Output::new(trial, reports, log).sharing(chosen);
         let process = Process::new(child, reads, spec.directory.clone(), output, grace)
             .watched(spec.watch.clone(), followed)
