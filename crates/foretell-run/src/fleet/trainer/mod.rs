@@ -150,7 +150,7 @@ impl<E: Executor> Trainer<E> {
                 None => report.step == 0,
             };
             start.from = report.step + u64::from(is_from_zero);
-            (start.reported, running.step, running.is_usable) = (Some(report.step), Some(report.step), true);
+            (start.reported, running.step) = (Some(report.step), Some(report.step));
             let heard = Heard::Report(reading(&report, false));
             self.waiting.push((running.given.clone(), Happening::Heard(heard)));
         }
@@ -245,7 +245,7 @@ impl<E: Executor> Trainer<E> {
             let begun = (running.given.clone(), began(report.step.saturating_sub(1), running.attempts));
             self.waiting.push(begun);
         }
-        let reading = reading(report, late);
+        let reading = reading(&report, late);
         // while R is unknown each report may be the last, and none is decided on
         let until = running.start.until;
         let last = known_resource(self.max_resource).unwrap_or(until);

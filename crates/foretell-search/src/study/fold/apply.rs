@@ -212,7 +212,8 @@ impl Study {
             Ordering::Equal => {
                 let unknown = self.unknown.remove(&job.trial);
                 let earlier = self.queue.take();
-                let trial = Trial { earlier, ..Trial::new(configuration.clone(), job.until, unknown) };
+                let mut trial = Trial::new(configuration.clone(), job.until, unknown);
+                trial.earlier = earlier;
                 self.progress.add(index, &trial, &self.spec);
                 self.trials.push(trial);
                 self.running.insert(index);
