@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::note;
-use foretell_run::{keep_secrets, restore_secrets, write_atomically};
+use foretell_run::{keep_secrets, read_regular_file, restore_secrets, write_atomically};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -59,7 +59,7 @@ impl Asked {
 
     /// Reads it from the study's `directory`, with `***` for secrets; `None` for studies of other interfaces.
     pub(crate) fn read(directory: &Path) -> Option<Self> {
-        serde_json::from_str(&std::fs::read_to_string(directory.join(FILE)).ok()?).ok()
+        serde_json::from_str(&read_regular_file(&directory.join(FILE)).ok()?).ok()
     }
 
     /// The same with the secrets that the study's `directory` has, to run its command again.

@@ -70,5 +70,6 @@ pub use process::stored_output::Printed;
 pub use process::trial::{TrialSpec, Watch};
 pub use process::usage::Usage;
 pub use program::program_of;
+pub use regular::read_to_string as read_regular_file;
 pub use secrets::{MissingSecret, SECRETS_FILE, keep_secrets, restore_secrets, secrets_hint};
 pub use supervised::supervised;
