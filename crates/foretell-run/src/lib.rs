@@ -31,7 +31,7 @@ pub mod wire;
 
 pub use command_line::{COMMAND_FILE, command_of, shell_line};
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
-pub use fleet::executor::{Begin, Executor, ExecutorError};
+pub use fleet::executor::{Begin, Executor, ExecutorError, Unread};
 pub use fleet::worker::{Worker, WorkerError, WorkerSettings};
 pub use foretell_logs::printed::{MetricSource, Report, ReportReader};
 pub use host::access::{Access, AccessError};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foretell::Configuration;
-use foretell_search::{DecisionView, LengthNotice, Queued};
+use foretell_search::{DecisionView, LengthNotice, Queued, SourcePosition};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::host::hosted::{Reading, Task};
@@ -72,6 +72,9 @@ pub struct Renew {
     /// The lease that `ask` returned with the trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
+    /// The place up to which the file that the training appends its metrics to was read. All reports before it must have been sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReadTo>,
 }
 
 /// The end of a training.
@@ -156,6 +159,37 @@ pub struct Given {
     /// The allowed silence of a worker that renews its lease. For a worker that only reports, it is ten times the mean interval
     /// between reports of the study, at least this time and at most an hour.
     pub lease_seconds: f64,
+    /// The last step that is recorded; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<u64>,
+    /// The place up to which the file that the training appends its metrics to was read, if it has one and was started before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReadTo>,
+}
+
+/// A place in the file that a training appends its metrics to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReadTo {
+    /// The number of bytes of the file before it.
+    pub at: u64,
+    /// The last step before it.
+    pub after: u64,
+    /// The CRC-32 of the bytes just before it, at most 4,096.
+    pub crc: u32,
+}
+
+impl From<SourcePosition> for ReadTo {
+    fn from(SourcePosition { at, after, crc }: SourcePosition) -> Self {
+        Self { at, after, crc }
+    }
+}
+
+impl From<ReadTo> for SourcePosition {
+    fn from(ReadTo { at, after, crc }: ReadTo) -> Self {
+        Self { at, after, crc }
+    }
 }
 
 /// The next action of a training.
@@ -287,8 +321,19 @@ impl Report {
 impl From<Task> for Given {
     fn from(Task { start, lease }: Task) -> Self {
         let (lease, time) = lease.unwrap_or_default();
-        let foretell_search::Start { trial, configuration, seed, from, until } = start;
-        Self { trial, configuration, seed, from, until, lease, lease_seconds: time.as_secs_f64() }
+        let foretell_search::Start { trial, configuration, seed, from, until, reported, read } = start;
+        let lease_seconds = time.as_secs_f64();
+        Self {
+            trial,
+            configuration,
+            seed,
+            from,
+            until,
+            lease,
+            lease_seconds,
+            reported,
+            read: read.map(ReadTo::from),
+        }
     }
 }
 

@@ -92,7 +92,7 @@ pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveErr
 pub use parameter::{Parameter, ParameterError, ParameterKind};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use part::{Named, Part, PartError};
-pub use record::{Decision, Input, Reason, Record, RecordedForecast};
+pub use record::{Decision, Input, Reason, Record, RecordedForecast, SourcePosition};
 pub use replay::{
     BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, ReplayError, Setting, Table, Taken,
     Teacher, TrialTrace, moments, replay, replay_log, replay_watched,

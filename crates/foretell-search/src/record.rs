@@ -33,6 +33,17 @@ pub enum Input {
     },
 }
 
+/// The place up to which the source of a trial was read: a file that its training appends to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourcePosition {
+    /// The number of bytes of the file before it.
+    pub at: u64,
+    /// The last step before it: reports without a number are counted on from there.
+    pub after: u64,
+    /// The CRC-32 of the bytes just before it, at most 4,096, by which the file is recognized.
+    pub crc: u32,
+}
+
 /// One line of a study's log. A study is a fold over these; those that [`Study::step`](crate::Study::step) returns are
 /// also its commands: a `Started` is to be launched, a decision that stops is to be carried out.
 ///
@@ -135,6 +146,14 @@ pub enum Record {
         /// The step.
         step: u64,
     },
+    /// The file that this trial appends its metrics to was read up to here: all reports until there are recorded, and a training that
+    /// continues reads on from there.
+    Read {
+        /// The trial's number.
+        trial: u64,
+        /// The place in the file.
+        position: SourcePosition,
+    },
     /// The training of this trial has ended, and returned this value: its score, unless it was stopped.
     Returned {
         /// The trial's number.
@@ -188,6 +207,7 @@ impl Record {
             | Self::Unknown { trial }
             | Self::Repeated { trial, .. }
             | Self::Late { trial, .. }
+            | Self::Read { trial, .. }
             | Self::Returned { trial, .. }
             | Self::Resource { trial, .. }
             | Self::Paused { trial }

@@ -6,7 +6,7 @@ mod open;
 pub use open::SessionError;
 
 use crate::length_watch::{LengthNotice, LengthWatch};
-use crate::record::{Decision, Input, Record};
+use crate::record::{Decision, Input, Record, SourcePosition};
 use crate::store::{Memory, Store, StoreError};
 use crate::study::Best;
 use crate::study::{Fit, Fitted, Study, Trial, TrialState, Turn};
@@ -31,6 +31,10 @@ pub struct Start {
     pub from: u64,
     /// The step to train to.
     pub until: u64,
+    /// The last step that is recorded; `None` if there is none.
+    pub reported: Option<u64>,
+    /// The place up to which the file that it appends its metrics to was read.
+    pub read: Option<SourcePosition>,
 }
 
 /// The next action of a training.
@@ -216,6 +220,20 @@ impl<S: Store> Session<S> {
     pub fn chose(&mut self, series: &str) -> Result<(), StoreError> {
         self.news.clear();
         self.with_study(|study, append| study.choose_series(series, append))
+    }
+
+    /// The file that `trial` appends its metrics to was read up to `position`, and what was reported until there was passed on. It is not
+    /// recorded while reports of the trial await a model: it must never be ahead of them.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the record could not be stored.
+    pub fn read_to(&mut self, trial: u64, position: SourcePosition) -> Result<(), StoreError> {
+        self.news.clear();
+        let is_known = self.study.trial(trial).is_none_or(|known| known.read == Some(position));
+        if is_known || self.has_start(trial) || self.held.contains_key(&trial) {
+            return Ok(());
+        }
+        self.with_study(|study, append| study.emit(Record::Read { trial, position }, append))
     }
 
     /// Records a report of a training, in the unit and direction of the user. `None`, or a value that is not finite, means that
@@ -590,7 +608,10 @@ impl<S: Store> Session<S> {
         for record in self.news[before..].to_vec() {
             self.watch_record(&record, resource);
             if let Record::Started { trial, configuration, seed, from, until } = record {
-                self.starts.push_back(Start { trial, configuration, seed, from, until });
+                let known = self.study.trial(trial);
+                let reported = known.filter(|known| known.has_reported()).map(|known| known.step);
+                let read = known.and_then(|known| known.read);
+                self.starts.push_back(Start { trial, configuration, seed, from, until, reported, read });
             }
         }
         called

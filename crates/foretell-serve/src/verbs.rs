@@ -103,8 +103,14 @@ pub(crate) async fn report(State(served): Shared, place: OfTrial, body: Bytes) -
 /// A worker shows that it is alive.
 pub(crate) async fn renew(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
     let (study, trial) = of_trial(place)?;
-    let Renew { lease } = read(&body)?;
-    let next = move || served.owner.call(&study, move |host| host.renew(trial, lease.as_deref()));
+    let Renew { lease, read: position } = read(&body)?;
+    let renewed = move |host: &mut Hosted<EventStore>| {
+        position
+            .into_iter()
+            .try_for_each(|read| host.read_to(trial, read.into(), lease.as_deref()).map(drop))?;
+        host.renew(trial, lease.as_deref())
+    };
+    let next = move || served.owner.call(&study, renewed);
     Ok(answer(blocking(next).await?.0, false))
 }
 

@@ -265,6 +265,11 @@ impl Collector {
         self.heading.is_closed = chosen.footed;
     }
 
+    /// Whether lines that follow may belong to what was read last.
+    pub(crate) fn is_open(&self) -> bool {
+        self.block.is_some() || !self.footless.is_empty() || !self.ready.is_empty()
+    }
+
     /// Reads the end of the output.
     pub(crate) fn finish(&mut self) {
         self.close_block();

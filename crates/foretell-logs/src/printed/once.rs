@@ -32,6 +32,11 @@ impl Once {
         !self.missing.is_empty()
     }
 
+    /// Whether a report waits for them.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Reads a line without a report. Returns the report that waited, if the line has the last missing value.
     pub(crate) fn see(&mut self, fields: &[Field]) -> Option<Report> {
         for field in fields.iter().filter(|field| !field.is_past) {

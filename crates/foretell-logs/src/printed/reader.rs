@@ -211,6 +211,26 @@ impl ReportReader {
         Self { once: Once::new(names), ..self }
     }
 
+    /// The last step that was reported, or that it resumed from.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Whether nothing that was read waits for later lines: another reader that resumes after this step would go on alike.
+    pub fn is_settled(&self) -> bool {
+        let is_read = self.enveloped || self.settler.as_ref().is_some_and(Settler::is_settled);
+        is_read && self.held.is_empty() && !self.collector.is_open() && !self.once.is_holding()
+    }
+
+    /// Reads the first line of a file whose later lines are read: the header of a table. A line with a value is left out, because it was
+    /// reported.
+    pub fn take_header(&mut self, line: &[u8]) {
+        let mut with_header = self.clone();
+        if with_header.read(line).is_empty() && !with_header.has_candidate() {
+            *self = with_header;
+        }
+    }
+
     /// Whether any line can be a report, and not only one of the trial protocol.
     pub fn reads_any_line(&self) -> bool {
         !matches!(self.source, MetricSource::Json { field: None })

@@ -173,6 +173,14 @@ struct Pending {
     records: u64,
 }
 
+impl Pending {
+    /// A value in a line that the next one may be drawn over.
+    fn drawn(at: u64, report: Report) -> Self {
+        let (is_primary, is_transient, is_reported) = (true, true, false);
+        Self { at, report, first: None, is_primary, is_transient, is_reported, records: 1 }
+    }
+}
+
 /// So many epochs with one value each show that the next one has no other either.
 const SINGLE: u64 = 2;
 
@@ -192,6 +200,8 @@ pub(crate) struct Settler {
     group: Option<(u64, usize)>,
     /// The last tick of a progress bar and its report; `given` is the value that its last epoch got.
     bar: Option<(u64, Report)>,
+    /// Whether a bar shows values before it moves on to their epoch; `None` before its first one.
+    is_ahead: Option<bool>,
     shown: Option<Shown>,
     given: Option<u64>,
     /// How many epochs had one value; `None` once one had more.
@@ -212,11 +222,18 @@ impl Settler {
             first: None,
             group: None,
             bar: None,
+            is_ahead: None,
             shown: None,
             given: None,
             singles: Some(0),
             live,
         }
+    }
+
+    /// Whether all values were reported.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.pending.as_ref().is_none_or(|pending| pending.is_reported)
+            && (self.shown.is_none() && self.bar.is_none() && self.chosen.copies <= 1)
     }
 
     /// Learns from an epoch that is over.
@@ -356,26 +373,49 @@ impl Settler {
         let at = self.counted;
         let report = self.report(at, record);
         if record.is_transient {
-            let (is_primary, is_transient, is_reported) = (true, true, false);
-            self.pending =
-                Some(Pending { at, report, first: None, is_primary, is_transient, is_reported, records: 1 });
+            self.pending = Some(Pending::drawn(at, report));
             return settled;
         }
         settled.into_iter().chain([Settled::Report(report)]).collect()
     }
 
-    /// A bar whose ticks are epochs: a value stands at the tick after its epoch, or, if it was drawn at once, still at the one before.
+    /// A bar whose ticks are epochs. A value is shown before the bar moves on to its epoch, and then stands at this tick or, if it was drawn
+    /// at once, still at the one before; or afterwards, and then the first drawing of a tick may repeat the value of the tick before.
     fn tick(&mut self, record: &Entry) -> Vec<Settled> {
         let Some(tick) = record.place.batch.and_then(whole_step) else { return Vec::new() };
         let report = self.report(tick, record);
-        let bits = |report: &Report| report.value.map_or(0, f64::to_bits);
+        let is_ahead = *self.is_ahead.get_or_insert(tick <= self.from);
         let before = self.bar.replace((tick, report.clone()));
-        if before.as_ref().is_some_and(|(at, _)| *at >= tick) || (before.is_none() && tick == 0) {
+        if before.as_ref().is_some_and(|(at, _)| *at > tick) || (before.is_none() && tick == 0) {
             return Vec::new();
         }
-        let drawn_at_once = before.filter(|(_, last)| self.given != Some(bits(last))).map(|(_, last)| last);
-        let report = Report { step: tick, ..drawn_at_once.unwrap_or(report) };
-        self.given = Some(bits(&report));
+        let is_redrawn = before.as_ref().is_some_and(|(at, _)| *at == tick);
+        let bits = |report: &Report| report.value.map_or(0, f64::to_bits);
+        if is_ahead {
+            if is_redrawn {
+                return Vec::new();
+            }
+            let drawn_at_once =
+                before.filter(|(_, last)| self.given != Some(bits(last))).map(|(_, last)| last);
+            return self.give(Report { step: tick, ..drawn_at_once.unwrap_or(report) });
+        }
+        // the value of the tick before: this tick has it, too, if no other is drawn
+        let is_stale = self.given == Some(bits(&report));
+        if is_redrawn && (is_stale || self.pending.is_none()) {
+            return Vec::new();
+        }
+        let settled =
+            if is_redrawn { Vec::new() } else { self.finish().map(Settled::Report).into_iter().collect() };
+        if is_stale {
+            self.pending = Some(Pending::drawn(tick, report));
+            return settled;
+        }
+        self.pending = None;
+        settled.into_iter().chain(self.give(report)).collect()
+    }
+
+    fn give(&mut self, report: Report) -> Vec<Settled> {
+        self.given = Some(report.value.map_or(0, f64::to_bits));
         vec![Settled::Report(report)]
     }
 

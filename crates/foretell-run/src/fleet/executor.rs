@@ -3,12 +3,22 @@
 use std::error::Error;
 use std::time::Duration;
 
+use foretell_logs::printed::Report;
 use foretell_search::Start;
 
 use crate::process::message::Message;
 
 /// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), on workers, or simulated.
 pub trait Executor {
+    /// Reads what an earlier training of the trial wrote to the file that it appends its metrics to, and nobody has read: it was killed, or
+    /// this program was. To be called before the trial starts again.
+    ///
+    /// # Errors
+    /// When the file cannot be looked for.
+    fn unread(&mut self, _start: &Start) -> Result<Unread, ExecutorError> {
+        Ok(Unread::default())
+    }
+
     /// Starts a training on worker number `worker` (from 0). Its messages follow; the last is `MessageKind::Ended`.
     ///
     /// # Errors
@@ -32,6 +42,15 @@ pub trait Executor {
 
 /// An executor's own error.
 pub type ExecutorError = Box<dyn Error + Send + Sync>;
+
+/// The reports of a training that ended before they were read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unread {
+    /// The reports after the last one that is recorded.
+    pub reports: Vec<Report>,
+    /// A sentence about values that are lost, if some are.
+    pub lost: Option<String>,
+}
 
 /// From where a training began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

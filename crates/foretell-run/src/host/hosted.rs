@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Ending, Fitted, LengthNotice, Order, Record, Session, Settings, Start, Store, StoreError, Study,
-    StudyError, Trial, TrialState,
+    Answer, Ending, Fitted, LengthNotice, Order, Record, Session, Settings, SourcePosition, Start, Store,
+    StoreError, Study, StudyError, Trial, TrialState,
 };
 use thiserror::Error;
 
@@ -337,6 +337,23 @@ impl<S: Store> Hosted<S> {
         let chosen = self.session.chose(series);
         self.gather();
         Ok(chosen?)
+    }
+
+    /// The worker of `trial` has read the file that the training appends its metrics to up to `position`, and reported all until there.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn read_to(
+        &mut self,
+        trial: u64,
+        position: SourcePosition,
+        lease: Option<&str>,
+    ) -> Result<Answer, HostError> {
+        self.hear(trial, lease, Sign::Reported)?;
+        let stored = self.session.read_to(trial, position);
+        self.gather();
+        stored?;
+        self.next(trial)
     }
 
     /// Takes in a fitted model, and decides on the trials that awaited it.
@@ -744,7 +761,13 @@ impl<S: Store> Hosted<S> {
     fn task(&self, trial: u64) -> Option<Task> {
         let leases = self.leases.as_ref()?;
         let (known, lease) = (self.session.study().trial(trial)?, leases.get(trial)?);
-        let start = Start { from: known.trained(), until: known.until, ..lease.start.clone() };
+        let start = Start {
+            from: known.trained(),
+            until: known.until,
+            reported: known.has_reported().then_some(known.step),
+            read: known.read,
+            ..lease.start.clone()
+        };
         Some(Task { start, lease: Some((lease.key.clone().unwrap_or_default(), leases.lease())) })
     }
 

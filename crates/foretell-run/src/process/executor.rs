@@ -3,16 +3,18 @@
 use std::io;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+use crate::fleet::executor::Unread;
 use crate::log::room::Room;
 use crate::process::abandoned::{ProcessRecord, forget};
 use crate::process::control_group::ControlGroup;
+use crate::process::followed::Followed;
 use crate::process::group::ProcessIdentity;
 use crate::process::life::Process;
 use crate::process::message::{Message, MessageKind, Status};
@@ -22,9 +24,11 @@ use crate::process::start_error::StartError;
 use crate::process::strays::adopts;
 use crate::process::terminal::Terminal;
 use crate::process::trial::TrialSpec;
+use crate::process::unread::read_unread;
 use crate::process::usage::Meter;
 use crate::process::watcher::{Running, Watcher};
-use foretell_logs::printed::{Chosen, ReportReader};
+use foretell_logs::printed::Chosen;
+use foretell_search::SourcePosition;
 
 /// The number of messages that wait for the consumer before trials have to wait for it.
 const MESSAGES: usize = 1024;
@@ -128,6 +132,22 @@ impl LocalProcesses {
         self
     }
 
+    /// The reports that the file followed by `spec` has from `position` on, after the one of step `reported`.
+    ///
+    /// # Errors
+    /// [`StartError`] if the name of the file cannot be filled in.
+    pub(crate) fn unread(
+        &self,
+        spec: &TrialSpec,
+        position: SourcePosition,
+        reported: Option<u64>,
+    ) -> Result<Unread, StartError> {
+        let Some(path) = spec.followed()? else { return Ok(Unread::default()) };
+        let chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let reports = spec.reader(position.after).with_chosen(chosen);
+        Ok(read_unread(path, position, reported, reports))
+    }
+
     /// The way that a full disk is waited out.
     pub(crate) fn room(&self) -> &Room {
         &self.room
@@ -209,7 +229,8 @@ impl LocalProcesses {
         let no_thread = |source| StartError::Thread { trial, source };
         let (grace, running, chosen) = (self.grace, self.running.clone(), Arc::clone(&self.chosen));
         let watcher = self.watcher().map_err(no_thread)?;
-        let followed = spec.followed()?;
+        // before it starts: from here on it may write
+        let followed = spec.followed()?.map(Followed::new);
         let starting = running.starting();
         let reads = Terminal::open().and_then(|terminal| terminal.give_to(&mut command));
         let reads = reads.map_err(|source| spawn_error(&command, source))?;
@@ -219,9 +240,7 @@ impl LocalProcesses {
         record.control_group = record.control_group.take().filter(|group| group.make_for(identity.pid));
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
-        let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at)
-            .with_resource(spec.max_resource)
-            .with_once(&spec.watch.once);
+        let reports = spec.reader(spec.resumed_at);
         let output = Output::new(trial, reports, log).sharing(chosen);
         let process = Process::new(child, reads, spec.directory.clone(), output, grace)
             .watched(spec.watch.clone(), followed)

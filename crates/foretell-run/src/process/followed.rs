@@ -1,43 +1,122 @@
 //! A file that a trial appends its metrics to, read as if it were printed.
+//!
+//! What was read last is compared each time: a file whose content before the place differs was truncated, replaced or rotated, and is read as a
+//! new one. A file that was written once more, with more at its end, is read on.
 
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::collections::VecDeque;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use foretell_search::SourcePosition;
 
 use crate::process::output::LineSplitter;
 use crate::regular;
 
 /// The most of the first line that is read.
-const HEADER_BYTES: u64 = 64 * 1024;
+const HEADER_BYTES: usize = 64 * 1024;
+/// The number of bytes before a place, and of the first ones of a file, by which the file is recognized.
+const KNOWN_BYTES: usize = 4096;
+/// A file that has become shorter, and begins as before, is being written once more: so long it may take.
+const REWRITING: Duration = Duration::from_millis(500);
 
-/// A file that is followed. Its content from before the start of the trial is skipped; if it shrinks it was started again.
+/// A file that is followed.
 pub(crate) struct Followed {
     path: PathBuf,
+    /// The file that is read: another one may have taken its place.
+    open: Option<File>,
     at: u64,
+    /// The bytes before `at`, and those at the beginning of the file.
+    recent: Vec<u8>,
+    head: Vec<u8>,
+    /// The files to be read after the open one, oldest first: they were rotated, and are complete.
+    rotated: VecDeque<File>,
+    /// Since when the file is shorter than the part that was read.
+    shorter: Option<Instant>,
+    /// What the file looked like when there was nothing new in it.
+    looked: Option<(u64, u64, SystemTime)>,
     pub(crate) lines: LineSplitter,
 }
 
+/// The continuation of a file.
+enum Look {
+    /// So many new bytes.
+    New(usize),
+    /// The part that was read is not in it any more.
+    Other,
+}
+
 impl Followed {
-    /// Follows the file at `path`, which may not be there yet.
+    /// Follows the file at `path` from its end on. It may not be there yet.
     pub(crate) fn new(path: PathBuf) -> Self {
-        let at = path.metadata().map_or(0, |file| file.len());
-        Self { path, at, lines: LineSplitter::default() }
+        let mut followed = Self::from_beginning(path);
+        if let Ok(file) = regular::open(&followed.path) {
+            followed.at = file.metadata().map_or(0, |file| file.len());
+            followed.recent = before(&file, followed.at).unwrap_or_default();
+            followed.head = beginning(&file, followed.at);
+            followed.open = Some(file);
+        }
+        followed
     }
 
-    /// Its first line, if it was there before: the header of a table.
+    fn from_beginning(path: PathBuf) -> Self {
+        Self {
+            path,
+            open: None,
+            at: 0,
+            recent: Vec::new(),
+            head: Vec::new(),
+            rotated: VecDeque::new(),
+            shorter: None,
+            looked: None,
+            lines: LineSplitter::default(),
+        }
+    }
+
+    /// Follows the file at `path` from `position` on, and whether that was found: if it is neither in this file nor in one that it was
+    /// rotated to, the file is read as a new one.
+    pub(crate) fn resumed(path: PathBuf, position: SourcePosition) -> (Self, bool) {
+        let mut followed = Self::from_beginning(path);
+        let has_place = |file: &File| {
+            before(file, position.at).is_some_and(|before| crc32fast::hash(&before) == position.crc)
+        };
+        let mut files = rotated_files(&followed.path);
+        files.extend(regular::open(&followed.path));
+        let Some(place) = files.iter().rposition(has_place) else { return (followed, position.at == 0) };
+        followed.rotated = files.split_off(place).into();
+        if let Some(file) = followed.rotated.pop_front() {
+            followed.at = position.at;
+            followed.recent = before(&file, position.at).unwrap_or_default();
+            followed.head = beginning(&file, position.at);
+            followed.open = Some(file);
+        }
+        (followed, true)
+    }
+
+    /// Its first line, if it is before the place that is read: the header of a table.
     pub(crate) fn header(&self) -> Option<Vec<u8>> {
-        let mut head = Vec::new();
-        regular::open(&self.path).ok()?.take(HEADER_BYTES.min(self.at)).read_to_end(&mut head).ok()?;
-        let end = head.iter().position(|&byte| byte == b'\n')?;
+        let mut head = vec![0; HEADER_BYTES.min(self.at as usize)];
+        let read = self.open.as_ref()?.read_at(&mut head, 0).ok()?;
+        let end = head[..read].iter().position(|&byte| byte == b'\n')?;
         head.truncate(end);
         Some(head)
     }
 
-    /// Reads on; answers how many bytes, 0 where there is nothing new.
+    /// The place so many bytes `back` from where it is read, after the report of step `after`.
+    pub(crate) fn position(&self, back: usize, after: u64) -> SourcePosition {
+        let end = self.recent.len().saturating_sub(back);
+        let known = &self.recent[end.saturating_sub(KNOWN_BYTES)..end];
+        SourcePosition { at: self.at.saturating_sub(back as u64), after, crc: crc32fast::hash(known) }
+    }
+
+    /// Reads on; answers how many bytes, 0 where there is nothing new. After the end of the training, `is_last`, nobody writes any more.
     ///
     /// # Errors
     /// When it is no regular file. Other trouble, such as a file that is not there yet, may pass.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, String> {
-        let read = self.try_read(buffer);
+    pub(crate) fn read(&mut self, buffer: &mut [u8], is_last: bool) -> Result<usize, String> {
+        let read = self.try_read(buffer, is_last);
         let is_none = |error: &io::Error| error.kind() == io::ErrorKind::InvalidInput;
         match read {
             Err(error) if is_none(&error) => Err(format!(
@@ -48,14 +127,165 @@ impl Followed {
         }
     }
 
-    fn try_read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut file = regular::open(&self.path)?;
-        if file.metadata()?.len() < self.at {
-            (self.at, self.lines) = (0, LineSplitter::default());
+    fn try_read(&mut self, buffer: &mut [u8], is_last: bool) -> io::Result<usize> {
+        let there = match regular::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            there => Some(there?),
+        };
+        if let Some(there) = &there
+            && !is_last
+            && self.rotated.is_empty()
+            && self.looked == there.metadata().ok().map(|about| stamp(&about))
+            && self.shorter.is_none()
+        {
+            return Ok(0);
         }
-        file.seek(SeekFrom::Start(self.at))?;
-        let read = file.read(buffer)?;
-        self.at += read as u64;
-        Ok(read)
+        loop {
+            let Some(open) = self.open.take() else {
+                match there {
+                    Some(there) => self.open = Some(there),
+                    None => return Ok(0),
+                }
+                return self.read_open(buffer, is_last);
+            };
+            let is_there = there.as_ref().is_none_or(|there| is_same(there, &open));
+            self.open = Some(open);
+            if is_there && self.rotated.is_empty() {
+                return self.read_open(buffer, is_last);
+            }
+            // another file has its place: what was written to this one before comes first
+            if let Look::New(read) = self.look(buffer)?
+                && read > 0
+            {
+                return Ok(read);
+            }
+            self.turn_to_next(there.as_ref())?;
+        }
     }
+
+    /// Turns from a file that was replaced to the next one.
+    fn turn_to_next(&mut self, there: Option<&File>) -> io::Result<()> {
+        if self.rotated.is_empty()
+            && let (Some(open), Some(there)) = (self.open.take(), there)
+        {
+            let mut rotated = rotated_files(&self.path);
+            let place = rotated.iter().rposition(|file| is_same(file, &open));
+            self.rotated = place.map(|place| rotated.split_off(place + 1)).unwrap_or_default().into();
+            self.rotated.push_back(there.try_clone()?);
+        }
+        self.open = self.rotated.pop_front();
+        let is_copy = self.open.as_ref().is_some_and(|file| {
+            self.at > 0 && before(file, self.at).is_some_and(|before| before.ends_with(&self.recent))
+        });
+        if !is_copy {
+            self.begin_again();
+        }
+        Ok(())
+    }
+
+    fn begin_again(&mut self) {
+        (self.at, self.shorter, self.looked) = (0, None, None);
+        self.recent.clear();
+        self.head.clear();
+        self.lines = LineSplitter::default();
+    }
+
+    /// Reads on in the open file, which is the one at the path.
+    fn read_open(&mut self, buffer: &mut [u8], is_last: bool) -> io::Result<usize> {
+        let Some(about) = self.open.as_ref().map(File::metadata).transpose()? else { return Ok(0) };
+        if let Look::New(read) = self.look(buffer)? {
+            self.shorter = None;
+            self.looked = (read == 0).then(|| stamp(&about));
+            return Ok(read);
+        }
+        let begins_alike = || {
+            let now = self.open.as_ref().map(|file| beginning(file, about.len())).unwrap_or_default();
+            self.head.starts_with(&now[..now.len().min(self.head.len())])
+        };
+        if about.len() < self.at && begins_alike() {
+            let since = *self.shorter.get_or_insert_with(Instant::now);
+            if is_last || since.elapsed() < REWRITING {
+                return Ok(0);
+            }
+        }
+        self.begin_again();
+        match self.look(buffer)? {
+            Look::New(read) => Ok(read),
+            Look::Other => Ok(0),
+        }
+    }
+
+    /// Reads on after the part that was read, if that is still there.
+    fn look(&mut self, buffer: &mut [u8]) -> io::Result<Look> {
+        let Some(open) = &self.open else { return Ok(Look::Other) };
+        let known = self.recent.len().min(KNOWN_BYTES).min(buffer.len() / 2);
+        let known_bytes = &self.recent[self.recent.len() - known..];
+        // both at once: the file may be written anew meanwhile
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match open.read_at(&mut buffer[filled..], self.at - known as u64 + filled as u64)? {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        if filled < known || buffer[..known] != *known_bytes {
+            return Ok(Look::Other);
+        }
+        buffer.copy_within(known..filled, 0);
+        let read = filled - known;
+        self.at += read as u64;
+        self.recent.extend_from_slice(&buffer[..read]);
+        // a place may be asked for that is a whole buffer back
+        let spare = self.recent.len().saturating_sub(KNOWN_BYTES + buffer.len());
+        self.recent.drain(..spare);
+        if self.head.len() < KNOWN_BYTES {
+            self.head = beginning(open, self.at);
+        }
+        Ok(Look::New(read))
+    }
+}
+
+/// The bytes of `file` before the place `at`, at most [`KNOWN_BYTES`]; `None` if it is shorter.
+fn before(file: &File, at: u64) -> Option<Vec<u8>> {
+    let mut known = vec![0; KNOWN_BYTES.min(usize::try_from(at).unwrap_or(KNOWN_BYTES))];
+    let from = at - known.len() as u64;
+    file.read_exact_at(&mut known, from).ok()?;
+    Some(known)
+}
+
+/// The first bytes of `file`, at most [`KNOWN_BYTES`] and `length`.
+fn beginning(file: &File, length: u64) -> Vec<u8> {
+    before(file, length.min(KNOWN_BYTES as u64)).unwrap_or_default()
+}
+
+fn is_same(file: &File, other: &File) -> bool {
+    let name = |file: &File| file.metadata().ok().map(|about| (about.dev(), about.ino()));
+    name(file) == name(other)
+}
+
+fn stamp(about: &Metadata) -> (u64, u64, SystemTime) {
+    (about.ino(), about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH))
+}
+
+/// The files that the one at `path` was rotated to, oldest first: `m.csv.2`, `m.csv.1`, or `m.csv.2026-11-28`.
+fn rotated_files(path: &Path) -> Vec<File> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let is_rotated = |other: &str| {
+        other.strip_prefix(name).is_some_and(|end| {
+            end.len() > 1
+                && end.starts_with(['.', '-'])
+                && end.chars().all(|c| c.is_ascii_digit() || ".-_".contains(c))
+        })
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let rotated = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_rotated));
+    let mut files: Vec<(SystemTime, File)> = rotated
+        .filter_map(|entry| regular::open(&entry.path()).ok())
+        .filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file)))
+        .collect();
+    files.sort_by_key(|(time, _)| *time);
+    files.into_iter().map(|(_, file)| file).collect()
 }

@@ -119,12 +119,14 @@ impl Process {
         }
     }
 
-    /// The same, with `watch` kept and the file at `path` followed.
-    pub(crate) fn watched(mut self, watch: Watch, path: Option<PathBuf>) -> Self {
-        self.followed = path.map(Followed::new);
+    /// The same, with `watch` kept, and a file `followed`.
+    pub(crate) fn watched(mut self, watch: Watch, followed: Option<Followed>) -> Self {
+        self.followed = followed;
         self.output.is_followed = self.followed.is_some();
-        if let Some(header) = self.followed.as_ref().and_then(Followed::header) {
-            self.output.take_header(&header);
+        if let Some(followed) = &self.followed {
+            followed.header().iter().for_each(|header| self.output.take_header(header));
+            // what it writes is found from here on, should this program be killed
+            self.output.note_read(followed.position(0, self.output.step()));
         }
         self.output.flushes = watch.flushes;
         self.watch = watch;
@@ -187,13 +189,25 @@ impl Process {
     }
 
     /// Reads the file that it appends its metrics to, `most` buffers of it.
-    pub(crate) fn read_followed(&mut self, most: usize, buffer: &mut [u8], outbox: &mut Outbox) {
+    pub(crate) fn read_followed(
+        &mut self,
+        most: usize,
+        is_last: bool,
+        buffer: &mut [u8],
+        outbox: &mut Outbox,
+    ) {
         may_panic("follow");
         let Some(followed) = &mut self.followed else { return };
         for _ in 0..most {
-            match followed.read(buffer) {
-                Ok(0) => return,
-                Ok(count) => self.output.take_bytes(&buffer[..count], &mut followed.lines, true, outbox),
+            match followed.read(buffer, is_last) {
+                Ok(0) => return self.output.hand_over(Instant::now(), outbox),
+                Ok(count) => {
+                    let settled = self.output.take_bytes(&buffer[..count], &mut followed.lines, true);
+                    if let Some((end, step)) = settled {
+                        self.output.note_read(followed.position(count - end, step));
+                    }
+                    self.output.hand_over(Instant::now(), outbox);
+                }
                 Err(why) => {
                     self.fault.get_or_insert(why);
                     (self.stop, self.followed) = (true, None);
@@ -293,7 +307,8 @@ impl Process {
         match open.read(buffer) {
             Ok(count) if count > 0 => {
                 let is_source = !self.output.is_followed;
-                self.output.take_bytes(&buffer[..count], lines, is_source, outbox);
+                self.output.take_bytes(&buffer[..count], lines, is_source);
+                self.output.hand_over(Instant::now(), outbox);
                 *read_since_gone += if self.gone { count } else { 0 };
                 if *read_since_gone > PIPE_BYTES {
                     *file = None; // a process that left the group goes on printing
@@ -387,10 +402,15 @@ impl Process {
     pub(crate) fn hand_over_last(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
         may_panic("last");
         let status = *self.status.insert(status(self.child.wait()));
-        self.read_followed(MOST_LAST, buffer, outbox);
+        self.read_followed(MOST_LAST, true, buffer, outbox);
         let rest = std::mem::take(&mut self.stream.lines).rest();
-        self.output.take_rest(&rest, status);
+        self.output.take_rest(rest, self.followed.is_none(), status);
+        let rest = self.followed.as_mut().map(|followed| std::mem::take(&mut followed.lines).rest());
+        rest.into_iter().for_each(|rest| self.output.take_rest(rest, true, status));
         self.output.finish(matches!(status, Status::Exited(_)) && !self.stopped_by_us, outbox);
+        if let Some(followed) = &self.followed {
+            self.output.send(MessageKind::Read(followed.position(0, self.output.step())), outbox);
+        }
     }
 
     /// Hands over its `Ended` message; `forgotten` is called just before it. A process that was given up is killed first.

@@ -10,7 +10,7 @@ use foretell_search::{Space, Start, known_resource};
 use serde_json::{Map, Value};
 
 use crate::config_file::ConfigFile;
-use crate::fleet::executor::{Begin, Executor, ExecutorError};
+use crate::fleet::executor::{Begin, Executor, ExecutorError, Unread};
 use crate::log::room::Room;
 use crate::process::abandoned::runs_elsewhere;
 use crate::process::checkpoints::{self, checkpoint_directory, trial_directory};
@@ -162,6 +162,12 @@ impl Executor for LocalTrials {
             || self.start_once(start, worker, resumes),
         )?;
         Ok(if has_checkpoint { Begin::Resumed } else { Begin::Anew })
+    }
+
+    fn unread(&mut self, start: &Start) -> Result<Unread, ExecutorError> {
+        let Some(position) = start.read else { return Ok(Unread::default()) };
+        let spec = self.spec(start, 0, false)?;
+        Ok(self.processes.unread(&spec, position, start.reported)?)
     }
 
     fn stop(&mut self, trial: u64) {

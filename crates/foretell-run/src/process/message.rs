@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use foretell_logs::printed::{Report, ReportProblem};
+use foretell_search::SourcePosition;
 
 /// A message about a trial: a report, an observation or its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub enum MessageKind {
     Settled(Vec<Report>),
     /// Its output has shown which of its series, as JSON, is the metric: the trials after it are read alike.
     Chosen(String),
+    /// The file that it appends its metrics to was read up to here: the reports until there came before.
+    Read(SourcePosition),
     /// A message for people who watch.
     Noticed(Notice),
     /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.

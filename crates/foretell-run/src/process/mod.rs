@@ -21,5 +21,6 @@ pub(crate) mod stored_output;
 pub(crate) mod strays;
 pub(crate) mod terminal;
 pub(crate) mod trial;
+pub(crate) mod unread;
 pub(crate) mod usage;
 pub(crate) mod watcher;

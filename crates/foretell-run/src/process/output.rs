@@ -21,12 +21,14 @@ const LOG_BYTES: u64 = 64 * 1024 * 1024;
 const PENDING_BYTES: usize = 1024 * 1024;
 
 /// Splits a stream of bytes into lines; a carriage return ends a line, too, as progress bars use it.
+///
+/// Whether the next line is drawn over one is only known by the byte after its carriage returns: a newline ends the line as usual.
 #[derive(Debug, Default)]
 pub(crate) struct LineSplitter {
     line: Vec<u8>,
     cut: bool,
-    /// Whether the line before ended with a carriage return.
-    after_return: bool,
+    /// Whether a carriage return followed the line.
+    is_returned: bool,
 }
 
 /// A line without its end. One that was `cut` to [`LINE_BYTES`] is shown, but no report is read from it.
@@ -36,24 +38,36 @@ pub(crate) struct Line<'a> {
     pub(crate) cut: bool,
     /// Whether a carriage return ends it: the next line is drawn over it.
     pub(crate) transient: bool,
+    /// The number of the pushed bytes up to its end.
+    pub(crate) end: usize,
 }
 
 impl LineSplitter {
-    /// Takes the next `bytes`, and hands over each line that they complete; empty lines are left
-    /// out, unless they end a line that was drawn again and again.
+    /// Takes the next `bytes`, and hands over each line that they complete; empty lines are left out.
     pub(crate) fn push(&mut self, bytes: &[u8], mut hand_over: impl FnMut(Line<'_>)) {
+        let mut end = 0;
         for part in bytes.split_inclusive(|&byte| byte == b'\n' || byte == b'\r') {
-            let content = part.strip_suffix(b"\n").or_else(|| part.strip_suffix(b"\r"));
-            self.extend(content.unwrap_or(part));
-            if content.is_some() {
-                self.finish(part.ends_with(b"\r"), &mut hand_over);
+            if self.is_returned && !matches!(part, b"\n" | b"\r") {
+                self.finish(true, end, &mut hand_over);
+            }
+            end += part.len();
+            match part.split_last() {
+                Some((b'\n', content)) => {
+                    self.extend(content);
+                    self.finish(false, end, &mut hand_over);
+                }
+                Some((b'\r', content)) => {
+                    self.extend(content);
+                    self.is_returned = !self.line.is_empty();
+                }
+                _ => self.extend(part),
             }
         }
     }
 
-    /// The rest after the last line's end.
-    pub(crate) fn rest(self) -> Vec<u8> {
-        self.line
+    /// The rest after the last line's end, and whether a carriage return ends it.
+    pub(crate) fn rest(self) -> (Vec<u8>, bool) {
+        (self.line, self.is_returned)
     }
 
     fn extend(&mut self, bytes: &[u8]) {
@@ -62,13 +76,12 @@ impl LineSplitter {
         self.cut |= taken < bytes.len();
     }
 
-    fn finish(&mut self, transient: bool, hand_over: &mut impl FnMut(Line<'_>)) {
-        if !self.line.is_empty() || (self.after_return && !transient) {
-            hand_over(Line { bytes: &self.line, cut: self.cut, transient });
+    fn finish(&mut self, transient: bool, end: usize, hand_over: &mut impl FnMut(Line<'_>)) {
+        if !self.line.is_empty() {
+            hand_over(Line { bytes: &self.line, cut: self.cut, transient, end });
         }
-        self.after_return = transient;
         self.line.clear();
-        self.cut = false;
+        (self.cut, self.is_returned) = (false, false);
     }
 }
 
@@ -218,21 +231,28 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    fn lines(chunks: &[&[u8]]) -> (Vec<(Vec<u8>, bool)>, Vec<u8>) {
+    /// Each line with whether it was cut, and whether the next is drawn over it; and the rest.
+    type Split = (Vec<(Vec<u8>, bool, bool)>, (Vec<u8>, bool));
+
+    fn lines(chunks: &[&[u8]]) -> Split {
         let mut splitter = LineSplitter::default();
         let mut lines = Vec::new();
         for chunk in chunks {
-            splitter.push(chunk, |Line { bytes, cut, .. }| lines.push((bytes.to_vec(), cut)));
+            splitter.push(chunk, |Line { bytes, cut, transient, .. }| {
+                lines.push((bytes.to_vec(), cut, transient));
+            });
         }
         (lines, splitter.rest())
     }
 
     #[test]
     fn splits_at_newlines_and_carriage_returns() {
-        let (found, rest) = lines(&[b"one\ntw", b"o\r\nthree\rfour"]);
-        let found: Vec<_> = found.iter().map(|(line, _)| line.as_slice()).collect();
-        assert_eq!(found, [&b"one"[..], b"two", b"", b"three"]);
-        assert_eq!(rest, b"four");
+        let (found, rest) = lines(&[b"one\ntw", b"o\r\r\nthree\r\rfour\r\n\r\nfive\r", b"\nsix\r"]);
+        let found: Vec<_> =
+            found.iter().map(|(line, _, is_transient)| (line.as_slice(), *is_transient)).collect();
+        let ended = |line: &'static str| (line.as_bytes(), false);
+        assert_eq!(found, [ended("one"), ended("two"), (b"three", true), ended("four"), ended("five")]);
+        assert_eq!(rest, (b"six".to_vec(), true));
     }
 
     #[test]
@@ -242,8 +262,8 @@ mod tests {
         chunks.push(b"\nnext\n");
         let (found, rest) = lines(&chunks);
         assert_eq!((found[0].0.len(), found[0].1), (LINE_BYTES, true));
-        assert_eq!(found[1], (b"next".to_vec(), false));
-        assert!(rest.is_empty());
+        assert_eq!(found[1], (b"next".to_vec(), false, false));
+        assert!(rest.0.is_empty());
     }
 
     #[test]

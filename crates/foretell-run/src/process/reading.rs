@@ -7,6 +7,7 @@ use crate::process::message::{Message, MessageKind, Notice, Status};
 use crate::process::outbox::Outbox;
 use crate::process::output::{Line, LineSplitter, OutputLog, Tail, shown};
 use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
+use foretell_search::SourcePosition;
 
 /// A notice appears after this many lines without a report, and after twice as many each time: the metric may be looked for in the wrong way.
 const SILENT_LINES: usize = 100;
@@ -83,9 +84,19 @@ impl Output {
         }
     }
 
-    /// Takes the first line of the file that it follows, which was written before: it is no report.
+    /// Takes the first line of the file that it follows, which was written before: the header of a table, and no report.
     pub(crate) fn take_header(&mut self, header: &[u8]) {
-        let _ = self.reports.read(header);
+        self.reports.take_header(header);
+    }
+
+    /// The last step that it reported, or that it continues from.
+    pub(crate) fn step(&self) -> u64 {
+        self.reports.step()
+    }
+
+    /// Notes that the file that it follows was read up to `position`.
+    pub(crate) fn note_read(&mut self, position: SourcePosition) {
+        self.batch.push(MessageKind::Read(position));
     }
 
     /// Keeps a line, and hands its reports over if it is `whole`.
@@ -151,27 +162,32 @@ impl Output {
         self.batch.push(MessageKind::Noticed(notice));
     }
 
-    /// Takes all whole lines that `bytes` complete; they hold no report unless they are of the `source`.
+    /// Takes all whole lines that `bytes` complete; they hold no report unless they are of the `source`. Answers with the end of the last
+    /// report after which another reader could go on, in `bytes`, and with its step.
     pub(crate) fn take_bytes(
         &mut self,
         bytes: &[u8],
         lines: &mut LineSplitter,
         is_source: bool,
-        outbox: &mut Outbox,
-    ) {
+    ) -> Option<(usize, u64)> {
         let mut copy = Vec::with_capacity(bytes.len() + 1);
+        let mut settled = None;
         lines.push(bytes, |line| {
             copy.extend_from_slice(line.bytes);
             copy.push(if line.transient { b'\r' } else { b'\n' });
+            let before = self.batch.len();
             self.take(line, is_source);
+            if is_source && self.batch.len() > before && self.reports.is_settled() && !line.transient {
+                settled = Some((line.end, self.reports.step()));
+            }
         });
         self.log.write(&copy);
         self.share_choice();
-        self.hand_over(Instant::now(), outbox);
+        settled
     }
 
     /// Sends what was read, or holds it back where the end may follow.
-    fn hand_over(&mut self, now: Instant, outbox: &mut Outbox) {
+    pub(crate) fn hand_over(&mut self, now: Instant, outbox: &mut Outbox) {
         let is_report = |kind: &&MessageKind| matches!(kind, MessageKind::Report(_));
         let reports = self.batch.iter().filter(is_report).count();
         let is_first = self.heard.is_none();
@@ -205,15 +221,17 @@ impl Output {
     pub(crate) fn finish(&mut self, is_own_end: bool, outbox: &mut Outbox) {
         self.take_last();
         let Some((held, _)) = self.held.take_if(|_| is_own_end) else { return self.release(outbox) };
-        let mut reports = Vec::new();
+        let (mut reports, mut read) = (Vec::new(), None);
         for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
             match kind {
                 MessageKind::Report(report) => reports.push(report),
+                MessageKind::Read(position) => read = Some(position),
                 kind => self.send(kind, outbox),
             }
         }
         let late = Notice::Late { reports: reports.len() };
         self.send(MessageKind::Settled(reports), outbox);
+        read.into_iter().for_each(|position| self.send(MessageKind::Read(position), outbox));
         self.send(MessageKind::Noticed(late), outbox);
     }
 
@@ -232,16 +250,16 @@ impl Output {
         self.share_choice();
     }
 
-    /// Takes the rest after the last newline: a report if the process ended by itself; if a signal cut its writing short,
+    /// Takes the rest after the last newline, of the `source` or not: a report if the process ended by itself; if a signal cut its writing short,
     /// only a JSON report is surely complete.
-    pub(crate) fn take_rest(&mut self, rest: &[u8], status: Status) {
+    pub(crate) fn take_rest(&mut self, (rest, transient): (Vec<u8>, bool), is_source: bool, status: Status) {
         if rest.is_empty() {
             return;
         }
-        self.log.write(&[rest, b"\n"].concat());
+        self.log.write(&[&rest[..], b"\n"].concat());
         let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_any_line();
-        let whole = (closed || matches!(status, Status::Exited(_))) && !self.is_followed;
-        self.take(Line { bytes: rest, cut: false, transient: false }, whole);
+        let whole = (transient || closed || matches!(status, Status::Exited(_))) && is_source;
+        self.take(Line { bytes: &rest, cut: false, transient, end: 0 }, whole);
     }
 
     /// The last lines, oldest first.
@@ -302,7 +320,8 @@ mod tests {
         let (mut outbox, mut lines) = (Outbox::new(sender), LineSplitter::default());
         for epoch in 0..5 * SILENT_LINES {
             let line = format!("epoch {epoch}: loss 0.25\n");
-            output.take_bytes(line.as_bytes(), &mut lines, true, &mut outbox);
+            output.take_bytes(line.as_bytes(), &mut lines, true);
+            output.hand_over(Instant::now(), &mut outbox);
         }
         let said = messages.try_iter().map(|message| match message.kind {
             MessageKind::Noticed(Notice::Silent { lines, seen, .. }) => (lines, seen),

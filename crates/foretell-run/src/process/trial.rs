@@ -18,7 +18,7 @@ use crate::process::hook::Hook;
 use crate::process::parent;
 use crate::process::start_error::StartError;
 use crate::process::terminal::VARIABLES;
-use foretell_logs::printed::MetricSource;
+use foretell_logs::printed::{MetricSource, ReportReader};
 use foretell_search::known_resource;
 
 /// One trial to run as a child process.
@@ -126,6 +126,13 @@ impl TrialSpec {
     pub(crate) fn arguments(&self) -> Result<Vec<String>, StartError> {
         let command = self.command.iter().map(|text| self.with_paths(text)).collect::<Result<Vec<_>, _>>()?;
         Ok(fill_in(&command, &self.values(&command))?)
+    }
+
+    /// A reader of its reports, which goes on after step `from`.
+    pub(crate) fn reader(&self, from: u64) -> ReportReader {
+        ReportReader::new(self.metric.clone(), from)
+            .with_resource(self.max_resource)
+            .with_once(&self.watch.once)
     }
 
     /// The file that it appends its metrics to.

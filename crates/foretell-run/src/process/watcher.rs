@@ -254,7 +254,7 @@ impl Loop {
             let is_full = self.outbox.is_full();
             process.guarded(|process| {
                 if !is_full {
-                    process.read_followed(FOLLOWED_BUFFERS, &mut self.buffer, &mut self.outbox);
+                    process.read_followed(FOLLOWED_BUFFERS, false, &mut self.buffer, &mut self.outbox);
                 }
                 process.look_after(now, self.pace, &census, &mut self.outbox);
             });

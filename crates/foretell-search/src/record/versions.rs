@@ -31,6 +31,7 @@ impl Record {
             Self::Reported { .. } => "reported",
             Self::Repeated { .. } => "repeated",
             Self::Late { .. } => "late",
+            Self::Read { .. } => "read",
             Self::Returned { .. } => "returned",
             Self::Decided(_) => "decided",
             Self::Paused { .. } => "paused",
@@ -124,6 +125,7 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for FromType<M> {
 mod tests {
     use super::super::{Decision, Reason, RecordedForecast};
     use super::Record;
+    use crate::record::SourcePosition;
     use foretell::{Action, Configuration};
     use std::collections::BTreeMap;
 
@@ -151,6 +153,7 @@ mod tests {
             },
             Record::Started { trial: 3, configuration, seed: 7, from: 0, until: 9 },
             Record::Reported { trial: 3, step: 2, value: None, metrics },
+            Record::Read { trial: 3, position: SourcePosition { at: 512, after: 2, crc: 0x9a3f_01c2 } },
             Record::Decided(decision),
             Record::Paused { trial: 3 },
             Record::Completed { trial: 3 },

@@ -100,7 +100,8 @@ impl Display {
             | Record::WarmStart { .. }
             | Record::Enqueued { .. }
             | Record::Unknown { .. }
-            | Record::Chosen { .. } => return,
+            | Record::Chosen { .. }
+            | Record::Read { .. } => return,
             Record::Decided(decision) => decision.trial,
             Record::Started { trial, .. }
             | Record::Resource { trial, .. }

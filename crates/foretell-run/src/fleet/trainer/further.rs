@@ -27,6 +27,11 @@ impl Further {
         self.held.replace(reading)
     }
 
+    /// Whether a report is held.
+    pub(super) fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// The report that was held.
     pub(super) fn release(&mut self) -> Option<Reading> {
         self.held.take()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foretell_search::{Start, Store};
+use foretell_search::{SourcePosition, Start, Store};
 
 use crate::host::hosted::{HostError, Hosted, Reading, Task};
 
@@ -65,6 +65,8 @@ pub(crate) enum Heard {
     Began { after: u64, attempt: u64 },
     /// It reports.
     Report(Reading),
+    /// The file that it appends its metrics to was read up to here, and what was reported until there was passed on.
+    Read(SourcePosition),
     /// It has ended well, or was stopped.
     Finished,
     /// It has failed.
@@ -118,6 +120,7 @@ impl<S: Store> Link for Hosted<S> {
             Heard::Alive => self.renew(trial, key),
             Heard::Began { after, attempt } => self.begin(trial, *after, Some(*attempt), key),
             Heard::Report(reading) => self.report(trial, reading.clone(), key),
+            Heard::Read(position) => self.read_to(trial, *position, key),
             Heard::Finished | Heard::Failed(_) | Heard::HandedBack => {
                 let state = match heard {
                     Heard::HandedBack => self.hand_back(trial, key),

@@ -119,7 +119,12 @@ impl<E: Executor> Trainer<E> {
     }
 
     fn attempt(&mut self, mut running: Running) -> Result<(), ExecutorError> {
-        let (trial, from) = (running.start.trial, running.start.from);
+        let trial = running.start.trial;
+        if self.take_unread(&mut running)? {
+            self.waiting.push((running.given, Happening::Heard(Heard::Finished)));
+            return Ok(());
+        }
+        let from = running.start.from;
         let begun = self.executor.start(&running.start, running.slot)?;
         running.attempts += 1;
         running.has_reported = false;
@@ -131,6 +136,26 @@ impl<E: Executor> Trainer<E> {
         }
         self.running.insert(trial, running);
         Ok(())
+    }
+
+    /// Takes the reports of an earlier training that nobody has read, at their own steps. Answers if they are all that was to be trained.
+    fn take_unread(&mut self, running: &mut Running) -> Result<bool, ExecutorError> {
+        let unread = self.executor.unread(&running.start)?;
+        let start = &mut running.start;
+        let reports = unread.reports.into_iter().filter(|report| report.step <= self.max_resource);
+        for report in reports {
+            let is_from_zero = match start.reported {
+                Some(last) => last < start.from,
+                None => report.step == 0,
+            };
+            start.from = report.step + u64::from(is_from_zero);
+            (start.reported, running.step, running.is_usable) = (Some(report.step), Some(report.step), true);
+            let heard = Heard::Report(reading(&report, false));
+            self.waiting.push((running.given.clone(), Happening::Heard(heard)));
+        }
+        let lost = unread.lost.map(|note| Happening::Noticed(Notice::Noted { note }));
+        self.waiting.extend(lost.map(|lost| (running.given.clone(), lost)));
+        Ok(running.step.is_some() && running.start.from >= running.start.until && running.attempts == 0)
     }
 
     /// Stops the training of `trial`: the study wants no more of it.
@@ -177,6 +202,16 @@ impl<E: Executor> Trainer<E> {
             MessageKind::Settled(reports) => {
                 reports.iter().for_each(|report| self.report(trial, report, true));
             }
+            MessageKind::Read(position) => {
+                if let Some(running) = self.running.get_mut(&trial) {
+                    running.start.read = Some(position);
+                }
+                // the report of the last epoch may be held back until the end
+                let is_held = self.running.get(&trial).is_none_or(|running| running.further.is_holding());
+                if !is_held {
+                    self.push(trial, Happening::Heard(Heard::Read(position)));
+                }
+            }
             MessageKind::Chosen(series) => self.push(trial, Happening::Chosen(series)),
             MessageKind::Noticed(notice) => match notice.fault() {
                 Some(why) => self.give_up(trial, why),
@@ -203,8 +238,7 @@ impl<E: Executor> Trainer<E> {
             let begun = (running.given.clone(), began(report.step.saturating_sub(1), running.attempts));
             self.waiting.push(begun);
         }
-        let Report { step, value, metrics, .. } = report.clone();
-        let reading = Reading { step, value, metrics, late, made_under: None };
+        let reading = reading(report, late);
         // while R is unknown each report may be the last, and none is decided on
         let until = running.start.until;
         let last = known_resource(self.max_resource).unwrap_or(until);
@@ -315,7 +349,9 @@ impl<E: Executor> Trainer<E> {
         let given = running.given.clone();
         let retried = running.retried + 1;
         let from = running.step.map_or(running.given.start.from, |step| step.max(running.given.start.from));
-        let start = Start { from: from.min(running.start.until), ..running.start.clone() };
+        let from = from.min(running.start.until);
+        let start =
+            Start { from, reported: running.start.reported.max(running.step), ..running.start.clone() };
         let notice = Notice::Retried { attempt: retried, why: failure.why };
         self.waiting.push((given.clone(), Happening::Noticed(notice)));
         if let Err(error) = self.attempt(Running { start, retried, fault: None, ..running }) {
@@ -323,6 +359,11 @@ impl<E: Executor> Trainer<E> {
             self.waiting.push((given, Happening::Heard(Heard::Failed(failure))));
         }
     }
+}
+
+fn reading(report: &Report, late: bool) -> Reading {
+    let Report { step, value, metrics, .. } = report.clone();
+    Reading { step, value, metrics, late, made_under: None }
 }
 
 /// The present attempt continues after so many epochs.

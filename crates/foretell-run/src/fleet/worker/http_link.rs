@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use foretell_search::Start;
+use foretell_search::{SourcePosition, Start};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -161,14 +161,20 @@ impl Link for HttpLink {
         self.turn += 1;
         let Some(given) = start else { return Ok(if done { Asked::Done } else { Asked::Nothing }) };
         let lease = Duration::try_from_secs_f64(given.lease_seconds).map_err(unusable)?;
-        let wire::Given { trial, configuration, seed, from, until, lease: key, .. } = given;
-        Ok(Asked::Task(Given { start: Start { trial, configuration, seed, from, until }, key, lease }))
+        let wire::Given { trial, configuration, seed, from, until, lease: key, reported, read, .. } = given;
+        let read = read.map(SourcePosition::from);
+        let start = Start { trial, configuration, seed, from, until, reported, read };
+        Ok(Asked::Task(Given { start, key, lease }))
     }
 
     fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, Trouble> {
         let (lease, ended) = (Some(given.key.clone()), wire::Tell::default());
         match heard {
-            Heard::Alive => self.running(given, "renew", wire::Renew { lease }),
+            Heard::Alive => self.running(given, "renew", wire::Renew { lease, read: None }),
+            Heard::Read(position) => {
+                let read = Some(wire::ReadTo::from(*position));
+                self.running(given, "renew", wire::Renew { lease, read })
+            }
             Heard::Began { after, attempt } => {
                 self.running(given, "begin", wire::Begin { after: *after, attempt: Some(*attempt), lease })
             }

@@ -357,7 +357,7 @@ impl Trainings<'_> {
                         Heard::Failed(failure) => {
                             (self.say)(&format!("trial {trial} has failed: {}", failure.why))
                         }
-                        Heard::Alive | Heard::Began { .. } | Heard::Report(_) => {}
+                        Heard::Alive | Heard::Began { .. } | Heard::Report(_) | Heard::Read(_) => {}
                     }
                     if let Some(&slot) = self.places.get(&trial) {
                         self.tell(slot, heard);

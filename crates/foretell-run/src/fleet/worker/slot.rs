@@ -154,7 +154,8 @@ impl Slot {
             Heard::Report(reading) => Some(reading.step),
             _ => None,
         });
-        let reached = steps.max().unwrap_or(0).max(training.given.start.from);
+        let steps = steps.max();
+        let reached = steps.unwrap_or(0).max(training.given.start.from);
         while !training.waiting.is_empty() && !self.is_leaving() {
             if let Step::Over = self.listen(training) {
                 return false;
@@ -162,6 +163,7 @@ impl Slot {
         }
         if training.waiting.is_empty() {
             training.given.start.from = reached;
+            training.given.start.reported = training.given.start.reported.max(steps);
         } else {
             training.waiting.push_back(Heard::HandedBack);
         }

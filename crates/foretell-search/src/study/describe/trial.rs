@@ -1,7 +1,7 @@
 //! One trial of a study.
 
 use super::spec::StudySpec;
-use crate::record::{Decision, Reason, RecordedForecast};
+use crate::record::{Decision, Reason, RecordedForecast, SourcePosition};
 use crate::resource::UNKNOWN_RESOURCE;
 use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
@@ -90,6 +90,8 @@ pub struct Trial {
     pub(super) is_silent: bool,
     /// The number of reports that came after its worker had lost it.
     pub late: u64,
+    /// The place up to which the file that it appends its metrics to was read.
+    pub read: Option<SourcePosition>,
     /// Whether its configuration is lost.
     pub(super) unknown: bool,
     /// The last decision about it.
@@ -136,6 +138,7 @@ impl Trial {
             repeating: None,
             is_silent: false,
             late: 0,
+            read: None,
             unknown,
             decision: None,
             shadow: None,

@@ -84,6 +84,11 @@ impl Study {
                 self.change(index, |trial| trial.late += 1);
                 Ok(())
             }
+            Record::Read { trial, position } => {
+                let index = self.known(*trial)?;
+                self.change(index, |trial| trial.read = Some(*position));
+                Ok(())
+            }
             Record::Returned { trial, value } => {
                 let index = self.known(*trial)?;
                 self.change(index, |trial| trial.returned = Some(*value));

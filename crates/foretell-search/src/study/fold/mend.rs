@@ -82,7 +82,8 @@ impl Losses {
             | Record::Chosen { .. }
             | Record::Unknown { .. } => {}
             Record::Started { trial, configuration, .. } => self.see_start(*trial, configuration),
-            Record::Repeated { .. } | Record::Late { .. } | Record::Returned { .. } => {}
+            Record::Repeated { .. } | Record::Late { .. } | Record::Read { .. } | Record::Returned { .. } => {
+            }
             Record::Reported { trial, .. } if self.is_late(*trial) => {}
             Record::Reported { trial, .. }
             | Record::Paused { trial }
@@ -96,6 +97,7 @@ impl Losses {
                 Record::Reported { .. }
                     | Record::Repeated { .. }
                     | Record::Late { .. }
+                    | Record::Read { .. }
                     | Record::Returned { .. }
                     | Record::Decided(_)
             );
