@@ -1,7 +1,7 @@
 //! The command line and study file of a search, kept next to the log so that its trials can be run again.
 
 use crate::output::note;
-use foretell_run::write_atomically;
+use foretell_run::{read_regular_file, write_atomically};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -55,6 +55,6 @@ impl Asked {
 
     /// Reads it from the study's `directory`; `None` for studies of earlier versions, or of other interfaces.
     pub(crate) fn read(directory: &Path) -> Option<Self> {
-        serde_json::from_str(&std::fs::read_to_string(directory.join(FILE)).ok()?).ok()
+        serde_json::from_str(&read_regular_file(&directory.join(FILE)).ok()?).ok()
     }
 }

@@ -67,4 +67,5 @@ pub use process::start_error::StartError;
 pub use process::stored_output::Printed;
 pub use process::trial::{TrialSpec, Watch};
 pub use process::usage::Usage;
+pub use regular::read_to_string as read_regular_file;
 pub use supervised::supervised;

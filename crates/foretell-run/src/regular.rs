@@ -42,8 +42,11 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The content of the file at `path` as text.
-pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
+/// The content of the file at `path` as text, if it is a regular file: a pipe or a device, which may never end, is refused. Never waits.
+///
+/// # Errors
+/// If it is no regular file, larger than 64 MiB or no text, or cannot be read.
+pub fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 

@@ -417,3 +417,34 @@ fn values_that_were_seen_are_shown_with_their_first_two_and_their_last() {
     let seen = reader.seen().expect("no report").text();
     assert_eq!(seen, "loss 9, 8 … 5; top1 0.5");
 }
+
+#[test]
+fn a_bar_that_moves_on_before_its_value_is_set_shows_the_value_before_first() {
+    let mut output = "E:   0%| | 0/4 [00:01<00:09]\rE:  25%|# | 1/4 [00:01<00:09]".to_owned();
+    let values = [0.5, 0.5, 0.7, 0.8];
+    for (epoch, value) in (1..).zip(values) {
+        let before = if epoch > 1 { values[epoch - 2] } else { value };
+        for shown in [before, value] {
+            output += &format!("\rE: {epoch}| {epoch}/4 [00:01<00:09, acc={shown:.3}]");
+        }
+    }
+    let expected = some(&[(1, 0.5), (2, 0.5), (3, 0.7), (4, 0.8)]);
+    assert_eq!(live("acc", &output), expected);
+    assert_eq!(reports("acc", &output), expected);
+}
+
+#[test]
+fn another_reader_goes_on_after_a_report_that_waits_for_nothing() {
+    let mut first = reader("loss");
+    let counted = ["loss: 0.9", "loss: 0.8", "loss: 0.7"];
+    let read: usize = counted.iter().map(|line| first.read(line.as_bytes()).len()).sum();
+    assert!(read == 3 && first.is_settled() && first.step() == 3, "{read}");
+    let mut second = ReportReader::new(MetricSource::parse("loss").expect("a metric"), first.step())
+        .with_chosen(first.chosen().cloned());
+    second.take_header(b"loss: 0.9");
+    let read: Vec<u64> = second.read(b"loss: 0.6").into_iter().flatten().map(|report| report.step).collect();
+    assert_eq!(read, [4]);
+    let mut many = reader("loss");
+    (1..=9).for_each(|line| drop(many.read(format!("epoch {} loss: 0.{line}", (line + 2) / 3).as_bytes())));
+    assert!(!many.is_settled(), "the epoch may have another value");
+}

@@ -289,3 +289,69 @@ fn rotated_files(path: &Path) -> Vec<File> {
     files.sort_by_key(|(time, _)| *time);
     files.into_iter().map(|(_, file)| file).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Followed;
+    use foretell_search::SourcePosition;
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    fn append(path: &Path, text: &str) {
+        let mut file = fs::OpenOptions::new().append(true).create(true).open(path).expect("it opens");
+        file.write_all(text.as_bytes()).expect("it is written");
+    }
+
+    fn read(followed: &mut Followed) -> String {
+        let (mut buffer, mut text) = (vec![0; 16 * 1024], Vec::new());
+        while let Ok(count @ 1..) = followed.read(&mut buffer, true) {
+            text.extend_from_slice(&buffer[..count]);
+        }
+        String::from_utf8(text).expect("text")
+    }
+
+    #[test]
+    fn a_file_is_read_on_where_it_was_appended_to_or_written_once_more_and_anew_where_it_is_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("m.txt");
+        append(&path, "of another training\n");
+        let mut followed = Followed::new(path.clone());
+        append(&path, "a 1\na 2\n");
+        assert_eq!(read(&mut followed), "a 1\na 2\n");
+        let copy = folder.path().join("copy");
+        fs::write(&copy, "of another training\na 1\na 2\na 3\n").expect("it is written");
+        fs::rename(&copy, &path).expect("it takes the place");
+        assert_eq!(read(&mut followed), "a 3\n");
+        fs::write(&path, "b 1\n").expect("it is truncated");
+        assert_eq!(read(&mut followed), "b 1\n");
+        fs::write(&path, "c 1\n").expect("it is as long as before");
+        assert_eq!(read(&mut followed), "c 1\n");
+        append(&path, "c 2\n");
+        fs::rename(&path, folder.path().join("m.txt.1")).expect("it is rotated");
+        append(&path, "c 3\n");
+        assert_eq!(read(&mut followed), "c 2\nc 3\n");
+    }
+
+    #[test]
+    fn after_an_interruption_a_place_is_found_in_the_file_or_in_one_that_it_was_rotated_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("m.txt");
+        let mut followed = Followed::new(path.clone());
+        append(&path, "a 1\na 2\n");
+        assert_eq!(read(&mut followed), "a 1\na 2\n");
+        let place: SourcePosition = followed.position("a 2\n".len(), 1);
+        assert_eq!((place.at, place.after), (4, 1));
+        let resumed = |place| {
+            let (mut followed, is_found) = Followed::resumed(path.clone(), place);
+            (read(&mut followed), is_found)
+        };
+        append(&path, "a 3\n");
+        assert_eq!(resumed(place), ("a 2\na 3\n".to_owned(), true));
+        fs::rename(&path, folder.path().join("m.txt.1")).expect("it is rotated");
+        append(&path, "a 4\n");
+        assert_eq!(resumed(place), ("a 2\na 3\na 4\n".to_owned(), true));
+        fs::remove_file(folder.path().join("m.txt.1")).expect("it is removed");
+        assert_eq!(resumed(place), ("a 4\n".to_owned(), false));
+    }
+}

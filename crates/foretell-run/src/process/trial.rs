@@ -184,6 +184,8 @@ impl TrialSpec {
         let hook = self.watch.hook.variables(&self.directory, python_path);
         let hook = hook.map_err(StartError::folder("find the full path of", &self.directory))?;
         variables.extend(hook.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        let steps = self.resume_from.as_ref().and_then(|_| self.watch.hook.steps(&self.directory));
+        variables.extend(steps.map(|(name, value)| (name.to_owned(), value)));
         let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), value));
         set("FORETELL_TRIAL", self.trial.to_string().into());
         set("FORETELL_SEED", self.seed.to_string().into());

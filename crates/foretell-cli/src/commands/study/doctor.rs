@@ -226,8 +226,8 @@ fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
     let last = salvage.last_line();
     let copied = salvage.first_from().is_some();
     let unsound = salvage.unsound().iter().filter(|unsound| {
-        let is_lost = unsound.fate == Fate::LeftOut;
-        !(is_read && is_lost && unsound.problem == LineProblem::Cut && unsound.line == last && last > 1)
+        // also one that lacks only its newline: a search that starts removes it
+        !(is_read && unsound.problem == LineProblem::Cut && unsound.line == last && last > 1)
     });
     let problem = |line: usize, problem: String, fate: &'static str| {
         let kept = fate != "left out";

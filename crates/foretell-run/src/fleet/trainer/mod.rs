@@ -149,7 +149,7 @@ impl<E: Executor> Trainer<E> {
                 None => report.step == 0,
             };
             start.from = report.step + u64::from(is_from_zero);
-            (start.reported, running.step, running.is_usable) = (Some(report.step), Some(report.step), true);
+            (start.reported, running.step) = (Some(report.step), Some(report.step));
             let heard = Heard::Report(reading(&report, false));
             self.waiting.push((running.given.clone(), Happening::Heard(heard)));
         }

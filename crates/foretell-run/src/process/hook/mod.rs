@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
 use crate::log::atomic_write::write_atomically;
+use crate::regular;
 
 /// The folder of the hook, next to the folders of trials.
 const FOLDER: &str = "hook";
@@ -18,6 +19,8 @@ const FOLDER: &str = "hook";
 const RECORDS: &str = "values.jsonl";
 /// The variable that turns the hook off if it is 0. In a trial, it names the file of records.
 const VARIABLE: &str = "FORETELL_HOOK";
+/// The most steps whose places are passed on: a training repeats at most those since its last checkpoint.
+const MOST_STEPS: usize = 2_000;
 /// Variables that name the rank of a process in distributed training.
 const RANKS: [&str; 6] =
     ["RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
@@ -91,6 +94,24 @@ impl Hook {
         Ok(())
     }
 
+    /// The variable by which a training that continues numbers its values: the steps and places of those in `directory`, if the chosen
+    /// series is read there.
+    pub(crate) fn steps(&self, directory: &Path) -> Option<(&'static str, OsString)> {
+        let path = self.reports(directory)?;
+        let text = written_in(&path);
+        let lines = text.split(|&byte| byte == b'\n');
+        let reports: Vec<Placed> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let last = &reports[reports.len().saturating_sub(MOST_STEPS)..];
+        let pairs = last.iter().map(|report| {
+            format!(
+                "{}={}",
+                report.foretell.step,
+                report.place.map_or_else(String::new, |place| place.to_string())
+            )
+        });
+        Some(("FORETELL_HOOK_STEPS", pairs.collect::<Vec<_>>().join(",").into()))
+    }
+
     /// The variables that load it into the Python processes of the trial in `directory`, in front of the `python_path` that they have.
     pub(crate) fn variables(
         &self,
@@ -117,6 +138,26 @@ impl Hook {
         variables.extend(series.map(|series| ("FORETELL_HOOK_SERIES", series.into())));
         Ok(variables)
     }
+}
+
+/// The content of the file of records at `path`; nothing if it is no file.
+fn written_in(path: &Path) -> Vec<u8> {
+    let mut content = Vec::new();
+    // what was read before an error is of use, too
+    let _ = regular::open(path).and_then(|mut file| file.read_to_end(&mut content));
+    content
+}
+
+/// The step of a report, and where its library had it.
+#[derive(Deserialize)]
+struct Placed {
+    foretell: Numbered,
+    place: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Numbered {
+    step: u64,
 }
 
 /// The name of the source that needs no hook.
@@ -297,7 +338,7 @@ pub struct HookLoop {
 impl HookRecord {
     /// The records that the hook wrote for the trial in `directory`. Lines that are cut short are skipped.
     pub fn read_all(directory: &Path) -> Vec<Self> {
-        let bytes = fs::read(directory.join(RECORDS)).unwrap_or_default();
+        let bytes = written_in(&directory.join(RECORDS));
         bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }
 }

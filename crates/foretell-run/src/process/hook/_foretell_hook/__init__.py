@@ -200,11 +200,11 @@ _file_open, _file_write, _file_close, _now = os.open, os.write, os.close, time.m
 
 
 def append(text):
-    """Appends lines in one write. The file is opened each time: a script may close all descriptors, fork, or change its folder."""
+    """Appends lines, a text or bytes, in one write, and returns how many bytes there was room for. The file is opened each time: a script may close all descriptors, fork, or change its folder."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     file = _file_open(PATH, flags, 0o600)
     try:
-        _file_write(file, text.encode("utf-8", "replace"))
+        return _file_write(file, text.encode("utf-8", "replace") if type(text) is str else text)
     finally:
         _file_close(file)
 

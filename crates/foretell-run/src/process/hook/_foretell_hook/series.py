@@ -1,4 +1,5 @@
 """The values that a script passes to its libraries, as series: each with its steps, told from other trainings of the run."""
+import errno
 import os
 
 emit, append, rank, to_json, text, pairs, is_own_kind = hook.emit, hook.append, hook.rank, hook.to_json, hook.text, hook.pairs, hook.is_own_kind  # noqa: F821
@@ -54,12 +55,13 @@ class Series:
         return True
 
 
-def value(source, series, raw, step=None, epoch=None, stage=None, after=False, **more):
-    """One value of a series. `epoch` counts finished epochs, from 1. `after` marks an evaluation outside of the training."""
+def value(source, series, raw, step=None, epoch=None, stage=None, after=False, counted=False, **more):
+    """One value of a series. `epoch` counts finished epochs, from 1. `after` marks an evaluation outside of the training. If the step is `counted`
+    by the library, it begins again in each process."""
     series = text(series)
     if CHOSEN is not None:
         if series == SERIES and source == SOURCE and STAGE in ("", stage) and not after:
-            report(Series.get(source, stage, series), raw, epoch if epoch is not None else number(step), epoch)
+            report(Series.get(source, stage, series), raw, epoch if epoch is not None else number(step), epoch, counted)
         return
     got = number(raw)
     if got is None:
@@ -75,10 +77,10 @@ def value(source, series, raw, step=None, epoch=None, stage=None, after=False, *
     emit("value", source=source, series=series, value=finite(got), training=seen.training, **more)
 
 
-def report(seen, raw, place, epoch):
+def report(seen, raw, place, epoch, counted):
     """For a search: one value of the chosen series, in the form of the trial protocol."""
     got = number(raw)
-    if got is None or rank() != 0 or not _is_first_process():
+    if got is None or rank() != 0 or _is_other_process():
         return
     training = seen.training
     if not seen.follow(place):
@@ -94,20 +96,82 @@ def report(seen, raw, place, epoch):
             seen.finals.append(got)
         seen.finals[-1] = got
     elif seen.training == 1:
-        fields = {SERIES: finite(got)}
         seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
-        if epoch is not None and not seen.is_between:
-            fields["step"] = int(epoch)
-        append_report(fields)
+        place = None if counted or place is None else finite(float(place))
+        step = int(epoch) if epoch is not None and not seen.is_between else next_step(place)
+        _steps[0] = step
+        append_report({"step": step, SERIES: finite(got)}, place)
 
 
 def _report_mean(seen):
     """The mean over the last values of the trainings so far, as the value of one step per training."""
-    append_report({"step": len(seen.finals), SERIES: finite(sum(seen.finals) / len(seen.finals))})
+    append_report({"step": len(seen.finals), SERIES: finite(sum(seen.finals) / len(seen.finals))}, None)
 
 
-def append_report(fields):
-    append(to_json({"foretell": fields}) + "\n")
+#: the last step; the place of the last value of the training that this one continues; its places and their steps
+_steps = [0, None, {}]
+for _pair in filter(None, os.environ.get("FORETELL_HOOK_STEPS", "").split(",")):
+    _step, _, _place = _pair.partition("=")
+    _steps[0] = int(_step)
+    if _place:
+        _steps[1] = float(_place)
+        _steps[2][float(_place)] = int(_step)
+
+
+def next_step(place):
+    """The step of the next value. `place` may be a number of batches or of values: a training that continues has the steps of the one before at
+    its places, and one for each value after them."""
+    last, before, known = _steps
+    _steps[1] = None
+    if place in known:
+        return known[place]
+    if before is not None and place is not None and place > before and len(known) > 1:
+        apart = before - sorted(known)[-2]
+        many = (place - before) / apart if apart > 0 else 1.0
+        if many == int(many):  # the values in between were lost with the training before
+            return last + int(many)
+    return last + 1
+
+
+#: what isn't written yet, for example because the disk is full: it is written with the next value, or at the end
+_unsent = bytearray()
+_refused, _at_end = [None], []
+
+
+def append_report(fields, place):
+    record = {"foretell": fields} if place is None else {"foretell": fields, "place": place}
+    _unsent.extend((to_json(record) + "\n").encode("utf-8", "replace"))
+    send()
+
+
+def send():
+    """Writes what isn't written yet, as far as there is room."""
+    try:
+        if not _is_first_process():
+            _unsent.clear()
+        while _unsent:
+            del _unsent[: append(bytes(_unsent))]
+        _refused[0] = None
+    except OSError as error:
+        _refused[0] = error
+    if _unsent and not _at_end:
+        import atexit
+
+        _at_end.append(atexit.register(send_last, os.getpid()))
+
+
+def send_last(pid):
+    """At the end, waits for room on a full disk, as Foretell does. Another error is shown, because it is why values are missing."""
+    import time
+
+    while _unsent and pid == os.getpid():
+        send()
+        error = _refused[0]
+        if error is not None and error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            os.write(2, ("foretell: cannot write the values of the trial: %s\n" % error).encode("utf-8", "replace"))
+            return
+        if _unsent:
+            time.sleep(0.2)
 
 
 _claims = {}
@@ -120,13 +184,25 @@ def _is_first_process():
         claim = "%s.%s" % (PATH, os.environ.get("FORETELL_START", "first"))
         try:
             file = os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            os.write(file, str(pid).encode())
-            os.close(file)
+            try:
+                os.write(file, str(pid).encode())
+            except OSError:
+                os.unlink(claim)  # left empty, it would silence the trial
+                raise
+            finally:
+                os.close(file)
             _claims[pid] = True
         except FileExistsError:
             with open(claim) as file:
                 _claims[pid] = file.read() == str(pid)
     return _claims[pid]
+
+
+def _is_other_process():
+    try:
+        return not _is_first_process()
+    except OSError:
+        return False  # a full disk leaves it open: `send` tries again
 
 
 def many(source, mapping, step=None, prefix="", **more):

@@ -64,7 +64,7 @@ def tf_scalar(_, name, data, step=None, *a, **k):
 # Weights & Biases, MLflow, accelerate
 @on("wandb.sdk.wandb_run", "Run.log", before=True)
 def wandb(self, data=None, step=None, *a, **k):
-    many("wandb", data, self.step if step is None else step)
+    many("wandb", data, self.step if step is None else step, counted=step is None)
 
 
 @on("mlflow.tracking.client", "MlflowClient.log_metric")
