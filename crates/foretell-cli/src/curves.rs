@@ -471,13 +471,8 @@ fn read_printed(
     if files.is_empty() || !path.exists() {
         return Err(failure);
     }
-    let (runs, metric) = printed_logs::runs(&files, asked).map_err(|as_logs| {
-        Failure::input(format!(
-            "{}\nIt contains no printed log either: {}",
-            failure.message(),
-            as_logs.message()
-        ))
-    })?;
+    let (runs, metric) = printed_logs::runs(&files, asked)
+        .map_err(|as_logs| printed_logs::neither(&failure, "It contains no printed log either", as_logs))?;
     foretell_logs::recorded(&runs, &metric, path, options).map_err(Failure::input)
 }
 

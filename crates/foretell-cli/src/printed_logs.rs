@@ -1,12 +1,15 @@
 //! Files with the output of trainings, read as runs, one per file.
 
 use crate::failure::{Failure, Outcome};
-use crate::output::note;
+use crate::output::{ask, note};
 use foretell::{Curve, Direction, Metric, Run, direction_of};
-use foretell_logs::printed::{self, MetricSource, ReportProblem, ReportReader, Whole, name_in};
-use std::collections::BTreeSet;
+use foretell_logs::printed::{
+    self, FirstTrial, MetricSource, PrintedSeries, ReportProblem, ReportReader, Role, StepUnit, Whole,
+    name_in, settle_first,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 /// A larger log is not read whole.
@@ -39,8 +42,12 @@ pub(crate) fn runs(files: &[PathBuf], asked: &Asked<'_>) -> Result<(Vec<Run>, Me
     let direction = direction(asked, &name)?;
     let (mut runs, mut silent) = (Vec::new(), Vec::new());
     let mut taken = BTreeSet::new();
-    for (file, text) in &texts {
-        let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
+    let read: Vec<(&Path, Whole)> = texts
+        .iter()
+        .map(|(file, text)| (file.as_path(), ReportReader::new(parsed.clone(), 0).read_all(text)))
+        .collect();
+    say_mixture(&read);
+    for (file, whole) in joined(read) {
         say_of(file, &whole)?;
         match curve(&whole, direction) {
             curve if !curve.is_empty() => runs.push(Run {
@@ -68,6 +75,17 @@ pub(crate) fn runs(files: &[PathBuf], asked: &Asked<'_>) -> Result<(Vec<Run>, Me
         );
     }
     Ok((runs, Metric::new(&name, direction)))
+}
+
+/// What the refusal of a metric in doubt begins with.
+const IN_DOUBT: &str = "the metric is in doubt";
+
+/// The failure to read a file as a table or as a log. A log whose metric is in doubt is one.
+pub(crate) fn neither(as_table: &Failure, either: &str, as_log: Failure) -> Failure {
+    if as_log.message().contains(IN_DOUBT) {
+        return as_log;
+    }
+    Failure::input(format!("{}\n{either}: {}", as_table.message(), as_log.message()))
 }
 
 /// The direction, from the flags or else the metric's name.
@@ -103,14 +121,160 @@ fn say_of(file: &Path, whole: &Whole) -> Outcome {
     Ok(())
 }
 
-/// The metric that the first log with a metric seems to report: its source for `--metric`, and its name.
+/// Notes it if the logs have the metric of different data.
+fn say_mixture(read: &[(&Path, Whole)]) {
+    let mut first: BTreeMap<&str, &Path> = BTreeMap::new();
+    for (file, whole) in read {
+        if let Some(chosen) = &whole.chosen {
+            first.entry(chosen.data()).or_insert(file);
+        }
+    }
+    if first.len() > 1 {
+        let of = |(data, file): (&&str, &&Path)| {
+            format!("of {} data in {}", if data.is_empty() { "unnamed" } else { data }, file.display())
+        };
+        let data = first.iter().map(of).collect::<Vec<_>>().join(", ");
+        note(&format!(
+            "the metric is not of the same data in all logs: {data}. Set a name with its data, for example --metric 'val loss'"
+        ));
+    }
+}
+
+/// The logs, with those that are one run in several files joined: the files of its epochs, each with one value, named alike but for a number.
+fn joined(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
+    let mut alike: BTreeMap<(Option<&Path>, String), Vec<usize>> = BTreeMap::new();
+    for (at, (file, whole)) in read.iter().enumerate() {
+        if let (Some((name, _)), [_]) = (numbered(file), &whole.reports[..]) {
+            alike.entry((file.parent(), name)).or_default().push(at);
+        }
+    }
+    let mut read: Vec<Option<(&Path, Whole)>> = read.into_iter().map(Some).collect();
+    for ((_, name), places) in alike {
+        let of = |at: &usize| read[*at].as_ref().map(|(file, whole)| (*file, whole));
+        let counts_files = printed::is_counter(&name);
+        // the files of several runs may be numbered, too: they end at the same step, or name none
+        let step = |at: &usize| {
+            let (file, whole) = of(at)?;
+            let own =
+                whole.reports.first().filter(|_| whole.unit != StepUnit::Report).map(|report| report.step);
+            own.or_else(|| numbered(file).map(|(_, number)| number).filter(|_| counts_files))
+        };
+        let mut steps: Vec<(u64, usize)> = places.iter().filter_map(|at| Some((step(at)?, *at))).collect();
+        steps.sort_unstable();
+        let are_distinct = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if steps.len() < 2 || steps.len() < places.len() || !are_distinct {
+            continue;
+        }
+        let taken: Vec<(u64, &Path, Whole)> = steps
+            .into_iter()
+            .filter_map(|(step, at)| read[at].take().map(|(file, whole)| (step, file, whole)))
+            .collect();
+        let Some((_, first, _)) = taken.first() else { continue };
+        let (first, count) = (*first, taken.len());
+        let mut all = Whole::default();
+        for (step, _, whole) in taken {
+            all.reports.extend(whole.reports.into_iter().map(|report| printed::Report { step, ..report }));
+        }
+        all.notes.push(format!("the {count} files named like this one are the epochs of one run"));
+        read.push(Some((first, all)));
+    }
+    read.into_iter().flatten().collect()
+}
+
+/// The name of a file without its only number, and that number: `metrics_epoch_` and 3 of `metrics_epoch_3.json`.
+fn numbered(file: &Path) -> Option<(String, u64)> {
+    let name = file.file_stem()?.to_string_lossy().into_owned();
+    let is_digit = |c: char| c.is_ascii_digit();
+    let (start, end) = (name.find(is_digit)?, name.rfind(is_digit)? + 1);
+    let number = name[start..end].parse().ok()?;
+    Some((format!("{}{}", &name[..start], &name[end..]), number))
+}
+
+/// The metric that most of the logs seem to report: its source for `--metric`, and its name. What is in doubt is asked, or refused.
 fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
-    let found = texts.iter().find_map(|(_, text)| printed::guess(text));
-    let found = found.ok_or_else(|| {
+    let settled: Vec<(&Path, FirstTrial)> =
+        texts.iter().map(|(file, text)| (file.as_path(), settle_first(text, None, None))).collect();
+    let metric = |first: &FirstTrial| match &first.metric {
+        printed::Metric::None => None,
+        printed::Metric::One { source, name, .. } | printed::Metric::InDoubt { source, name, .. } => {
+            Some((source.clone(), name.clone()))
+        }
+    };
+    let has = |first: &FirstTrial, name: &str| first.series.iter().any(|series| series.name == name);
+    let files = |(_, name): &(String, String)| settled.iter().filter(|(_, first)| has(first, name)).count();
+    let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
+    settled
+        .iter()
+        .filter_map(|(_, first)| metric(first))
+        .for_each(|metric| *found.entry(metric).or_default() += 1);
+    let best =
+        found.iter().max_by_key(|(metric, best)| (files(metric), **best)).map(|(metric, _)| metric.clone());
+    let best = best.ok_or_else(|| {
         Failure::input("found no metric in the logs. Set it with --metric, for example --metric val_acc")
     })?;
-    note(&format!("using the metric `{}`. Choose another one with --metric", found.source));
-    Ok((found.source, found.name))
+    let first = settled.iter().find(|(_, first)| metric(first).as_ref() == Some(&best));
+    let Some((file, first)) = first else { return Ok(best) };
+    if first.doubts.is_empty() {
+        note(&format!(
+            "using the metric `{}`{}. Choose another one with --metric",
+            best.0,
+            chosen_from(first)
+        ));
+        return Ok(best);
+    }
+    let list = listed(&first.series);
+    let doubts: Vec<&str> = first.doubts.iter().map(|doubt| doubt.what.as_str()).collect();
+    let doubts = doubts.join("; ");
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        note(&format!("{}: {doubts}\n{list}", file.display()));
+        let answer = ask("which metric to use", &best.0)?;
+        return Ok((answer.clone(), name_in(&answer)));
+    }
+    Err(Failure::input(format!(
+        "{}: {IN_DOUBT}: {doubts}. Set it with --metric, for example --metric '{}'. Printed are:\n{list}",
+        file.display(),
+        best.0
+    )))
+}
+
+/// The values of the metric, and the names of the others, as a part of a sentence.
+fn chosen_from(first: &FirstTrial) -> String {
+    let values: Vec<String> = first
+        .whole
+        .reports
+        .iter()
+        .take(SHOWN)
+        .map(|report| report.value.map_or("nan".to_owned(), |value| value.to_string()))
+        .collect();
+    let printed::Metric::One { name, why, .. } = &first.metric else { return String::new() };
+    let mut others: Vec<&str> = first
+        .series
+        .iter()
+        .filter(|series| series.is_metric && !series.is_past && series.name != *name)
+        .map(|series| series.name.as_str())
+        .collect();
+    others.dedup();
+    let others = if others.is_empty() { String::new() } else { format!(", not {}", others.join(", ")) };
+    format!(" ({} …), because {why}{others}", values.join(", "))
+}
+
+/// How many values of a series are shown.
+const SHOWN: usize = 3;
+
+/// The printed series, a line each.
+fn listed(series: &[PrintedSeries]) -> String {
+    let line = |series: &PrintedSeries| {
+        let role = match series.role {
+            Role::Training => " of training data",
+            Role::Test => " of test data",
+            Role::Validation => " of validation data",
+            Role::Unknown => "",
+        };
+        let values: Vec<String> = series.first.iter().map(f64::to_string).collect();
+        format!("  {}: {} values{role}, {} …", series.name, series.values, values.join(", "))
+    };
+    let current = series.iter().filter(|series| series.is_metric && !series.is_past);
+    current.map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn read(file: &Path) -> Result<String, Failure> {

@@ -33,7 +33,7 @@ pub use error::Error;
 pub use foretell::direction_of;
 pub use json_lines::{write_json_lines, write_recorded};
 pub use locate::printed_logs_below;
-pub use names::prominence;
+pub use names::{is_same_metric, prominence};
 pub use note::{Note, Topic};
 pub use old::{
     Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_nearby, survey,

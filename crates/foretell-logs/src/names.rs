@@ -1,5 +1,6 @@
 //! Kinds of columns by their names: metric, step, id, outcome, label.
 
+use crate::printed::{Stage, stage, staged};
 use foretell::{Direction, direction_of, words_of_name as words};
 
 const STEPS: &str = "epoch step total_timesteps iteration global_step _step iter epochs steps iterations update checkpoint budget \
@@ -17,6 +18,9 @@ const EXTREMES: &str = "max min best final last mean avg optimal";
 const DERIVED: &str = "max min best std stddev var smooth smoothed ema target threshold";
 /// Metrics that are computed on held-out data alone, or of an agent at work: no training loss has their name.
 const OF_TASKS: &str = "map bleu rouge meteor wer cer fid miou dice reward rewards return returns rew";
+/// Words for what an agent earns.
+const EARNED: &str = "rew reward rewards return returns";
+
 /// Whether `word` is one of a list written with spaces between.
 fn within(word: &str, list: &str) -> bool {
     list.split(' ').any(|entry| entry == word)
@@ -31,6 +35,19 @@ pub(crate) fn is_metric(name: &str) -> bool {
     direction_of(name).is_some()
 }
 
+/// Whether two names may be of one metric: they have the same words, or one is no metric's, and they don't name different data.
+///
+/// ```
+/// use foretell_logs::is_same_metric;
+/// assert!(is_same_metric("val_acc", "acc") && is_same_metric("Val Acc", "validation_acc"));
+/// assert!(!is_same_metric("Train Loss", "Val Loss") && !is_same_metric("val_acc", "val_loss"));
+/// ```
+pub fn is_same_metric(one: &str, other: &str) -> bool {
+    let ((words, stage), (others, other_stage)) = (staged(one), staged(other));
+    (words == others || !is_metric(one) || !is_metric(other))
+        && (stage == other_stage || stage.is_none() || other_stage.is_none())
+}
+
 /// The order in which metrics are preferred, smallest first; `None` for a name that is no metric's.
 ///
 /// 1. a value before a spread, a best so far and the like
@@ -41,19 +58,12 @@ pub(crate) fn is_metric(name: &str) -> bool {
 pub(crate) fn metric_rank(name: &str) -> Option<usize> {
     let words = words(name);
     let direction = direction_of(name)?;
-    let data = if has(&words, "train training trn fit") {
-        4
-    } else if words
-        .iter()
-        .any(|word| word.starts_with("val") || word.starts_with("dev") || word.starts_with("eval"))
-    {
-        0
-    } else if words.iter().any(|word| word.starts_with("test") || word.starts_with("holdout")) {
-        1
-    } else if prominence(name) > 4 || has(&words, OF_TASKS) {
-        0
-    } else {
-        2
+    let data = match stage(name) {
+        Some(Stage::Training) => 4,
+        Some(Stage::Validation) => 0,
+        Some(Stage::Test) => 1,
+        _ if prominence(name) > 4 || has(&words, OF_TASKS) => 0,
+        _ => 2,
     };
     let derived = usize::from(has(&words, DERIVED));
     let loss = usize::from(direction == Direction::Minimize);
@@ -81,9 +91,7 @@ pub fn prominence(name: &str) -> u8 {
         1
     } else if is_detection && small.contains("95") {
         7
-    } else if is_detection && !small.contains("50") && !small.contains("75")
-        || is("rew reward rewards return returns")
-    {
+    } else if is_detection && !small.contains("50") && !small.contains("75") || is(EARNED) {
         6
     } else if is_detection || is("top1") || small.contains("@1") {
         5
@@ -92,6 +100,11 @@ pub fn prominence(name: &str) -> u8 {
     } else {
         4
     }
+}
+
+/// Whether the name is that of what an agent earns.
+pub(crate) fn is_of_agent(name: &str) -> bool {
+    has(&words(name), EARNED)
 }
 
 /// Whether numbered columns with this prefix are a curve: a metric's name, or a word for a step.

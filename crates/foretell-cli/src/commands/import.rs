@@ -159,7 +159,7 @@ fn read_all(arguments: &ImportArguments) -> Result<Imported, Failure> {
             Ok(recorded) => Ok(Imported::Recorded(Box::new(recorded), None)),
             Err(failure) => match printed_logs::below(&arguments.files) {
                 files if files.is_empty() => Err(failure),
-                files => logs(&files).map_err(|of_log| neither(file, &failure, &of_log)),
+                files => logs(&files).map_err(|of_log| neither(file, &failure, of_log)),
             },
         },
         files if all_tables(files)? => tables(&flags, files),
@@ -294,15 +294,15 @@ fn listed(survey: &Survey) -> String {
     lines.join("\n")
 }
 
-fn neither(file: &Path, as_table: &Failure, as_log: &Failure) -> Failure {
-    let message = if !file.exists() {
-        as_table.message().to_owned()
-    } else if file.is_dir() {
-        format!("{}. It contains no log of a known tool either", as_table.message())
-    } else {
-        format!("{}\nIt is not the log of one run either: {}", as_table.message(), as_log.message())
+fn neither(file: &Path, as_table: &Failure, as_log: Failure) -> Failure {
+    if !file.exists() {
+        return Failure::input(as_table.message());
+    }
+    let either = match file.is_dir() {
+        true => "It contains no log of a known tool either",
+        false => "It is not the log of one run either",
     };
-    Failure::input(message)
+    printed_logs::neither(as_table, either, as_log)
 }
 
 /// The runs read, with the parts left out first.

@@ -8,8 +8,8 @@ use super::series::{Chosen, Entry, Key, Name, Series};
 use super::table::{Table, is_rule};
 use super::text::{pattern, plain, prefix};
 use super::words::{
-    Stage, counter, counting, groups, is_closing, is_past, is_past_line, is_reloaded, is_stage_alone, stage,
-    telling,
+    Stage, counter, counting, groups, is_closing, is_of_layers, is_past, is_past_line, is_reloaded,
+    is_stage_alone, is_total, stage, telling,
 };
 use foretell::direction_of;
 use regex::Regex;
@@ -30,6 +30,8 @@ static PAIRS: LazyLock<Regex> = LazyLock::new(|| {
         r#"["']?([A-Za-z][0-9A-Za-z_ ./@-]*)["']? *[:=] *\[((?:[(\[][0-9]+, *[^()\[\],]+[)\]](?:, *)?)+)\]"#,
     )
 });
+/// The process of a line that Ray prints: `(RayTrainWorker pid=9)`.
+static PROCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"pid=([0-9]+)"));
 static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"[(\[]([0-9]+), *([^()\[\],]+)[)\]]"));
 
 /// The values wanted.
@@ -48,10 +50,19 @@ pub(crate) enum Wanted {
 struct Heading {
     place: Place,
     stage: Option<Stage>,
+    /// Whether it names the stage and no more, and no line below it names its stage itself: a sentence is seldom a heading.
+    is_plain: bool,
     /// The line that named the place.
     line: u64,
     /// Whether that line closed its epoch: the values that follow are of another one.
     is_closed: bool,
+}
+
+/// The lines of one form, as they were read last: their stage, and the epoch and the step that they named.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct LastRead {
+    stage: Option<Stage>,
+    at: (Option<f64>, Option<f64>),
 }
 
 /// Lines that belong together: a pretty-printed dictionary, a box of names and values.
@@ -85,6 +96,8 @@ pub(crate) struct Collector {
     pub(crate) series: Vec<Series>,
     index: HashMap<Key, usize>,
     heading: Heading,
+    /// The forms of lines that were read, by a hash of their labels.
+    forms: HashMap<u64, LastRead>,
     table: Option<Table>,
     block: Option<Block>,
     /// Whether the step stands below the values in lines `name: value`; `None` until that is known.
@@ -94,6 +107,8 @@ pub(crate) struct Collector {
     is_below_best: bool,
     /// The one among many that the prefix of the line names: a rank, a process.
     group: String,
+    /// The first process that a prefix named.
+    process: Option<String>,
     /// The numbers so far that show points, or commas, before their decimals.
     pub(crate) notations: [u32; 2],
     lines: u64,
@@ -121,6 +136,8 @@ pub(crate) struct Collector {
     heading_of_metric: Option<Regex>,
     /// The text of lines that have the metric or may change how the lines below are read; `None` if any may.
     telling: Option<Regex>,
+    /// How many lines of a summary of the model's layers came so far, if one is being printed.
+    summary: Option<usize>,
     /// Whether somebody looks for other values, too.
     pub(crate) is_watched: bool,
 }
@@ -139,12 +156,14 @@ impl Collector {
             series: Vec::new(),
             index: HashMap::new(),
             heading: Heading::default(),
+            forms: HashMap::new(),
             table: None,
             block: None,
             is_below: None,
             is_below_past: false,
             is_below_best: false,
             group: String::new(),
+            process: None,
             notations: [0; 2],
             lines: 0,
             ready: Vec::new(),
@@ -159,6 +178,7 @@ impl Collector {
             above: (0, String::new()),
             last: Vec::new(),
             last_place: Place::default(),
+            summary: None,
         }
     }
 
@@ -181,10 +201,19 @@ impl Collector {
 
     fn take_text(&mut self, text: &str, is_transient: bool, held: &mut [Entry]) {
         let (before, text) = text.split_at(prefix(text));
-        if self.is_beside_the_point(text) {
+        if self.is_of_summary(text) || self.is_beside_the_point(text) {
             return;
         }
         self.group = groups(&before.replace("rank ", "rank"));
+        if before.contains("pid=")
+            && let Some(process) = PROCESS.captures(before)
+        {
+            let first = self.process.get_or_insert_with(|| process[1].to_owned());
+            // the first process is the one that is read
+            if *first != process[1] {
+                self.group.push_str(&format!(" process{}", &process[1]));
+            }
+        }
         let is_blank = text.trim().is_empty();
         if is_blank || is_rule(text.trim()) {
             self.close_box();
@@ -236,6 +265,16 @@ impl Collector {
             && begin.starts_with(|c: char| !c.is_ascii_digit())
             && !text.trim_end().ends_with([':', ','])
             && !telling.is_match(text)
+    }
+
+    /// Whether a line is of a summary of the model's layers, from the heading of its table to the count of all parameters.
+    fn is_of_summary(&mut self, text: &str) -> bool {
+        let is_end = |lines: usize| lines > MOST_LINES || is_total(text);
+        self.summary = match self.summary {
+            None => is_of_layers(text).then_some(0),
+            Some(lines) => Some(lines + 1).filter(|_| !is_end(lines)),
+        };
+        self.summary.is_some()
     }
 
     /// Marks the last records as drawn over.
@@ -340,6 +379,7 @@ impl Collector {
         if let Some(table) = may_head.then(|| Table::headed(text)).flatten() {
             let (line, above) = &self.above;
             self.table = Some(if line + 1 == self.lines { table.under(above) } else { table });
+            self.above = (self.lines, text.to_owned());
             return true;
         }
         if self.table.as_mut().is_some_and(|table| !table.waits()) {
@@ -498,13 +538,13 @@ impl Collector {
         let above = self.heading.clone();
         let place = self.place(own, !line.fields.is_empty());
         // a line of the same epoch below `Evaluating on val`
-        let said = above.stage.filter(|_| own.epoch.is_none() || own.epoch == above.place.epoch);
+        let said = if line.fields.is_empty() { None } else { self.said(&line, &above) };
         let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= TITLE;
         let is_test = |stage: &Stage| *stage == Stage::Test && line.notations == [0, 0];
         if let Some(stage) = stage(text)
             .filter(|stage| is_title && (is_titled(text) || is_test(stage) || is_stage_alone(text)))
         {
-            self.heading.stage = Some(stage);
+            (self.heading.stage, self.heading.is_plain) = (Some(stage), is_stage_alone(text));
         }
         let is_batched =
             own.batch.is_some() || (own.step.is_some() && own.batches.is_some() && place.epoch.is_some());
@@ -522,6 +562,35 @@ impl Collector {
             self.record((key, field.reading), (own, place), &others, text, is_transient);
         }
         self.last = line.fields;
+    }
+
+    /// The stage that the heading `above` gives to a line.
+    ///
+    /// A form of line that was read with another stage before keeps it: text between its lines may have a stage word, too. It changes only below
+    /// a plain heading, if its place repeats, or if it has none and something ends such a heading: an epoch, or the heading of another stage.
+    fn said(&mut self, line: &Line, above: &Heading) -> Option<Stage> {
+        let (own, at) = (line.place, (line.place.epoch, line.place.step));
+        let said = above.stage.filter(|_| own.epoch.is_none() || own.epoch == above.place.epoch);
+        let shape = line.shape();
+        let before = self.forms.get(&shape).copied();
+        let has_place = own.epoch.is_some() || own.step.is_some();
+        let may_change = |before: &LastRead| match has_place {
+            true => before.at == at,
+            false => above.place.epoch.is_some() || before.stage.is_some(),
+        };
+        let stage = match (said, before) {
+            (Some(said), Some(before)) if before.stage != Some(said) => {
+                if above.is_plain && may_change(&before) { Some(said) } else { before.stage }
+            }
+            // below the heading of an epoch the stage of the last one is over
+            (said, _) => said,
+        };
+        let names_stage = line.fields.iter().any(|field| Some(field.stage) == said);
+        self.heading.is_plain &= !names_stage;
+        if before.is_some() || self.forms.len() < MOST_SERIES {
+            self.forms.insert(shape, LastRead { stage, at });
+        }
+        stage
     }
 
     /// Keeps the number of a series that is looked for, which the line names its `own` place for; returns whether it is one.

@@ -6,10 +6,13 @@ use super::protocol::MetricSource;
 use super::reader::{ReportReader, StepUnit, Whole};
 use super::series::Series;
 use super::words::{Stage, stage};
+use crate::names::prominence;
 use foretell::direction_of;
 
 /// The most series that are listed.
 const LISTED: usize = 30;
+/// Why a metric that was asked for is read.
+const NAMED: &str = "it is named";
 /// The lines at the end of an output that may have its summary.
 const LAST: usize = 200;
 
@@ -66,6 +69,8 @@ pub struct PrintedSeries {
     pub is_within_epochs: bool,
     /// Whether its name is known for a metric's.
     pub is_metric: bool,
+    /// Whether it has several values, all of them the same.
+    pub is_steady: bool,
 }
 
 /// The metric that an output settles.
@@ -136,6 +141,15 @@ impl Trainings {
     }
 }
 
+/// A reason why a person should confirm the metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricDoubt {
+    /// What is in doubt, as a clause.
+    pub what: String,
+    /// The labels that it may be, the chosen one first; empty if there is no other.
+    pub between: Vec<String>,
+}
+
 /// What the output of a finished first trial settles.
 #[derive(Clone, Debug)]
 pub struct FirstTrial {
@@ -143,6 +157,8 @@ pub struct FirstTrial {
     pub series: Vec<PrintedSeries>,
     /// The metric.
     pub metric: Metric,
+    /// Why a person should confirm the metric; empty if nothing is in doubt.
+    pub doubts: Vec<MetricDoubt>,
     /// The reports of it, and notes on their reading; empty without a metric.
     pub whole: Whole,
     /// How long a training is; `None` without a value and a declaration.
@@ -179,7 +195,68 @@ pub fn settle_first(text: &str, wanted: Option<&MetricSource>, declared: Option<
     let mut notes = whole.notes.clone();
     notes.extend(note_of_length(&whole, declared));
     notes.extend(trainings.as_ref().map(note_of_trainings));
-    FirstTrial { series: listed(&ranked, &collector.series), metric, whole, length, trainings, notes }
+    let series = listed(&ranked, &collector.series);
+    let doubts = doubts(&metric, &series);
+    FirstTrial { series, metric, doubts, whole, length, trainings, notes }
+}
+
+/// The reasons why a person should confirm the metric.
+fn doubts(metric: &Metric, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
+    let (name, between) = match metric {
+        Metric::None | Metric::One { why: NAMED, .. } => return Vec::new(),
+        Metric::One { name, .. } => (name, &[][..]),
+        Metric::InDoubt { name, between, .. } => (name, &between[..]),
+    };
+    let role = series.iter().find(|series| series.name == *name).map_or(Role::Unknown, |series| series.role);
+    let others: Vec<&PrintedSeries> =
+        series.iter().filter(|series| series.name != *name && !series.is_past && series.is_metric).collect();
+    let names = |fits: &dyn Fn(&PrintedSeries) -> bool| {
+        let fitting = others.iter().filter(|series| fits(series)).map(|series| series.name.clone());
+        let mut names: Vec<String> = fitting.collect();
+        names.dedup();
+        names
+    };
+    let rivals: Vec<String> = between.iter().filter(|other| is_rival(name, other)).cloned().collect();
+    // beside values that are called those of the training, a name without a stage is none of it
+    let of_training = |of: &PrintedSeries| {
+        others.iter().any(|other| other.role == Role::Training && is_rival(&of.name, &other.name))
+    };
+    let unsaid = names(&|series| {
+        series.role == Role::Unknown
+            && is_rival(name, &series.name)
+            && prominence(name) == prominence(&series.name)
+            && of_training(series)
+    });
+    let steady = names(&|series| series.is_steady && series.role.is_held_out());
+    let doubt = |what: String, others: Vec<String>| {
+        let between =
+            if others.is_empty() { others } else { std::iter::once(name.clone()).chain(others).collect() };
+        vec![MetricDoubt { what, between }]
+    };
+    let list = |names: &[String]| names.join(", ");
+    match role {
+        _ if !rivals.is_empty() => {
+            doubt(format!("nothing decides between {name} and {}", list(&rivals)), rivals)
+        }
+        Role::Training => {
+            doubt(format!("only values of the training data were seen, such as {name}"), Vec::new())
+        }
+        Role::Test if !unsaid.is_empty() => {
+            let what = format!("{name} is of test data, and nothing says of which data {} is", list(&unsaid));
+            doubt(what, unsaid)
+        }
+        Role::Unknown | Role::Test if !steady.is_empty() => {
+            doubt(format!("{name} was taken because {} does not change", list(&steady)), steady)
+        }
+        Role::Unknown | Role::Test | Role::Validation => Vec::new(),
+    }
+}
+
+/// Whether two labels name the same quantity of different data: `val_a/acc` and `val_b/acc`.
+fn is_rival(one: &str, other: &str) -> bool {
+    let quantity =
+        |name: &str| name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    one != other && quantity(one) == quantity(other)
 }
 
 fn listed(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
@@ -192,6 +269,7 @@ fn listed(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
         is_past: series.key.is_past,
         is_within_epochs: series.key.is_batched || series.is_many(),
         is_metric: direction_of(&series.key.label).is_some(),
+        is_steady: series.count > 2 && !series.varies,
     };
     ranked.iter().copied().chain(others).take(LISTED).map(shown).collect()
 }
@@ -203,7 +281,7 @@ fn asked(text: &str, source: &MetricSource) -> (Metric, Whole) {
     let source = source.text();
     let only = || report.metrics.keys().next().cloned().unwrap_or_default();
     let name = if source.is_empty() { only() } else { source.clone() };
-    (Metric::One { source, name, why: "it is named" }, whole)
+    (Metric::One { source, name, why: NAMED }, whole)
 }
 
 /// The likeliest metric.

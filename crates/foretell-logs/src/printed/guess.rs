@@ -8,7 +8,7 @@ use super::report::Report;
 use super::series::{Chosen, Series, Unit};
 use super::template::of_line;
 use super::words::{Stage, staged};
-use crate::names::prominence;
+use crate::names::{is_of_agent, prominence};
 use foretell::{Direction, direction_of};
 use std::cmp::Reverse;
 
@@ -144,9 +144,11 @@ fn rank(series: &Series, most: u64, is_of_training: bool) -> Rank {
         Stage::Test => 1,
         Stage::Training => 0,
     };
+    // an agent may earn the same for long before it learns
+    let changes = *varies || *count < 3 || is_of_agent(&key.label);
     (
         *count > 1 || most == 1,
-        *varies || *count < 3,
+        changes,
         held_out,
         is_score,
         prominence(&key.label),

@@ -3,7 +3,9 @@
 use super::number::{Kind, Notation, Numeral, Token, tokens};
 use super::text::pattern;
 use super::words::{self, Counter, Stage, counter, is_past, is_past_line, stage};
+use foretell::direction_of;
 use regex::Regex;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
@@ -22,6 +24,15 @@ static COUNTING: LazyLock<Regex> = LazyLock::new(|| pattern(r" (?:on|over|across
 /// What is counted, up to the value.
 static COUNTED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^ [A-Za-z -]*[A-Za-z]s(?:[ -][A-Za-z -]*)?[:=]? *[-+.0-9]"));
+
+/// A number with decimals right behind a whole one: `Prec@1  05 87.9`.
+static DECIMAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[ \t]+[0-9]+\.[0-9]+(?:[ \t%]|$)"));
+/// The message of an exception: `torch.cuda.OutOfMemoryError: CUDA out of memory`. Python's own have that form with a number, too.
+static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^[ \t]*(?:[A-Za-z_][0-9A-Za-z_]*\.)*(?:[A-Z][0-9A-Za-z]*(?:Error|Exception|Warning|Interrupt): *(?:[^-+.0-9n ]|n[^a])|(?:Key|Index|Value|Runtime|Type|OS|Assertion|Import|System)(?:Error|Exit):)",
+    )
+});
 
 /// The place of a line in a training, as far as the line names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -109,11 +120,16 @@ struct Parser<'a> {
     after_epoch: bool,
     /// The numbers in brackets right behind others, with how many fields stand before.
     means: Vec<(usize, Numeral)>,
+    /// How many numbers of a long line have the same label, stage and time.
+    counted: HashMap<(String, Stage, bool), u8>,
 }
+
+/// A line of so many fields is long.
+const LONG: usize = 64;
 
 /// The counters and fields of `text`.
 pub(crate) fn parse(text: &str) -> Line {
-    if words::is_settings(text) {
+    if words::is_settings(text) || (text.contains(':') && EXCEPTION.is_match(text)) {
         return Line::default();
     }
     let mut parser = Parser {
@@ -127,6 +143,7 @@ pub(crate) fn parse(text: &str) -> Line {
         name_end: None,
         after_epoch: false,
         means: Vec::new(),
+        counted: HashMap::new(),
     };
     if words::is_current(text) {
         parser.stage = Some(Stage::Validation);
@@ -192,7 +209,16 @@ impl Parser<'_> {
             self.name_end = COUNTING.find(between).map(|found| self.boundary + found.start());
             return;
         }
+        if counts_before(token, self.text) && direction_of(label).is_some() {
+            let place = &mut self.line.place;
+            if !place.is_named() {
+                (place.step, place.is_unsure) = (reading.point, true);
+            }
+            self.name_end = Some(name_end);
+            return;
+        }
         let context = &self.text[self.since..token.start];
+        let before = self.stage;
         if let Some(said) = words_alone(context, label) {
             self.stage = Some(said);
         }
@@ -210,6 +236,7 @@ impl Parser<'_> {
                 false => self.count_bare(token, value, of, was_epoch),
             };
         let end = token.end;
+        let is_amount = words::is_measured(label) && of.is_none() && stage(label).is_some();
         if !is_taken && has_label {
             let reading = of.filter(|&of| of >= value.abs()).map_or(reading, |of| reading.scaled(1.0 / of));
             self.add(label, context, reading);
@@ -220,6 +247,10 @@ impl Parser<'_> {
             }
         } else if !has_label && self.text[self.boundary..token.start].trim() == "(" {
             self.means.push((self.line.fields.len(), reading));
+        }
+        if is_amount {
+            let outside = context.rfind(label).map_or("", |at| &context[..at]);
+            self.stage = words_alone(outside, "").or(before);
         }
         (self.since, self.boundary) = (end, end);
     }
@@ -246,10 +277,10 @@ impl Parser<'_> {
     ) -> bool {
         let is_whole = value.fract() == 0.0;
         let place = &mut self.line.place;
-        let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
         let named =
             if label.to_lowercase().contains("best") { words::unmarked(label) } else { label.to_owned() };
         if let Some(named) = counter(&named).filter(|named| is_whole || !named.is_unit) {
+            let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
             if is_late || is_past(&words::unmarked(between)) || (named.counter != Counter::Epoch && !is_whole)
             {
                 return true;
@@ -319,6 +350,27 @@ impl Parser<'_> {
         true
     }
 
+    /// How many numbers before have the same label. Of a long line they are counted in a table, as each number would be compared with each.
+    fn count_same(&mut self, label: &str, stage: Stage, is_past: bool) -> u8 {
+        let fields = &self.line.fields;
+        if fields.len() < LONG {
+            let same =
+                |field: &&Field| field.label == label && field.stage == stage && field.is_past == is_past;
+            return fields.iter().filter(same).count().min(255) as u8;
+        }
+        if self.counted.is_empty() {
+            for field in fields {
+                let count =
+                    self.counted.entry((field.label.clone(), field.stage, field.is_past)).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        let count = self.counted.entry((label.to_owned(), stage, is_past)).or_default();
+        let before = *count;
+        *count = count.saturating_add(1);
+        before
+    }
+
     fn add(&mut self, label: &str, context: &str, reading: Numeral) {
         if let Some(notation) = reading.evidence() {
             self.line.notations[usize::from(notation == Notation::Comma)] += 1;
@@ -331,18 +383,25 @@ impl Parser<'_> {
         let is_past =
             self.is_past_line || (is_past(clause) && (!has_place || is_past(&words::unmarked(clause))));
         let stage = stage(label).or(self.stage).unwrap_or_default();
-        let same = |field: &&Field| field.label == label && field.stage == stage && field.is_past == is_past;
-        let nth = self.line.fields.iter().filter(same).count().min(255) as u8;
+        let nth = self.count_same(label, stage, is_past);
         let (label, group) = (label.to_owned(), self.group.trim().to_owned());
         self.line.fields.push(Field { label, stage, is_past, group, reading, nth });
     }
+}
+
+/// Whether a number counts the value behind it, which is the label's: `Prec@1  05 87.9`.
+fn counts_before(token: Token, text: &str) -> bool {
+    text[token.start..token.end].bytes().all(|byte| byte.is_ascii_digit())
+        && DECIMAL.is_match(&text[token.end..])
 }
 
 /// The stage that a word of its own in `context` names: `train Loss`, `val: loss`, but not `train_loss`.
 fn words_alone(context: &str, label: &str) -> Option<Stage> {
     let alone = |text: &str| {
         let words = text.split(|c: char| !c.is_alphanumeric() && !"_/-.'@".contains(c));
-        words.filter(|word| !word.contains(['_', '/', '-', '.'])).filter_map(stage).next_back()
+        // Held-out: loss 0.5
+        let is_alone = |word: &&str| !word.contains(['_', '/', '-', '.']) || words::staged(word).0.is_empty();
+        words.filter(is_alone).filter_map(stage).next_back()
     };
     let begin = context.len() - label.len().min(context.len());
     let before = context.get(..begin).unwrap_or(context);
@@ -474,6 +533,10 @@ mod tests {
             (r#"{"AP .5": 0.61, "AP": 0.5, "step": 3}"#, s(3.0), &[("AP .5", 0.61), ("AP", 0.5)]),
             ("Average loss on 10,000 samples is 0.5", [None; 3], &[("Average loss", 0.5)]),
             ("acc on 500 images 12ms 3: 0.5", [None; 3], &[]),
+            ("* Prec@1  05 87.9", s(5.0), &[("Prec@1", 87.9)]),
+            ("torch.cuda.OutOfMemoryError: CUDA out of memory, error 2", [None; 3], &[]),
+            ("KeyError: 3", [None; 3], &[]),
+            ("TrainError: 0.31", [None; 3], &[("TrainError", 0.31)]),
             ("Training acc over epoch: 0.47", [None; 3], &[("Training acc over epoch", 0.47)]),
         ]);
     }
@@ -481,7 +544,7 @@ mod tests {
     #[test]
     fn a_field_has_the_stage_of_the_words_around_it_and_may_be_past() {
         use Stage::{Test, Training, Unsaid, Validation};
-        let cases: [(&str, &[(Stage, bool)]); 14] = [
+        let cases: [(&str, &[(Stage, bool)]); 17] = [
             ("elapsed 5 min, val_acc 0.5", &[(Unsaid, false), (Validation, false)]),
             ("train Loss: 1.5 Acc: 0.6", &[(Training, false), (Training, false)]),
             (
@@ -496,6 +559,9 @@ mod tests {
             (r#"{"_type": "val_epoch", "epoch": "2/9", "acc": 0.5}"#, &[(Validation, false)]),
             ("{'dtype': 'float32', 'event': 'eval', 'acc': 0.5}", &[(Validation, false)]),
             ("cur metric, acc: 0.5", &[(Validation, false)]),
+            ("Train steps: 50 Val steps: 10 loss: 0.5", &[(Unsaid, false)]),
+            ("Held-out: loss 0.5", &[(Validation, false)]),
+            ("Saving dict for global step 5: accuracy = 0.5", &[(Unsaid, false)]),
             ("[Evaluator] Steps = 2000 | Return = 51.0", &[(Validation, false)]),
             (r#"{"train": {"loss": 0.5}, "val": {"loss": 0.4}}"#, &[(Training, false), (Validation, false)]),
             (

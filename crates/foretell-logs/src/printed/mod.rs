@@ -38,7 +38,9 @@ mod tests;
 mod text;
 mod words;
 
-pub use first::{FirstTrial, Length, LengthOrigin, Metric, PrintedSeries, Role, Trainings, settle_first};
+pub use first::{
+    FirstTrial, Length, LengthOrigin, Metric, MetricDoubt, PrintedSeries, Role, Trainings, settle_first,
+};
 pub use guess::{Guess, guess};
 pub use last::final_value;
 pub use pattern::{MetricPattern, PatternError};
@@ -47,3 +49,5 @@ pub use reader::{Read, ReportReader, Seen, StepUnit, Whole};
 pub use report::{Report, ReportProblem};
 pub use series::Chosen;
 pub use text::{Plain, plain};
+pub use words::is_counter;
+pub(crate) use words::{Stage, stage, staged};

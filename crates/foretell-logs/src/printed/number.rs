@@ -120,6 +120,8 @@ static BAR: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.[0-9]+
 /// A name that is followed by its number without a sign between: `epoch_5`, `ep5`, but not the `e` of `1e-3`.
 static COUNTER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i-u)(?:^|[^a-z0-9.])(?:epoch|ep|e|step|iter|iteration|round|fold)[^a-z]?$"));
+/// More bytes than the longest of these names and its neighbors.
+const LONGEST_COUNTER: usize = 16;
 static COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.(?:\W|$)|[^\w.]|$)"));
 
 /// The number that begins at `at`, wherever that is.
@@ -173,7 +175,9 @@ fn may_begin(bytes: &[u8], at: usize) -> bool {
         [.., earlier, b'-' | b'/' | b'+'] => !is_part(earlier),
         [.., byte] => !is_part(byte),
     };
-    is_free || (rest[0].is_ascii_digit() && COUNT.is_match(rest) && COUNTER.is_match(before))
+    // a long line has many numbers inside of words
+    let tail = &before[before.len().saturating_sub(LONGEST_COUNTER)..];
+    is_free || (rest[0].is_ascii_digit() && COUNT.is_match(rest) && COUNTER.is_match(tail))
 }
 
 /// The token at the beginning of `rest`, and its length.

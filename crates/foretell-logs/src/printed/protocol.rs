@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::pattern::{MetricPattern, PatternError};
 use super::report::{Report, ReportProblem, whole_step};
+use super::words::stage;
 
 /// The key that marks a JSON line as a report.
 const MARK: &str = "foretell";
@@ -83,9 +84,13 @@ impl MetricSource {
     }
 }
 
-/// The metric's name in a field's name or a pattern: the last word before the group of the value that is known for a metric's, or
-/// else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`).
+/// The metric's name in the value of `--metric`: a name is one itself. In a pattern it is the last word before the group of the value that is
+/// known for a metric's, or else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`), and in a template with the stage before it, so
+/// that `Train Loss` and `Val Loss` stay two metrics.
 pub fn name_in(metric: &str) -> String {
+    if matches!(MetricSource::parse(metric), Ok(MetricSource::Json { field: Some(_) })) {
+        return metric.trim().to_owned();
+    }
     let value = |at: &usize| {
         let group = &metric[*at..];
         !group.starts_with("(?") && !metric[..*at].ends_with('\\')
@@ -100,8 +105,15 @@ pub fn name_in(metric: &str) -> String {
     let in_name = |c: char| c.is_alphanumeric() || "_-./@".contains(c);
     let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
     let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
-    let metric = words.iter().rfind(|word| direction_of(word).is_some()).or(words.last());
-    metric.map_or_else(|| "metric".to_owned(), |&word| format!("{word}{}", range_behind(&plain, word)))
+    let last = words.len().checked_sub(1);
+    let Some(at) = words.iter().rposition(|word| direction_of(word).is_some()).or(last) else {
+        return "metric".to_owned();
+    };
+    let before = at.checked_sub(1).map(|before| words[before]);
+    let before =
+        before.filter(|word| template.is_some() && stage(word).is_some() && stage(words[at]).is_none());
+    let stage = before.map_or(String::new(), |stage| format!("{stage} "));
+    format!("{stage}{}{}", words[at], range_behind(&plain, words[at]))
 }
 
 /// `text` without the conditions of a metric: `(AP) @[ IoU=0.50:0.95 | area= all ]` is a precision, no IoU.
@@ -290,9 +302,10 @@ mod tests {
             (r"loss \(val\): ([\d.]+)", "loss"),
             (r"quality now: ([\d.]+)", "now"),
             (r"top-1 ([\d.]+)", "top-1"),
-            ("Test: * Acc@1 {value}", "Acc@1"),
-            ("Validation accuracy", "accuracy"),
-            ("val mAP@0.5:0.95", "mAP@0.5:0.95"),
+            ("Test: * Acc@1 {value}", "Test Acc@1"),
+            ("step {}: train Loss {value}", "train Loss"),
+            ("Validation accuracy", "Validation accuracy"),
+            ("val mAP@0.5:0.95", "val mAP@0.5:0.95"),
             ("mAP@0.5: {value}", "mAP@0.5"),
             (r"Average Precision \(AP\) @[ IoU=0.50:0.95 | area= all ] = {value}", "AP"),
             (r"([\d.]+)", "metric"),

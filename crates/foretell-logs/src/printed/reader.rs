@@ -107,7 +107,7 @@ pub enum StepUnit {
 impl StepUnit {
     fn new(unit: Unit) -> Self {
         match unit {
-            Unit::Epoch | Unit::Bar => Self::Epoch,
+            Unit::Epoch | Unit::Bar | Unit::Tick => Self::Epoch,
             Unit::Step => Self::Step,
             Unit::Count => Self::Report,
         }
@@ -406,7 +406,7 @@ impl ReportReader {
                     && series[choice.primary].places >= 2
                     && !may_be_ranks
             }
-            Unit::Bar => places(|record| record.place.batch) >= 3,
+            Unit::Bar | Unit::Tick => places(|record| record.place.batch) >= 3,
             // a heading may come late, and a value may come from several ranks
             Unit::Count => {
                 // the first parts of an epoch may be those of the only one
@@ -445,7 +445,7 @@ impl ReportReader {
         }
         chosen.copies = if unit == Unit::Count { copies(&records, ENOUGH) } else { 1 };
         chosen.late = earlier.map_or_else(|| is_late(&records), |earlier| earlier.late);
-        chosen.single = unit != Unit::Bar
+        chosen.single = !matches!(unit, Unit::Bar | Unit::Tick)
             && series.repeats == 0
             && series.places >= 3
             && !series.key.is_batched

@@ -125,12 +125,10 @@ impl Series {
     pub(crate) fn title(&self) -> String {
         let Key { label, stage, group, is_batched, is_past, .. } = &self.key;
         let said = staged(label).1.is_some();
-        let stage = match stage {
-            Stage::Unsaid => "",
-            _ if said => "",
-            Stage::Validation => " (validation)",
-            Stage::Training => " (training)",
-            Stage::Test => " (test)",
+        let stage = match stage.word() {
+            "" => String::new(),
+            _ if said => String::new(),
+            word => format!(" ({word})"),
         };
         let group = if group.is_empty() { String::new() } else { format!(" of {group}") };
         let batched = if *is_batched { ", of batches" } else { "" };
@@ -179,6 +177,10 @@ impl Name {
         // Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all ]
         let label = key.label.split("@[").next().unwrap_or_default();
         let (core, stage) = staged(label);
+        // Epoch 3 CV info cv_loss
+        if self.stage.is_some() && label.rsplit(' ').next() == Some(&self.text) {
+            return 4;
+        }
         // a label of two stages, such as `train_val_acc`, is another metric
         let stages = words(label).len() - core.len();
         if words(label) == self.words || (core == self.core && stage == self.stage && stages < 2) {
@@ -318,6 +320,8 @@ pub(crate) enum Unit {
     Step,
     /// The ticks of a progress bar.
     Bar,
+    /// The same, of one that is drawn again with the value of each tick.
+    Tick,
     /// Its values are counted.
     Count,
 }
@@ -340,6 +344,11 @@ impl Chosen {
             footed: false,
             late: false,
         }
+    }
+
+    /// The data that its values are measured on: `validation`, `training` or `test`; empty if its lines do not say.
+    pub fn data(&self) -> &'static str {
+        self.stage.word()
     }
 
     /// Whether a series is this one: 2, or this one in another form of line: 1.

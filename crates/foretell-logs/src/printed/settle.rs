@@ -59,7 +59,22 @@ pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
         return Unit::Step;
     }
     let rises = records.windows(2).all(|pair| pair[0].place.batch <= pair[1].place.batch);
-    if batches == records.len() && different_batches > 1 && rises { Unit::Bar } else { Unit::Count }
+    match batches == records.len() && different_batches > 1 && rises {
+        true if is_redrawn(records) => Unit::Tick,
+        true => Unit::Bar,
+        false => Unit::Count,
+    }
+}
+
+/// Whether a bar is drawn at each tick with the value of the tick before, and then again with its own.
+fn is_redrawn(records: &[&Entry]) -> bool {
+    let mut ticks = records.chunk_by(|a, b| a.place.batch == b.place.batch);
+    match (ticks.next(), ticks.next()) {
+        (Some([first]), Some([stale, .., own])) => {
+            first.place.batch > Some(0.0) && stale.reading == first.reading && own.reading != stale.reading
+        }
+        _ => false,
+    }
 }
 
 /// The unit of records with epochs: the finer count where an epoch has several values and each has a step of its own.
@@ -238,9 +253,13 @@ impl Settler {
             Unit::Epoch if self.chosen.late => return self.take_late(record),
             Unit::Epoch => place.epoch.map(f64::ceil),
             Unit::Step => place.step,
+            Unit::Tick => place.batch,
             Unit::Bar => return self.tick(record),
             Unit::Count => return self.count(record),
         };
+        // a value before the first step is that of the untrained model
+        let is_before = self.from == 0 && self.first.is_none_or(|first| first == 0) && place.batch.is_none();
+        let number = number.or_else(|| Some(0.0).filter(|_| is_before && !place.is_named()));
         let Some(at) = number.and_then(whole_step) else { return Vec::new() };
         let mut settled = Vec::new();
         match &self.pending {
@@ -257,7 +276,8 @@ impl Settler {
                 let (after, restarts) = (pending.at, self.first.is_none_or(|first| at <= first));
                 settled.extend(self.finish().map(Settled::Report));
                 settled.push(Settled::Back { at, after, restarts });
-                self.first = None;
+                // a second resume from the same step is a resume, too
+                self.first = self.first.filter(|_| !restarts);
             }
             _ => {
                 self.learn();

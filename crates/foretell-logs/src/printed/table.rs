@@ -3,10 +3,13 @@
 use super::line::{Field, Line};
 use super::number::{Kind, Numeral, tokens};
 use super::words::{Counter, Stage, counter, is_amount, is_past, is_report, is_stage_alone, stage};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The most lines that may stand between a heading and its first row.
 const PATIENCE: u8 = 2;
+/// The most columns of a heading in two lines.
+const MOST_GROUPED: usize = 64;
 /// The longest heading of a column.
 const LONGEST: usize = 40;
 
@@ -58,6 +61,11 @@ fn cells(text: &str, sign: Sign) -> Vec<&str> {
 
 fn cleared(cell: &str) -> &str {
     cell.trim().trim_matches(['"', '\''])
+}
+
+/// How many of the first `names` the other half of a heading has no word for: that of the counter.
+fn uncovered(names: &[String], others: usize) -> usize {
+    usize::from(names.len() == others + 1 && names.first().is_some_and(|name| counter(name).is_some()))
 }
 
 /// A line without the progress bar at its end.
@@ -119,33 +127,61 @@ impl Table {
         })
     }
 
-    /// This heading with the line above it, if that is the upper half of a heading in two lines: `average  since` above `loss  last`.
+    /// This heading with the line above it, if that is the upper half of a heading in two lines: `average  since` above `loss  last`, or
+    /// `Train  Valid` above `Epoch  Loss  Acc  Loss  Acc`.
     pub(crate) fn under(self, above: &str) -> Self {
-        let upper = cells(above, Sign::Blanks);
+        let is_blank = matches!(self.sign, Sign::Blanks | Sign::Blank);
         let is_half = |cell: &&str| heading(cell).is_some() && counter(cell).is_none();
-        if !matches!(self.sign, Sign::Blanks | Sign::Blank)
-            || upper.len() != self.names.len()
-            || !upper.iter().all(is_half)
-        {
+        let halves = |sign| -> Vec<&str> {
+            let mut upper = cells(above, sign);
+            upper.retain(|cell| !cell.is_empty());
+            upper
+        };
+        let mut names = self.names.clone();
+        let mut upper = if is_blank { halves(Sign::Blanks) } else { halves(self.sign) };
+        if is_blank && upper.len() != names.len() {
+            // a long name may leave a single blank to the next
+            names = names.iter().flat_map(|name| name.split(' ').map(str::to_owned)).collect();
+        }
+        if upper.len() == 1 && is_blank {
+            upper = halves(Sign::Blank);
+        }
+        if !upper.iter().all(is_half) || upper.is_empty() || names.len() > MOST_GROUPED {
             return self;
         }
-        let names = upper.iter().zip(&self.names).map(|(upper, name)| format!("{upper} {name}"));
-        Self { names: names.collect(), ..self }
+        let join = |upper: &str, name: &String| format!("{upper} {name}");
+        let counted = uncovered(&names, upper.len());
+        if is_blank && upper.len() + counted == names.len() {
+            let joined = upper.iter().zip(&names[counted..]).map(|(upper, name)| join(upper, name));
+            return Self { names: names[..counted].iter().cloned().chain(joined).collect(), ..self };
+        }
+        // the names of each group are the same
+        let groups: Vec<usize> = (0..names.len())
+            .map(|at| names[..at].iter().filter(|name| **name == names[at]).count())
+            .collect();
+        let is_grouped = groups.is_sorted() && groups.last() == Some(&(upper.len() - 1)) && upper.len() > 1;
+        let named = |(at, name): (usize, &String)| match counter(name) {
+            None => join(upper[groups[at]], name),
+            Some(_) => name.clone(),
+        };
+        if is_grouped { Self { names: names.iter().enumerate().map(named).collect(), ..self } } else { self }
     }
 
     /// The two lines of one heading, joined column by column.
     pub(crate) fn joined(&self, text: &str) -> Option<Self> {
         let under = cells(text, self.sign);
+        let counted = uncovered(&self.names, under.len());
         let is_under = self.rows == 0
             && matches!(self.sign, Sign::Bar | Sign::Blanks)
-            && under.len() == self.names.len();
+            && under.len() + counted == self.names.len();
         let has_name = |cell: &&&str| cell.chars().any(char::is_alphabetic);
         let none_is_number = under.iter().all(|cell| tokens(cell).is_empty());
         (is_under && none_is_number && under.iter().any(|cell| has_name(&cell))).then(|| {
+            let blank = std::iter::repeat_n(&"", counted);
             let names = self
                 .names
                 .iter()
-                .zip(&under)
+                .zip(blank.chain(&under))
                 .map(|(name, under)| format!("{name} {under}").trim().to_owned());
             Self { names: names.collect(), ..self.clone() }
         })
@@ -182,7 +218,7 @@ impl Table {
         if found.len() != self.names.len() {
             return None;
         }
-        let mut line = Line::default();
+        let (mut line, mut counted) = (Line::default(), HashMap::new());
         let (mut group, mut numbers, mut others) = (String::new(), 0, 0);
         let has_hash = self.names.iter().any(|name| name == "#");
         let is_file = matches!(self.sign, Sign::Comma | Sign::Semicolon | Sign::Tab);
@@ -195,7 +231,7 @@ impl Table {
                         line.place.step = reading.point.or(reading.comma);
                         continue;
                     }
-                    take(&mut line, name, reading, of, has_hash);
+                    take(&mut line, name, (reading, of), has_hash, &mut counted);
                 }
                 Cell::Text if cell.contains(':') || cell.contains('=') => return None,
                 Cell::Text if group.is_empty() => group = cell.to_lowercase(),
@@ -217,10 +253,10 @@ impl Table {
 impl Table {
     /// A row that is one metric, with a column per stage.
     fn transposed(&self, cells: &[&str]) -> Option<Line> {
-        let mut line = Line::default();
+        let (mut line, mut counted) = (Line::default(), HashMap::new());
         for (name, cell) in self.names.iter().zip(&cells[1..]) {
             if let Cell::Number(reading, _) = value(cell) {
-                take(&mut line, cells[0], reading, None, false);
+                take(&mut line, cells[0], (reading, None), false, &mut counted);
                 line.fields.iter_mut().next_back()?.stage = stage(name)?;
             }
         }
@@ -256,8 +292,14 @@ fn value(cell: &str) -> Cell {
     }
 }
 
-/// Puts the number of a column into the line.
-fn take(line: &mut Line, name: &str, reading: Numeral, of: Option<f64>, has_hash: bool) {
+/// Puts the number of a column into the line, in which each name was `counted`.
+fn take<'a>(
+    line: &mut Line,
+    name: &'a str,
+    (reading, of): (Numeral, Option<f64>),
+    has_hash: bool,
+    counted: &mut HashMap<&'a str, u8>,
+) {
     let value = reading.point.or(reading.comma).unwrap_or_default();
     let named = match name {
         "#" => Some(Counter::Step),
@@ -275,7 +317,9 @@ fn take(line: &mut Line, name: &str, reading: Numeral, of: Option<f64>, has_hash
             let notation =
                 reading.evidence().map(|notation| usize::from(notation == super::number::Notation::Comma));
             notation.into_iter().for_each(|at| line.notations[at] += 1);
-            let nth = line.fields.iter().filter(|field| field.label == name).count().min(255) as u8;
+            let count = counted.entry(name).or_default();
+            let nth = *count;
+            *count = count.saturating_add(1);
             line.fields.push(Field {
                 label: name.to_owned(),
                 stage: stage(name).unwrap_or(Stage::Unsaid),

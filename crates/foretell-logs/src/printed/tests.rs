@@ -44,7 +44,7 @@ fn enveloped(metric: Option<&str>, lines: &[&str]) -> Vec<Result<Point, ReportPr
 /// A metric, an output, and the points in it.
 type Output = (&'static str, &'static str, &'static [(u64, f64)]);
 
-const OUTPUTS: [Output; 25] = [
+const OUTPUTS: [Output; 27] = [
     (
         "val_acc",
         "[rank 0] epoch 1 val_acc 0.5\n[rank 1] epoch 1 val_acc 0.4\n[rank 1] epoch 2 val_acc 0.55\n[rank 0] epoch 2 val_acc 0.6\n",
@@ -77,6 +77,17 @@ const OUTPUTS: [Output; 25] = [
         &[(1, 2.0), (2, 0.5), (3, 0.4)],
     ),
     ("val_acc", "{epoch: 3, val_acc: 0.7}\n", &[(3, 0.7)]),
+    // a sentence that names a stage is no heading of lines that were read before it
+    (
+        "loss",
+        "step 1 | loss: 2.0\nstep 2 | loss: 1.0\nTest images saved to out/\nstep 3 | loss: 0.5\nstep 4 | loss: 0.4\n",
+        &[(1, 2.0), (2, 1.0), (3, 0.5), (4, 0.4)],
+    ),
+    (
+        "val_loss",
+        "val_loss: 2.5\nEpoch 1\nval_loss: 2.0\nEpoch 2\nval_loss: 1.0\nEpoch 3\nval_loss: 0.5\n",
+        &[(0, 2.5), (1, 2.0), (2, 1.0), (3, 0.5)],
+    ),
     ("mIoU", "Epoch 1: mIoU: 0.5\nEpoch 2: mIoU: 0.61\n", &[(1, 0.5), (2, 0.61)]),
     // of a bar within an epoch the last value counts
     (

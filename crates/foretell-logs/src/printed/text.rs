@@ -1,6 +1,8 @@
 //! A printed line as plain text: escapes go, drawings become signs, and wrapped numbers are unwrapped.
 
 use super::number;
+use super::words::{counter, stage};
+use foretell::direction_of;
 use regex::{Captures, Regex, bytes};
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -149,7 +151,16 @@ fn element(text: &str, is_inside: bool, is_level: bool) -> Option<(usize, bool)>
     }
     let source = SOURCE.captures(text)?;
     let is_path = source[1].contains("__") || source[1].contains([':', '.']);
-    (is_path || !is_level && source.get(2).is_some()).then(|| (source[1].len(), false))
+    // a logger behind its level, but not a name of its message: `val - loss 1`
+    let is_logger = || {
+        let rest = text[source[1].len()..].trim_start_matches([' ', '-', '|']);
+        let is_of_message = stage(&source[1]).is_some()
+            || counter(&source[1]).is_some()
+            || direction_of(&source[1]).is_some();
+        !is_of_message && rest.starts_with(char::is_alphabetic)
+    };
+    (is_path || !is_level && source.get(2).is_some() || is_level && is_logger())
+        .then(|| (source[1].len(), false))
 }
 
 #[cfg(test)]
@@ -174,6 +185,7 @@ mod tests {
             ("[2024-03-02 10:00:01] [INFO] ", "Epoch 1"),
             ("2024-03-02 10:00:22,120 - INFO - allennlp.training.callbacks - ", "accuracy | 0.1 | 0.2"),
             ("2024/03/02 10:11:12 - mmengine - INFO - ", "Iter(train) [ 4000/40000]  lr: 9.0e-03"),
+            ("2031-01-01 10:00:00 - INFO - tensorboard - ", "accuracy | 0.1 | 0.2"),
             ("", "INFOS 3"),
             ("", "[10] loss 1"),
             ("", "[train] loss 1"),

@@ -17,6 +17,16 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
+    /// Its name in a message; empty if nothing names it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Validation => "validation",
+            Self::Unsaid => "",
+            Self::Test => "test",
+            Self::Training => "training",
+        }
+    }
+
     /// The place of this stage in the order in which a name that has several is understood: held-out data first.
     pub(crate) fn place(self) -> u8 {
         match self {
@@ -77,16 +87,22 @@ const CLOSING: Senses = 1 << 18;
 const OF_DATA: Senses = 1 << 20;
 /// Counts the steps of a table that names no other counter: `trees`, `tokens`.
 const AMOUNT: Senses = 1 << 21;
+/// Names the values themselves, if they are what is saved: `Saving dict for global step 500`.
+const VALUES: Senses = 1 << 22;
+const SAVED: Senses = 1 << 23;
+/// Names an amount, so that a stage before it says nothing of other numbers: `Val steps: 10`, `train time 3 s`.
+const MEASURED: Senses = 1 << 24;
 /// Words for the current value, in a line that also shows the best one.
 const CURRENT: Senses = 1 << 19;
 
-const LISTS: [(Senses, &str); 22] = [
+const LISTS: [(Senses, &str); 26] = [
     (
         VALIDATION,
-        "val valid validation validate validating dev eval evaluation evaluating evaluate evaluator heldout holdout 验证 验证集 validierung",
+        "val vali va valid validation validate validating valset vld dev devel devset eval evals evaluation evaluating evaluate evaluator evalset held \
+         heldout hold holdout crossval crossvalidation xval cv unseen 验证 验证集 validierung",
     ),
-    (TRAINING, "train training trn learn 训练 训练集"),
-    (TEST, "test testing tst tester 测试 测试集"),
+    (TRAINING, "train tr training trn learn fit trainset 训练 训练集"),
+    (TEST, "test te testing tst tester testset 测试 测试集"),
     (EPOCH, "epoch epochs ep e epoche epoca épocas época epoka эпоха 轮次 轮 エポック"),
     (
         STEP,
@@ -110,8 +126,9 @@ const LISTS: [(Senses, &str); 22] = [
     ),
     (
         PAST_LINE,
-        "restored restoring restore reloaded saving saved loading loaded early stopping stopped checkpoint resuming resumed",
+        "restored restoring restore reloaded loading loaded early stopping stopped checkpoint resuming resumed",
     ),
+    (PAST_LINE | SAVED, "saving saved"),
     (
         GROUP,
         "fold folds class cls rank gpu worker seed group task client replica member run repeat repetition split domain process node device \
@@ -131,8 +148,11 @@ const LISTS: [(Senses, &str); 22] = [
     (PER, "per over"),
     (CLOSING, "done finished end ended took completed complete"),
     (CURRENT, "cur current"),
-    (OF_DATA, "on the set data split running result results metric metrics score scores"),
-    (AMOUNT, "trees tokens samples examples images frames nsamp"),
+    (OF_DATA, "on the set data split running"),
+    (OF_DATA | VALUES, "dict result results metric metrics score scores"),
+    (AMOUNT, "trees nsamp"),
+    (AMOUNT | MEASURED, "tokens samples examples images frames"),
+    (MEASURED, "time seconds secs duration elapsed size batches steps iterations iters speed"),
 ];
 
 /// The senses of words that may change how the lines below are read: counters, stages, headings of trainings, models loaded again.
@@ -245,9 +265,16 @@ pub(crate) fn unmarked(text: &str) -> String {
     kept + rest
 }
 
-/// Whether the part of the line after `text` is no report: a restored checkpoint, a saved model.
+/// Whether the part of the line after `text` is no report: a restored checkpoint, a saved model, but not values that are saved themselves, as in
+/// `Saving dict for global step 500: accuracy = 0.5`.
 pub(crate) fn is_past_line(text: &str) -> bool {
-    names(text, PAST_LINE)
+    if !names(text, PAST_LINE) {
+        return false;
+    }
+    let all: Vec<Senses> = split(text).map(senses).collect();
+    let is_of_values =
+        |at: usize| all[at] & SAVED != 0 && all[at + 1..].iter().take(2).any(|next| next & VALUES != 0);
+    all.iter().enumerate().any(|(at, word)| word & PAST_LINE != 0 && !is_of_values(at))
 }
 
 /// Whether a line marks the epoch that it names as ended, without naming a stage, which may end earlier.
@@ -278,11 +305,33 @@ pub(crate) fn is_settings(text: &str) -> bool {
     senses(first) & SETTINGS != 0 || text.contains("Namespace(")
 }
 
+/// Whether a line is the heading of a summary of a model's layers: `  | Name | Type | Params`, `Layer (type)   Output Shape   Param #`.
+pub(crate) fn is_of_layers(text: &str) -> bool {
+    let names_all =
+        |words: &[&str]| split(text).any(|word| words.iter().any(|other| word.eq_ignore_ascii_case(other)));
+    (text.contains('|') || text.trim().contains("  "))
+        && !text.contains(|c: char| c.is_ascii_digit())
+        && names_all(&["param", "params", "parameters"])
+        && names_all(&["layer", "type", "module", "name"])
+}
+
+/// Whether a line below such a heading ends the summary: it counts all parameters.
+pub(crate) fn is_total(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit())
+        && split(text).any(|word| ["params", "parameters"].contains(&word))
+}
+
 /// The words of `name` with the stage taken out, and that stage.
 pub(crate) fn staged(name: &str) -> (Vec<String>, Option<Stage>) {
-    let (stages, kept): (Vec<String>, Vec<String>) =
-        words(name).into_iter().partition(|word| stage_of(word).is_some());
-    let last = stages.last().and_then(|word| stage_of(word));
+    let (mut kept, mut last, mut before) = (Vec::new(), None, None);
+    for word in words(name) {
+        let stage = stage_of(&word);
+        // held-out
+        if stage.is_none() && !(word == "out" && before.is_some()) {
+            kept.push(word);
+        }
+        (last, before) = (stage.or(last), stage);
+    }
     (kept, last)
 }
 
@@ -296,6 +345,11 @@ pub(crate) fn is_amount(name: &str) -> bool {
     names(name, AMOUNT)
         && !names(name, PER)
         && !split(name).any(|word| ["s", "sec", "second"].contains(&word))
+}
+
+/// Whether `label` is that of an amount, such as the `steps` of `Val steps: 10`.
+pub(crate) fn is_measured(label: &str) -> bool {
+    split(label).next_back().is_some_and(|word| senses(word) & MEASURED != 0)
 }
 
 /// Whether `word` numbers one of many.
@@ -383,9 +437,18 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
     let second = before.next().unwrap_or_default();
     let is_of_many = names(nearest, OF_MANY) && (is_plural || names(second, NO_COUNTER));
     let is_per = names(nearest, PER) || names(second, PER);
-    let is_counter = !(parts.iter().any(is_setting) || names(nearest, NO_COUNTER) || is_of_many || is_per);
+    // best_model Epoch 3
+    let is_of_name = nearest.contains(['_', '-', '/']);
+    let is_counter =
+        !(parts.iter().any(is_setting) || names(nearest, NO_COUNTER) && !is_of_name || is_of_many || is_per);
     let is_unit = !nearest.is_empty() && !names(nearest, COUNTED);
     is_counter.then_some(Named { counter, is_plural, is_unit })
+}
+
+/// Whether the last word of `text` counts epochs or steps, as in the name of a file: `metrics_epoch_`, `checkpoint-`.
+pub fn is_counter(text: &str) -> bool {
+    let last = split(text).next_back().map(str::to_lowercase).unwrap_or_default();
+    ["checkpoint", "ckpt"].contains(&last.as_str()) || senses(&last) & (EPOCH | STEP) != 0
 }
 
 /// The label of a number, and the text before the label, from the `text` between the number and the previous one.

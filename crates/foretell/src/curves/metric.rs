@@ -128,7 +128,7 @@ impl From<Direction> for Metric {
 }
 
 const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward rewards rew return returns \
-    score precision recall ap top1 top5 correct likelihood elbo psnr ssim aucpr ndcg mcc genauigkeit 准确率 精度 召回率";
+    score prec precision recall ap top1 top5 correct likelihood elbo psnr ssim aucpr ndcg mcc genauigkeit 准确率 精度 召回率";
 const MINIMIZED: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
     ter fid regret logloss mlogloss merror rmsle msle mphe nloglik deviance mape smape perp divergence brier verlust fehler 损失 误差";
 /// Words that a `neg` before them reverses; before any other word it is the name of a class: `neg_err`.
@@ -136,9 +136,9 @@ const REVERSIBLE: &str = "mean root median log mse rmse mae msle rmsle mape brie
 /// Words after which a metric's name is a setting: `loss_weight`, `error_threshold`.
 const SETTINGS: &str = "weight fn function type name scale scaling coef coefficient threshold smoothing kind lambda factor \
     margin alpha target thresh thres size sizes sequences bonus dim mode metric order clip reduction class classes \
-    budget";
+    budget code";
 /// Words for metrics that are a share of something.
-const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice precision recall top1 top5 correct ssim";
+const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice prec precision recall top1 top5 correct ssim";
 /// Words for metrics that count or measure errors. A loss is none of them: a likelihood of densities makes it negative.
 const ERRORS: &str =
     "ppl perplexity error err merror bpc bpb rmse rmsle msle mae mse wer cer ter fid mape smape";
@@ -168,7 +168,8 @@ fn numbered(word: &str, list: &str) -> bool {
 /// ```
 pub fn direction_of(name: &str) -> Option<Direction> {
     let words = words_and_spellings(name);
-    if words.last().is_some_and(|last| within(last, SETTINGS)) {
+    // how long something took is no cost of the model
+    if words.last().is_some_and(|last| within(last, SETTINGS)) || words.iter().any(|word| word == "time") {
         return None;
     }
     let named = |word: &String| {
@@ -249,6 +250,9 @@ mod tests {
             ("EPE", None),
             ("ep_", None),
             ("loss_weight", None),
+            ("Time cost", None),
+            ("error code", None),
+            ("Prec@1", Some(Direction::Maximize)),
             ("label_smoothing", None),
         ];
         for (name, expected) in cases {

@@ -90,10 +90,9 @@ impl Found {
 
     /// The metric that an output settles.
     fn printed(first: &FirstTrial, sample: &Sample) -> Option<Self> {
-        let (source, name, between) = match &first.metric {
+        let (source, name) = match &first.metric {
             Metric::None => return None,
-            Metric::One { source, name, .. } => (source, name, &[][..]),
-            Metric::InDoubt { source, name, between } => (source, name, &between[..]),
+            Metric::One { source, name, .. } | Metric::InDoubt { source, name, .. } => (source, name),
         };
         let minimize = direction_of(name) == Some(Direction::Minimize);
         let mut found = Self::bare(source, name, minimize);
@@ -102,24 +101,19 @@ impl Found {
         let role = |of: &str| first.series.iter().find(|series| series.name == of).map(|series| series.role);
         found.stage = role(name).unwrap_or(found.stage);
         let others = first.series.iter().filter(|series| series.name != *name && !series.is_past);
-        let known = others.clone().filter(|series| series.is_metric).map(|series| series.name.clone());
+        let known = others.filter(|series| series.is_metric).map(|series| series.name.clone());
         found.others = known.collect();
         found.others.sort();
         found.others.dedup();
-        let rivals: Vec<&str> =
-            between.iter().map(String::as_str).filter(|other| is_rival(name, other)).collect();
-        if !rivals.is_empty() {
-            let choices = std::iter::once(name.as_str()).chain(rivals.iter().copied());
-            let what = format!("nothing decides between {name} and {}", rivals.join(", "));
-            found.doubts.push(Doubt {
-                what,
+        found.doubts.extend(first.doubts.iter().map(|doubt| match &doubt.between[..] {
+            [] => only_training(name),
+            between => Doubt {
+                what: doubt.what.clone(),
                 line: "metric",
-                choices: choices.map(|name| choice_of(&first.series, name)).collect(),
+                choices: between.iter().map(|name| choice_of(&first.series, name)).collect(),
                 advice: String::new(),
-            });
-        } else if found.stage == Role::Training {
-            found.doubts.push(only_training(name));
-        }
+            },
+        }));
         // a line per fold is one value per training
         let is_long = |trainings: &&Trainings| trainings.values.iter().any(|&values| values > 1);
         if let Some(trainings) = first.trainings.as_ref().filter(is_long) {
@@ -382,13 +376,6 @@ pub(super) fn looped(sample: &Sample) -> Option<u64> {
     loops::around(&sample.records, &found.whole.reports, None)?.epochs
 }
 
-/// Whether two labels name the same quantity of different data: `val_a/acc` and `val_b/acc`.
-fn is_rival(one: &str, other: &str) -> bool {
-    let quantity =
-        |name: &str| name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
-    one != other && quantity(one) == quantity(other)
-}
-
 /// Whether a logged series comes before a printed one: also where it holds the same values, which it does not round.
 fn is_better(logged: &Logged, printed: &Found) -> bool {
     let rank = |stage: Role, minimize: bool, name: &str| (stage, !minimize, prominence(name));
@@ -416,7 +403,7 @@ fn is_copy(logged: &Logged, printed: &[Report]) -> bool {
 /// How many epochs a training that was watched to its end has reported.
 pub(super) fn reported(sample: &Sample, found: &Found) -> Option<u64> {
     let is_of_this_run = found.table.is_none() || sample.written.1;
-    let is_watched = sample.ended && !sample.failed && is_of_this_run;
+    let is_watched = sample.ended && !sample.failed && !sample.is_cut && is_of_this_run;
     let first = found.whole.reports.first().filter(|_| is_watched)?;
     let last = found.whole.reports.last()?;
     Some(last.step + u64::from(first.step == 0))

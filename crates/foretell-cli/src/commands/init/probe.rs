@@ -5,13 +5,17 @@ use crate::output::note;
 use foretell_logs::printed::{MetricSource, ReportReader, plain};
 use foretell_run::{Hook, HookRecord, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The pause between two looks at the output.
 const LOOK: Duration = Duration::from_millis(200);
-/// The most of the output that is looked at.
+/// The most lines of the output that are looked at.
 const MOST_LINES: usize = 2_000;
+/// The most of the output that is read: a program that prints more prints each batch, and its beginning shows the form of its lines.
+const MOST_BYTES: u64 = 2 << 20;
 /// The time that a script may take to import its libraries, which is not part of the limit.
 const IMPORTING: Duration = Duration::from_secs(300);
 /// The interval between lines that show the progress.
@@ -27,14 +31,18 @@ pub(super) struct Sample {
     pub(super) ended: bool,
     /// A table that it appended to, if there is one.
     pub(super) table: Option<PathBuf>,
-    /// All that it printed.
+    /// What it printed, from the beginning.
     pub(super) text: String,
+    /// Whether it printed more than is read.
+    pub(super) is_cut: bool,
     /// All that the table holds, and whether that is of this run alone.
     pub(super) written: (String, bool),
     /// The records of the hook.
     pub(super) records: Vec<HookRecord>,
     /// Whether it ran until the limit.
     pub(super) timed_out: bool,
+    /// How much of the output was read.
+    pub(super) bytes: usize,
 }
 
 impl Sample {
@@ -104,12 +112,13 @@ impl Run<'_> {
             {
                 status = Some(how);
             }
-            if sample.read(directory) && begun.is_none() && sample.has_begun() {
+            let is_new = sample.read(directory);
+            if is_new && begun.is_none() && sample.has_begun() {
                 begun = Some(Instant::now());
             }
             let deadline = begun.unwrap_or(started + IMPORTING) + self.limit;
             timed_out |= !stopped && status.is_none() && Instant::now() >= deadline;
-            if !stopped && status.is_none() && (timed_out || is_enough(&sample)) {
+            if !stopped && status.is_none() && (timed_out || is_new && is_enough(&sample)) {
                 stopped = processes.stop(0);
             }
             if told.elapsed() >= PROGRESS {
@@ -164,12 +173,17 @@ pub(super) fn temporary(name: &str) -> PathBuf {
 impl Sample {
     /// Reads the output and the records so far; whether there is anything new.
     fn read(&mut self, directory: &Path) -> bool {
-        let bytes = std::fs::read(directory.join("output.log")).unwrap_or_default();
+        let mut bytes = Vec::new();
+        // a program that has printed nothing has no file yet
+        let _ = File::open(directory.join("output.log"))
+            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+        let is_cut = bytes.len() as u64 > MOST_BYTES;
+        bytes.truncate(bytes.len().min(MOST_BYTES as usize));
         let records = HookRecord::read_all(directory);
-        if bytes.len() == self.text.len() && records.len() == self.records.len() {
+        if bytes.len() == self.bytes && records.len() == self.records.len() {
             return false;
         }
-        self.records = records;
+        (self.records, self.bytes, self.is_cut) = (records, bytes.len(), is_cut);
         self.text = String::from_utf8_lossy(&bytes).into_owned();
         let lines = bytes.split(|byte| b"\n\r".contains(byte)).map(|line| plain(line).text.into_owned());
         let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();

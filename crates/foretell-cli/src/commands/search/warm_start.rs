@@ -158,6 +158,14 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     if recorded.metric.direction != spec.direction {
         return Err(other_direction(path, &recorded.metric.name));
     }
+    if !foretell_logs::is_same_metric(&recorded.metric.name, &spec.metric) {
+        return Err(Failure::input(format!(
+            "--learn-from {}: its metric is `{}`, but this study's is `{}`. Import the same one with foretell import --metric, or remove it",
+            path.display(),
+            recorded.metric.name,
+            spec.metric
+        )));
+    }
     let mut runs = recorded.runs;
     for curve in runs.iter_mut().map(|run| &mut run.curve) {
         let end = curve.last().filter(|(step, _)| *step as u64 + 1 == spec.max_resource);
