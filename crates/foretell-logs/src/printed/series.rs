@@ -178,7 +178,7 @@ impl Name {
         let label = key.label.split("@[").next().unwrap_or_default();
         let (core, stage) = staged(label);
         // Epoch 3 CV info cv_loss
-        if label.rsplit(' ').next() == Some(&self.text) {
+        if self.stage.is_some() && label.rsplit(' ').next() == Some(&self.text) {
             return 4;
         }
         // a label of two stages, such as `train_val_acc`, is another metric
