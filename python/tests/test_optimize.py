@@ -321,6 +321,26 @@ def test_larger_batches_near_one_that_ran_out_of_memory_are_not_tried():
         assert not [one for one in later if one[0] > batch and abs(one[1] - lr) <= 0.25]
 
 
+def test_a_trial_of_folds_counts_with_their_mean():
+    study = Study({"lr": foretell.float(0, 1)}, **{**HOW, "epochs": 4, "trials": 8, "sampler": "random"}, folds=3)
+
+    def objective(trial):
+        for fold in range(1, 4):
+            for epoch in range(1, 5):
+                if trial.report(trial.config["lr"] * epoch / 4 + 0.01 * fold, step=epoch, fold=fold):
+                    return
+
+    study.optimize(objective)
+    whole = [trial for trial in study.trials if trial["state"] == "completed"]
+    assert whole and all(trial["score"] == pytest.approx(trial["config"]["lr"] + 0.02) for trial in whole)
+    assert all(trial["folds"] == pytest.approx([trial["config"]["lr"] + 0.01 * fold for fold in (1, 2, 3)]) for trial in whole)
+    other = Study({"lr": foretell.float(0, 1)}, **HOW, folds=3)
+    with pytest.raises(ValueError, match="fold is 0, but must be a whole number from 1 to 3"):
+        other.ask().report(0.5, step=1, fold=0)
+    with pytest.raises(ValueError, match="folds need"):
+        Study({"lr": foretell.float(0, 1)}, **HOW, folds=3, repeats=2)
+
+
 def test_what_is_no_parameter_is_said():
     for space, kind, words in [
         ({"lr": 0.1}, TypeError, "parameter lr: 0.1 is not a parameter. Use foretell.log"),

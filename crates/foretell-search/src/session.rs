@@ -219,7 +219,8 @@ impl<S: Store> Session<S> {
     }
 
     /// Records a report of a training, in the unit and direction of the user. `None`, or a value that is not finite, means that
-    /// it diverged. `metrics` contains its other reported values.
+    /// it diverged. `metrics` contains its other reported values; the one called `fold`, in a study of folds, is the fold that `step` counts
+    /// in, from 1.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; report the same again.
@@ -228,9 +229,11 @@ impl<S: Store> Session<S> {
         trial: u64,
         step: u64,
         value: impl Into<Option<f64>>,
-        metrics: BTreeMap<String, f64>,
+        mut metrics: BTreeMap<String, f64>,
     ) -> Result<Answer, StoreError> {
         self.news.clear();
+        // a fold that the study does not have is a value like any other
+        let step = self.study.spec().step_across_folds(step, &mut metrics).unwrap_or(step);
         let report = Input::Reported { trial, step, value: value.into(), metrics };
         if self.has_start(trial) {
             // its stopped training still runs; what that reports is not the promoted trial's
@@ -256,9 +259,10 @@ impl<S: Store> Session<S> {
         trial: u64,
         step: u64,
         value: impl Into<Option<f64>>,
-        metrics: BTreeMap<String, f64>,
+        mut metrics: BTreeMap<String, f64>,
     ) -> Result<(), StoreError> {
         self.news.clear();
+        let step = self.study.spec().step_across_folds(step, &mut metrics).unwrap_or(step);
         let report = Input::Reported { trial, step, value: value.into(), metrics };
         if self.has_start(trial) {
             return Ok(());

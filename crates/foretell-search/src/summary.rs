@@ -118,7 +118,7 @@ impl Summary {
             spent: trials.iter().map(Trial::cost).sum(),
             without_stopping: trials.iter().map(|t| lengths.cost(t)).sum(),
             from_scratch: trials.iter().map(Trial::cost_from_scratch).sum(),
-            full_training: trials.iter().map(|t| t.cost_to(spec.max_resource) - t.again).sum(),
+            full_training: trials.iter().map(|t| t.cost_to(spec.whole_resource()) - t.again).sum(),
         };
         // without a stopper what saves is the schedule itself
         let by_rungs = !spec.policy.stops() && !spec.schedule.is_full();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use foretell::Direction;
+use foretell::{Curve, Direction};
 use foretell_run::{Printed, Usage, WorkerView, command_of, shell_line};
 use foretell_search::{
     Best, Contour, Decision, DecisionView, Front, Relevances, Slice, Spent, Study, StudyView, Summary, Tally,
@@ -113,7 +113,8 @@ fn head(fold: &Fold, study: &Study) -> Value {
     json!({
         "schema": "foretell.state/1", "records": fold.records(), "metrics": metrics,
         "study": {
-            "metric": spec.metric, "direction": spec.direction, "epochs": spec.resource(), "score": spec.run_score,
+            "metric": spec.metric, "direction": spec.direction, "epochs": spec.resource(), "folds": spec.folds(),
+            "score": spec.run_score,
         },
         "totals": {
             "planned": study.settings().trials, "trials": summary.trials, "epochs": summary.epochs, "done": study.is_done(),
@@ -146,7 +147,7 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
     let value = |score: &f64| spec.direction.value(*score);
     let mut view = json!({
         "trial": number, "state": known.state.name(), "epochs": known.trained(), "until": known_resource(known.until), "kept": known.kept,
-        "score": spec.run_score.value_of(&known.curve).map(|score| value(&score)),
+        "score": known.reported_score(spec.run_score).map(|score| value(&score)),
         "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
         "gaps": known.curve.gaps().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
         "ended": seen.ended,
@@ -154,6 +155,11 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         "probability": seen.decisions.last().and_then(|decision| decision.probability),
         "chance": seen.decisions.last().and_then(|decision| decision.chance),
     });
+    if !known.folds.is_empty() {
+        // whole, because only the last one is still growing
+        let curve = |curve: &Curve| json!({"steps": curve.steps(), "values": curve.scores().iter().map(value).collect::<Vec<_>>()});
+        view["folds"] = known.folds.iter().map(curve).collect();
+    }
     if let Some((began, seconds)) = fold.times().of_trial(number as u64) {
         (view["began"], view["seconds"]) = (began.into(), seconds.into());
     }

@@ -528,3 +528,61 @@ fn a_field_that_may_be_left_out_may_be_null() {
         done(address, "POST", &format!("{trial}/{verb}"), body);
     }
 }
+
+#[test]
+fn reports_name_their_folds_and_the_mean_of_the_folds_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = serve(folder.path(), local(), None);
+    let body =
+        r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 2, "folds": 3, "trials": 1}"#;
+    call(address, "PUT", "/api/studies/s", body);
+    let (_, asked) = call(address, "POST", "/api/studies/s/ask", "");
+    assert_eq!(asked["start"]["until"], 6, "{asked}");
+    let report = |step: u64, fold: f64| {
+        let value = 0.1 * step as f64 + 0.01 * fold;
+        let body = json!({"step": step, "value": value, "metrics": {"fold": fold}}).to_string();
+        call(address, "POST", "/api/studies/s/trials/0/report", &body)
+    };
+    let (status, said) = report(1, 4.0);
+    let error = said.to_string();
+    assert!(status == 400 && error.contains("must be a whole number from 1 to 3"), "{status}: {error}");
+    for (fold, step) in [(1.0, 1), (1.0, 2), (2.0, 1), (2.0, 2), (3.0, 1), (3.0, 2)] {
+        assert_eq!(report(step, fold).0, 200, "fold {fold}, step {step}");
+    }
+    call(address, "POST", "/api/studies/s/trials/0/tell", "{}");
+    let (_, all) = call(address, "GET", "/api/studies", "");
+    let score = all["studies"][0]["best"]["score"].as_f64().expect("a score");
+    assert!((score - 0.22).abs() < 1e-12, "{all}");
+}
+
+#[test]
+fn conditions_limits_and_memory_hold_over_http() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = serve(folder.path(), local(), None);
+    let body = r#"{"metric": "val_acc", "epochs": 1, "trials": 12, "sampler": "random", "limit": ["layers*batch<=512"], "space": {
+        "units3": {"kind": "int", "lo": 8, "hi": 256, "active_if": [{"name": "layers", "at_least": 3}, {"name": "opt", "none_of": ["adam"]}]},
+        "layers": "int:1:4", "opt": "choice:sgd,rmsprop,adam", "batch": "choice:32,64,128,256"}}"#;
+    let (status, said) = call(address, "PUT", "/api/studies/s", body);
+    assert!(status == 200 || status == 201, "{said}");
+    let mut lost = 0;
+    for trial in 0..12 {
+        let (_, asked) = call(address, "POST", "/api/studies/s/ask", "");
+        let configuration = &asked["start"]["configuration"];
+        let number = |name: &str| configuration[name].as_f64().unwrap_or_else(|| panic!("{name}: {asked}"));
+        let applies = number("layers") >= 3.0 && configuration["opt"] != "adam";
+        assert_eq!(configuration["units3"].is_null(), !applies, "{configuration}");
+        assert!(number("layers") * number("batch") <= 512.0, "{configuration}");
+        let own = format!("/api/studies/s/trials/{trial}");
+        if number("batch") > 64.0 {
+            lost += 1;
+            let failure = r#"{"failure": "torch.OutOfMemoryError: CUDA out of memory"}"#;
+            call(address, "POST", &format!("{own}/tell"), failure);
+        } else {
+            call(address, "POST", &format!("{own}/report"), r#"{"step": 1, "value": 0.5}"#);
+            call(address, "POST", &format!("{own}/tell"), "{}");
+        }
+    }
+    let (_, all) = call(address, "GET", "/api/studies", "");
+    let trials = &all["studies"][0]["trials"];
+    assert!(lost > 0 && trials["out_of_memory"] == lost && trials["failed"] == lost, "{all}");
+}

@@ -58,6 +58,8 @@ class Trial:
         self._ends: Callable[[], bool] = bool
         #: The last step reported in this process, and whether steps count from 0.
         self._step, self._from_zero = 0, False
+        #: The fold of the last report.
+        self._fold = 1.0
         #: Whether its end was told, and the value that the objective returned.
         self._ended, self._returned = False, None
         self.number = number
@@ -90,9 +92,13 @@ class Trial:
     def report(self, value: float, step: int | None = None, **metrics: float) -> bool:
         """Reports the value of the metric at `step` (default: the next), and optionally other `metrics`. Returns whether to stop.
 
-        Steps start from 1, or from 0 if the first report of a trial is at step 0. They must increase."""
+        Steps start from 1, or from 0 if the first report of a trial is at step 0. They must increase. In a study with `folds`, name the
+        fold of each report, counted from 1: `trial.report(value, fold=2)`. The steps of each fold start again."""
         value = _number(value, "value")
         metrics = {name: _number(one, name) for name, one in metrics.items()}
+        if metrics.get("fold", self._fold) != self._fold:
+            # a study without folds refuses steps that start again
+            self._fold, self._step = metrics["fold"], 0
         if not self.reports:
             self._begin()
         epoch = self._epoch(step)

@@ -305,22 +305,27 @@ fn edges(study: &Study, configuration: &Configuration) -> Option<String> {
     (!edges.is_empty()).then(|| format!("{}: a wider range may contain better values", edges.join(", ")))
 }
 
-/// The seeds that the configuration of `trial` was trained with, where there are repeats: their values and how much they differ.
+/// The seeds that the configuration of `trial` was trained with, where there are repeats, or its folds: their values and how much they
+/// differ.
 pub(crate) fn seeds(study: &Study, trial: u64) -> String {
-    let values = study.repeated(trial);
+    let spec = study.spec();
+    let (values, all, what) = match spec.folds() {
+        1 => (study.repeated(trial), spec.repeats(), "seeds"),
+        folds => (study.fold_values(trial), folds, "folds"),
+    };
     let count = match values.len() as u64 {
-        whole if whole == study.spec().repeats() => whole.to_string(),
-        part => format!("{part} of {}", study.spec().repeats()),
+        whole if whole == all => whole.to_string(),
+        part => format!("{part} of {all}"),
     };
     match &values[..] {
         [] => String::new(),
-        [_] => format!(" ({count} seeds)"),
+        [_] => format!(" ({count} {what})"),
         many => {
             // of the seeds that could have been, not only of these
             let freedom = (many.len() as f64 / (many.len() - 1) as f64).sqrt();
             let deviation = freedom * foretell::statistics::standard_deviation(many);
             let each = many.iter().map(|value| metric_value(*value)).collect::<Vec<_>>().join(", ");
-            format!(", mean of {count} seeds, from {each} (± {})", metric_difference(deviation, many[0], 4))
+            format!(", mean of {count} {what}, from {each} (± {})", metric_difference(deviation, many[0], 4))
         }
     }
 }

@@ -276,7 +276,8 @@ impl Parser<'_> {
         if is_whole && words::is_group(&last) {
             let training = Some(value).filter(|_| words::is_training(&last, of.is_some()));
             self.line.training = self.line.training.or(training);
-            if of.is_none() {
+            // the folds of one training are no series of their own
+            if of.is_none() && training.is_none() {
                 self.group.push_str(&format!(" {last}{value}"));
             }
             if of.is_none() || training.is_some() {

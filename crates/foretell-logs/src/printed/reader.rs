@@ -534,6 +534,9 @@ impl ReportReader {
 
     /// Notes report lines whose steps do not rise.
     fn note_fall(&mut self, report: &Report) {
+        if report.metrics.contains_key("fold") {
+            return; // each fold counts its own steps
+        }
         if self.reported.replace(report.step).is_some_and(|last| report.step <= last) {
             self.note("the steps of report lines go back or repeat, and each step counts only once. Print a step that rises with each report".to_owned());
         }

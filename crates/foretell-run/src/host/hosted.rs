@@ -144,6 +144,16 @@ pub enum HostError {
         /// The last step that it reported.
         step: u64,
     },
+    /// The fold of a report is none of the study's.
+    #[error(
+        "fold is {fold}, but must be a whole number from 1 to {folds}. Count folds from 1, or change the study's folds"
+    )]
+    Fold {
+        /// The reported fold.
+        fold: f64,
+        /// The number of folds.
+        folds: u64,
+    },
     /// Its first training failed as all others would.
     #[error("the study's command does not work: {why}")]
     Hopeless {
@@ -168,6 +178,7 @@ impl HostError {
             Self::Outdated { .. } => Some("turn"),
             Self::Reported { .. } => Some("value"),
             Self::Passed { .. } => Some("step"),
+            Self::Fold { .. } => Some("metrics"),
             Self::Hopeless { .. } => Some("study"),
             Self::NotEnqueued(_) => Some("configuration"),
             Self::Store(_) => None,
@@ -458,6 +469,7 @@ impl<S: Store> Hosted<S> {
     /// [`HostError`]; after [`HostError::Store`], report the same again.
     pub fn report(&mut self, trial: u64, reading: Reading, lease: Option<&str>) -> Result<Answer, HostError> {
         self.obey()?;
+        let reading = self.place_in_folds(reading)?;
         let known = self.trial(trial)?;
         let is_new = !known.has_reported() || reading.step > known.step;
         let sender = self.leases.as_mut().map_or(Sender::Holder, |leases| leases.sender(trial, lease));
@@ -489,6 +501,14 @@ impl<S: Store> Hosted<S> {
             self.gather();
         }
         Ok(next)
+    }
+
+    /// The reading with its step among those of all folds.
+    fn place_in_folds(&self, mut reading: Reading) -> Result<Reading, HostError> {
+        let spec = self.session.study().spec();
+        let step = spec.step_across_folds(reading.step, &mut reading.metrics);
+        let step = step.map_err(|fold| HostError::Fold { fold, folds: spec.folds() })?;
+        Ok(Reading { step, ..reading })
     }
 
     /// The trial moves back to the worker that lost it: the epochs that the other one has repeated so far are no part of its training.
@@ -754,9 +774,8 @@ impl<S: Store> Hosted<S> {
         if !known.has_reported() {
             return Ok(false);
         }
-        let (curve, step) = (&known.curve, reading.step);
-        let there = curve.steps().iter().position(|at| at.total_cmp(&(step as f64)).is_eq());
-        let value = there.map(|place| study.spec().direction.value(curve.scores()[place]));
+        let (spec, curve, step) = (study.spec(), &known.curve, reading.step);
+        let value = known.score_at(step, spec.max_resource).map(|score| spec.direction.value(score));
         match (value, reading.value) {
             (Some(value), Some(given)) if value.total_cmp(&given).is_eq() => Ok(true),
             (None, None) if step <= known.step && curve.diverged_at().is_some() => Ok(true),

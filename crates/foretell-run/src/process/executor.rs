@@ -219,7 +219,10 @@ impl LocalProcesses {
         record.control_group = record.control_group.take().filter(|group| group.make_for(identity.pid));
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
-        let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at)
+        // a training that continues in a later fold counts the steps of that fold
+        let has_folds = super::trial::folds_of(spec.until, spec.max_resource).is_some();
+        let resumed_at = if has_folds { 0 } else { spec.resumed_at };
+        let reports = ReportReader::new(spec.metric.clone(), resumed_at)
             .with_resource(spec.max_resource)
             .with_once(&spec.watch.once);
         let output = Output::new(trial, reports, log).sharing(chosen);

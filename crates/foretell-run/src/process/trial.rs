@@ -180,10 +180,15 @@ impl TrialSpec {
         let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), value));
         set("FORETELL_TRIAL", self.trial.to_string().into());
         set("FORETELL_SEED", self.seed.to_string().into());
-        for (name, epochs) in [("FORETELL_MAX_RESOURCE", self.max_resource), ("FORETELL_UNTIL", self.until)] {
+        // with folds a trial is planned for the epochs of all of them, and never pauses
+        let until = self.until.min(self.max_resource);
+        for (name, epochs) in [("FORETELL_MAX_RESOURCE", self.max_resource), ("FORETELL_UNTIL", until)] {
             if let Some(epochs) = known_resource(epochs) {
                 set(name, epochs.to_string().into());
             }
+        }
+        if let Some(folds) = folds_of(self.until, self.max_resource) {
+            set("FORETELL_FOLDS", folds.to_string().into());
         }
         set("FORETELL_PARAMS", absolute(&self.directory.join("params.json"))?);
         set("FORETELL_CHECKPOINT_DIR", absolute(&self.checkpoint_dir)?);
@@ -194,6 +199,12 @@ impl TrialSpec {
         set(TOKEN, token.into());
         Ok(variables)
     }
+}
+
+/// The number of folds of a trial that is planned for `until` epochs, where each fold has `max_resource`; `None` if there is one.
+pub(crate) fn folds_of(until: u64, max_resource: u64) -> Option<u64> {
+    let (until, epochs) = (known_resource(until)?, known_resource(max_resource)?);
+    (epochs > 0 && until > epochs && until.is_multiple_of(epochs)).then(|| until / epochs)
 }
 
 fn absolute(path: &Path) -> Result<OsString, StartError> {

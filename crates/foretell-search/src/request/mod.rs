@@ -87,8 +87,8 @@ pub struct StudyRequest {
     #[serde(alias = "objectives", deserialize_with = "objectives::read")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-value" = "NAME[:min|:max]")))]
     pub objective: Option<Vec<String>>,
-    /// Set a limit that every trial must keep, such as `latency<=20`. A trial that certainly exceeds it is stopped and never becomes the
-    /// best one. Can be repeated.
+    /// Set a limit that every trial must keep, such as `latency<=20` or `width*depth<=512`. Configurations whose parameters break it are not
+    /// tried. A trial that certainly exceeds it is stopped and never becomes the best one. Can be repeated.
     #[serde(alias = "limits", deserialize_with = "objectives::read_limits")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-rare" = true, "x-value" = "NAME<=NUMBER")))]
     pub limit: Option<Vec<String>>,
@@ -120,6 +120,10 @@ pub struct StudyRequest {
     /// ones are skipped once the mean so far cannot win.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Search", "x-rare" = true, "x-value" = "SEEDS", "minimum" = 1)))]
     pub repeats: Option<u64>,
+    /// Into how many folds the script divides its data, to train once per fold. A trial then counts with the mean of its folds, and may
+    /// be stopped between or within them. `epochs` is the length of one fold.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Search", "x-rare" = true, "x-value" = "FOLDS", "minimum" = 1)))]
+    pub folds: Option<u64>,
     /// How many epochs (or steps) a full trial takes: R in formulas. If you leave it out, trials show it: nothing is stopped until the first
     /// one is complete, and a longer trial is not cut. Schedulers with rungs need it.
     #[cfg_attr(feature = "schema", schemars(extend(

@@ -134,6 +134,7 @@ impl From<StudyError> for Refusal {
             },
             StudyError::NoResource => "epochs",
             StudyError::Repeats => "repeats",
+            StudyError::Folds => "folds",
             StudyError::NoRoom { .. } => "enqueue",
             StudyError::Record { .. }
             | StudyError::Plan { .. }

@@ -126,6 +126,7 @@ impl StudyRequest {
                 .or(there.and_then(|there| there.until_no_improvement)),
             target: self.target.or(there.and_then(|there| there.target)),
             repeats: self.repeats.or(there.and_then(|there| there.repeats)).filter(|repeats| *repeats != 1),
+            folds: self.folds.or(there.and_then(|there| there.folds)).filter(|folds| *folds != 1),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
             policy: self.policy(named, is_rewarded, there),

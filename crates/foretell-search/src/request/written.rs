@@ -26,6 +26,7 @@ impl StudySpec {
             until_no_improvement: self.until_no_improvement,
             target: self.target,
             repeats: Some(self.repeats()),
+            folds: Some(self.folds()),
             epochs: self.resource().filter(|_| !self.is_open_ended),
             score: Some(self.run_score),
             seed: Some(self.seed),

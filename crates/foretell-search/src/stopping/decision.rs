@@ -21,6 +21,8 @@ pub enum Reason {
     EndKnown,
     /// The forecast shows that it will not win, but too few consecutive checks agree.
     AwaitingConfirmation,
+    /// Its first fold will not win, but good remaining folds may still make it the best.
+    FoldsLeft,
     /// Its best value so far is below the median of the running means of the others.
     BelowMedian,
     /// It is not among the best 1/η of those that reached its level.
@@ -55,6 +57,7 @@ impl fmt::Display for Reason {
             Self::WillNotWin => "will not win",
             Self::EndKnown => "its final value is known",
             Self::AwaitingConfirmation => "will not win, if the next check agrees",
+            Self::FoldsLeft => "its first fold will not win, but its other folds may",
             Self::BelowMedian => "below the median",
             Self::NoImprovement => "no improvement",
             Self::BelowRung => "not among the best of its rung",

@@ -156,7 +156,7 @@ impl Study {
         let (nth_best, burn_in) = (spec.criterion.nth_best, spec.burn_in as usize);
         let scheduler = match scheduler {
             Some(scheduler) => scheduler,
-            None => spec.schedule.scheduler(spec.trials, spec.max_resource, nth_best, burn_in)?,
+            None => spec.schedule.scheduler(spec.trials, spec.whole_resource(), nth_best, burn_in)?,
         };
         let rule = stop_rule.clone().or_else(|| spec.policy_in_force().rule().cloned());
         // without R nobody knows how a trial would end
@@ -255,6 +255,18 @@ impl Study {
     pub fn repeated(&self, trial: u64) -> Vec<f64> {
         let scores = self.trial(trial).map(|trial| self.progress.repeats().scores(&trial.configuration));
         scores.unwrap_or_default().into_iter().map(|score| self.spec.direction.value(score)).collect()
+    }
+
+    /// The values of the folds of `trial` in the metric's unit; empty where trials are not cross-validated.
+    pub fn fold_values(&self, trial: u64) -> Vec<f64> {
+        let trial = self.trial(trial).filter(|_| self.spec.folds() > 1);
+        let scores = trial.map(|trial| trial.fold_scores(self.spec.run_score)).unwrap_or_default();
+        scores.into_iter().map(|score| self.spec.direction.value(score)).collect()
+    }
+
+    /// The level to which a training to `until` teaches forecasts: with folds, the end of the first one.
+    fn level_of(&self, until: u64) -> u64 {
+        if self.spec.folds() > 1 { until.min(self.spec.max_resource) } else { until }
     }
 
     /// The number of runs that forecasts are learned from, by the level they are made for; empty while the burn-in lasts. O(levels).

@@ -53,6 +53,8 @@ pub(crate) struct TrialView {
     score: Option<f64>,
     steps: Vec<f64>,
     values: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    folds: Vec<f64>,
     decision: Option<DecisionView>,
     error: Option<String>,
 }
@@ -66,6 +68,14 @@ impl TrialView {
             score: trial.result(),
             steps: trial.curve.steps().to_vec(),
             values: trial.curve.scores().iter().map(|&score| spec.direction.value(score)).collect(),
+            folds: match spec.folds() {
+                1 => Vec::new(),
+                _ => trial
+                    .fold_scores(spec.run_score)
+                    .iter()
+                    .map(|&score| spec.direction.value(score))
+                    .collect(),
+            },
             decision: trial.decision.as_ref().map(DecisionView::from),
             error: trial.state.why().filter(|_| matches!(trial.state, TrialState::Failed { .. })),
         }

@@ -242,7 +242,7 @@ function few(all, leader) {
 function lines(pen, trials, leader, x, y) {
   // some curves a path: fast, and crossing curves still darken each other
   const stroke = (own) => {
-    for (let i = 0; i < own.length; i += 25) path(pen, own.slice(i, i + 25), x, y);
+    for (let i = 0; i < own.length; i += 25) path(pen, own.slice(i, i + 25).flatMap(foldsOf), x, y);
   };
   const others = trials.filter((trial) => trial !== leader),
     seen = others.filter(inSight);
@@ -275,6 +275,9 @@ function lines(pen, trials, leader, x, y) {
   }
   pen.globalAlpha = 1;
 }
+
+// The curves of a trial: one per fold of a cross-validated training, all of them in the color of the trial.
+const foldsOf = (trial) => [trial, ...trial.folds.map((fold) => ({ ...fold, gaps: [] }))];
 
 function path(pen, trials, x, y) {
   pen.beginPath();

@@ -29,6 +29,7 @@ function update(news) {
       steps: [],
       values: [],
       gaps: [],
+      folds: [],
       decisions: [],
       metrics: {},
       last: null,
@@ -49,6 +50,7 @@ function update(news) {
     began: news.began ?? null,
     seconds: news.seconds ?? null,
     metrics: news.metrics || trial.metrics,
+    folds: news.folds || trial.folds,
     why: news.why ?? "",
     byHand: news.reason === "by_hand",
   });

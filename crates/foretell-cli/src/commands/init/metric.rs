@@ -47,6 +47,8 @@ pub(super) struct Found {
     pub(super) expected: Option<u64>,
     /// The number of trainings in the run, if they are several.
     pub(super) trainings: Option<u64>,
+    /// The number of folds, where the output announces them.
+    pub(super) folds: Option<u64>,
 }
 
 impl Found {
@@ -85,6 +87,7 @@ impl Found {
             is_direction_unknown: false,
             expected: None,
             trainings: None,
+            folds: None,
         }
     }
 
@@ -123,8 +126,16 @@ impl Found {
         // a line per fold is one value per training
         let is_long = |trainings: &&Trainings| trainings.values.iter().any(|&values| values > 1);
         if let Some(trainings) = first.trainings.as_ref().filter(is_long) {
-            let count = trainings.values.len();
-            found.doubts.push(trains_often(format!("the run trains {count} times, for example in folds")));
+            let count = trainings.values.len() as u64;
+            found.trainings = Some(count);
+            // a run that was ended early may have more of them, and pretraining is no fold
+            let are_folds = sample.ended && sample.text.to_lowercase().contains("fold");
+            match are_folds {
+                true => found.folds = Some(count),
+                false => found
+                    .doubts
+                    .push(trains_often(format!("the run trains {count} times, for example in folds"))),
+            }
         }
         Some(found)
     }
@@ -162,10 +173,15 @@ impl Found {
             let mut all =
                 Choice { lines: lines(format!("{source}=mean")), meaning: "the mean over all".to_owned() };
             all.lines.push(format!("epochs = {trainings}"));
+            let mut folds = Choice {
+                lines: lines(source.clone()),
+                meaning: "all are read as folds of a trial".to_owned(),
+            };
+            folds.lines.push(format!("folds = {trainings}"));
             found.doubts.push(Doubt {
                 what: format!("the run trains {trainings} times, for example in folds"),
                 line: "source",
-                choices: vec![first, all],
+                choices: vec![first, folds, all],
                 advice: String::new(),
             });
         }
@@ -212,7 +228,8 @@ impl Found {
             return format!("no value of {} ({}) was seen so far", self.name, self.origin());
         }
         let watched = if self.is_watched { ", by which the script itself selects" } else { "" };
-        format!("I will read {} ({}{watched}) {values}", self.name, self.origin())
+        let folds = self.folds.map_or(String::new(), |folds| format!(", in each of {folds} folds"));
+        format!("I will read {} ({}{watched}) {values}{folds}", self.name, self.origin())
     }
 }
 

@@ -110,6 +110,13 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     if once {
         line("no-stopping = true\n".to_owned());
     }
+    if let Some(trainings) = guess.metric.as_ref().and_then(|found| found.trainings) {
+        let is_sure = guess.metric.as_ref().is_some_and(|found| found.folds.is_some());
+        let mark = if is_sure { "" } else { "# " };
+        line(format!(
+            "# the run trains {trainings} times; with folds, a trial counts with the mean of its folds\n{mark}folds = {trainings}\n"
+        ));
+    }
     line("# total number of trials\ntrials = 24\n".to_owned());
     guess.notes.iter().for_each(|note| line(commented_text(note)));
     if guess.follow().is_some_and(|file| !file.contains('{')) {

@@ -250,6 +250,7 @@ fn resolved(arguments: &ReplayArguments, request: &StudyRequest, table: &Table) 
         until_no_improvement: None,
         target: None,
         repeats: None,
+        folds: None,
         objective: None,
         limit: None,
         reward: None,

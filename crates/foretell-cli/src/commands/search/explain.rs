@@ -1,6 +1,6 @@
 //! `--explain`: the plan of a search, before anything runs.
 
-use super::opening::{counting_line, objectives_line, rank_line, unknown_length_line};
+use super::opening::{counting_line, folds_line, objectives_line, rank_line, unknown_length_line};
 use super::workload::Workload;
 use foretell::Value;
 use foretell_search::limits::PLANNED_TRIALS;
@@ -48,7 +48,7 @@ pub(super) struct Planned {
 /// The plan of `spec`.
 pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, ScheduleError> {
     let (trials, max_resource) = (spec.trials, spec.max_resource);
-    let full = trials.saturating_mul(max_resource);
+    let full = trials.saturating_mul(spec.whole_resource());
     let (brackets, runs) = match spec.schedule {
         Schedule::Hyperband { eta, runs, .. } => (Some(plan(max_resource, eta)?), Some(runs)),
         Schedule::SuccessiveHalving { eta } => {
@@ -62,7 +62,7 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
     let whole = Totals {
         configurations: trials,
         full: trials,
-        scratch: trials.saturating_mul(levels.iter().sum::<u64>()),
+        scratch: trials.saturating_mul(levels.iter().sum::<u64>()).saturating_mul(spec.folds()),
         resume: full,
     };
     let totals = brackets.as_ref().map_or(whole, Plan::totals);
@@ -110,6 +110,7 @@ pub(super) fn text(
     lines.extend(rank_line(spec));
     lines.extend(budget);
     lines.extend(counting_line(spec));
+    lines.extend(folds_line(spec));
     lines.push(format!(
         "{} trials at a time, seed {}; kept in {}",
         plan.workers,

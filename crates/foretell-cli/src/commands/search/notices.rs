@@ -243,7 +243,7 @@ fn late(trial: u64, reports: usize) -> String {
 
 fn further(trainings: u64, score: FurtherScore) -> String {
     format!(
-        "each trial trains {trainings} times (folds, stages or repeats). Its score is {score}. All epochs are counted, and stopping compares the first training of each trial"
+        "each trial trains {trainings} times (folds, stages or repeats). Its score is {score}. All epochs are counted, and stopping compares the first training of each trial. If these are folds, --folds {trainings} also stops trials between and within later folds"
     )
 }
 

@@ -31,6 +31,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String 
     lines.extend(rank_line(spec));
     lines.extend(arguments.budget_line());
     lines.extend(counting_line(spec));
+    lines.extend(folds_line(spec));
     lines.extend(searched_line(spec));
     if search.found() > 0 {
         let summary = Summary::new(search.study());
@@ -84,6 +85,17 @@ pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
             format!("the score of a trial is its last {}; --score best uses the best one", spec.metric)
         }),
     }
+}
+
+/// The folds of trials, if they cross-validate.
+pub(super) fn folds_line(spec: &StudySpec) -> Option<String> {
+    let (folds, epochs) = (spec.folds(), spec.max_resource);
+    let whole = spec.whole_resource();
+    (folds > 1).then(|| {
+        format!(
+            "each trial trains {folds} folds of {epochs} epochs, {whole} in all, and counts with their mean"
+        )
+    })
 }
 
 /// The objectives of trials, if the metric is not the only one.

@@ -15,6 +15,7 @@ use foretell_search::{Start, UNKNOWN_RESOURCE, known_resource};
 use crate::fleet::executor::{Begin, Executor, ExecutorError};
 use crate::host::hosted::{Reading, silent_end};
 use crate::process::message::{Message, MessageKind, Notice, Status};
+use crate::process::trial::folds_of;
 use foretell_logs::printed::{Report, final_value};
 use further::Further;
 pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent};
@@ -189,12 +190,18 @@ impl<E: Executor> Trainer<E> {
     }
 
     fn report(&mut self, trial: u64, report: &Report, late: bool) {
+        let max_resource = self.max_resource;
         let Some(running) = self.running.get_mut(&trial) else { return };
         if running.fault.is_some() {
             return; // it is ended, and what it reports until then is in doubt
         }
+        let mut report = with_fold_as_training(report.clone());
+        // where the study knows of folds, the trial is planned for all their epochs
+        if folds_of(running.given.start.until, max_resource).is_some() {
+            report.step += std::mem::take(&mut report.training) * max_resource;
+        }
         if report.training > 0 {
-            return running.further.take(report);
+            return running.further.take(&report);
         }
         let is_first = !std::mem::replace(&mut running.has_reported, true);
         running.step = running.step.max(Some(report.step));
@@ -323,6 +330,16 @@ impl<E: Executor> Trainer<E> {
             self.waiting.push((given, Happening::Heard(Heard::Failed(failure))));
         }
     }
+}
+
+/// The report with the fold that its line names, counted from 1, as the number of its training, which is counted from 0.
+fn with_fold_as_training(mut report: Report) -> Report {
+    let fold = report.metrics.get("fold").filter(|fold| fold.fract() == 0.0 && **fold >= 1.0).copied();
+    if let Some(fold) = fold {
+        report.metrics.remove("fold");
+        report.training = fold as u64 - 1;
+    }
+    report
 }
 
 /// The present attempt continues after so many epochs.

@@ -43,7 +43,7 @@ impl Watched for View<'_> {
     }
 
     fn until(&self) -> u64 {
-        self.subject().until
+        self.study.level_of(self.subject().until)
     }
 
     fn scores(&self) -> Vec<f64> {
@@ -122,6 +122,9 @@ impl Study {
             Check::Settled(reason) => return Some(self.settled(reason, open)),
             Check::Open => {}
         }
+        if self.is_past_first_fold(trial as usize) {
+            return Some(self.spare(self.judge_later_fold(trial as usize, open)));
+        }
         // a mean over those that were not stopped would be too good
         if self.spec.repeats() > 1
             && self.progress.repeats().is_repeat(trial as usize, &self.trials[trial as usize].configuration)
@@ -129,7 +132,8 @@ impl Study {
             return Some(open);
         }
         let ruling = rule.rule(&mut View { study: self, index: trial as usize });
-        Some(self.spare(self.decided(ruling, open)))
+        let decision = self.decided(ruling, open);
+        Some(self.spare(self.await_folds(decision)))
     }
 
     /// Whether the last report of `trial` awaits a decision.
@@ -153,7 +157,7 @@ impl Study {
             Check::Settled(Reason::Diverged)
         } else if !self.knowledge.checks.is_due(judged.trained()) {
             Check::NotDue
-        } else if self.needs.burn_in && self.knowledge.learned(judged.until).is_none() {
+        } else if self.needs.burn_in && self.knowledge.learned(self.level_of(judged.until)).is_none() {
             Check::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
             Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
@@ -241,7 +245,7 @@ impl Study {
     /// The score that a running `trial` has to beat, the offset not taken off.
     pub(crate) fn reference(&self, trial: u64) -> Option<f64> {
         let score = match self.spec.compares_by_metric_alone() {
-            true if self.spec.repeats() > 1 => self
+            true if self.spec.repeats() > 1 || self.spec.folds() > 1 => self
                 .progress
                 .leaders()
                 .nth(self.spec.criterion.nth_best.saturating_sub(1))

@@ -2,6 +2,7 @@
 
 pub(super) mod decision;
 pub(super) mod fit;
+mod folds;
 pub(super) mod knowledge;
 mod learner;
 pub(super) mod measures;

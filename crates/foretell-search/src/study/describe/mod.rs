@@ -4,7 +4,7 @@ pub(super) mod best;
 pub(super) mod objectives;
 pub(super) mod parts;
 pub(super) mod progress;
-mod repeats;
+pub(in crate::study) mod repeats;
 pub(super) mod settings;
 pub(super) mod spec;
 pub(super) mod trial;

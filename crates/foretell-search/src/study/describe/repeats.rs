@@ -105,22 +105,31 @@ impl Repeats {
 
     /// The standard deviation of trials of one configuration, pooled over all; 0 as long as none is known.
     fn deviation(&self) -> f64 {
-        let (mut squares, mut freedom) = (0.0, 0);
-        for scores in self.groups.values().map(Group::values).filter(|scores| scores.len() > 1) {
-            let middle = mean(&scores);
-            squares += scores.iter().map(|score| (score - middle).powi(2)).sum::<f64>();
-            freedom += scores.len() - 1;
-        }
-        if freedom == 0 { 0.0 } else { (squares / freedom as f64).sqrt() }
+        pooled_deviation(self.groups.values().map(Group::values)).unwrap_or(0.0)
     }
 }
 
-/// Whether the mean of all repeats may reach the `rival`, by the probability with which the study stops trials: the mean of the n so far
-/// differs from that of all K by σ · √(1/n − 1/K).
+/// The standard deviation within `groups` of scores, pooled over all; `None` if none has two.
+pub(in crate::study) fn pooled_deviation(groups: impl Iterator<Item = Vec<f64>>) -> Option<f64> {
+    let (mut squares, mut freedom) = (0.0, 0);
+    for scores in groups.filter(|scores| scores.len() > 1) {
+        let middle = mean(&scores);
+        squares += scores.iter().map(|score| (score - middle).powi(2)).sum::<f64>();
+        freedom += scores.len() - 1;
+    }
+    (freedom > 0).then(|| (squares / freedom as f64).sqrt())
+}
+
+/// By how much the mean of the first `known` of `all` scores differs from that of all: σ · √(1/n − 1/K).
+pub(in crate::study) fn spread_of_mean(deviation: f64, known: usize, all: u64) -> f64 {
+    deviation * (1.0 / known as f64 - 1.0 / all as f64).max(0.0).sqrt()
+}
+
+/// Whether the mean of all repeats may reach the `rival`, by the probability with which the study stops trials.
 fn can_win(group: &Group, spec: &StudySpec, deviation: f64, rival: Option<f64>) -> bool {
     let (Some((_, so_far)), Some(rival)) = (group.result(), rival) else { return true };
-    let spread = (1.0 / group.scores.len() as f64 - 1.0 / spec.repeats() as f64).max(0.0).sqrt();
-    so_far + normal_quantile(spec.criterion.stop_probability) * deviation * spread >= rival
+    let spread = spread_of_mean(deviation, group.scores.len(), spec.repeats());
+    so_far + normal_quantile(spec.criterion.stop_probability) * spread >= rival
 }
 
 /// A configuration as a key; equal configurations are written alike.

@@ -83,6 +83,9 @@ pub struct StudySpec {
     /// With how many seeds each configuration is trained, each as a trial; once, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
+    /// Into how many folds each trial divides its data, to train once per fold; a trial trains once, if absent. R is the length of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folds: Option<u64>,
     /// Configurations of the user's own: the first trials have them, in this order. Each may name only some parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<Configuration>,
@@ -206,6 +209,11 @@ pub enum StudyError {
         "repeats need the scheduler full, one objective, and a sampler that does not learn from rewards, as q-learning does. Change these settings, or leave the repeats out"
     )]
     Repeats,
+    /// Folds where trials are compared otherwise.
+    #[error(
+        "folds need `epochs`, the length of each, the scheduler full, one objective, no repeats, and a sampler that does not learn from rewards, as q-learning does. Change these settings, or leave the folds out"
+    )]
+    Folds,
     /// A part that no catalogue has.
     #[error(transparent)]
     Part(#[from] PartError),
@@ -294,6 +302,7 @@ impl StudySpec {
             until_no_improvement: None,
             target: None,
             repeats: None,
+            folds: None,
             queue: Vec::new(),
             burn_in,
             policy: ChainRule::default().into(),
@@ -355,8 +364,11 @@ impl StudySpec {
             at_least_one(&[("until_no_improvement", trials)])?;
         }
         self.validate_repeats()?;
+        self.validate_folds()?;
         let others = [
             ("repeats", self.repeats()),
+            ("folds", self.folds()),
+            ("epochs of all folds", self.whole_resource()),
             ("until_no_improvement", self.until_no_improvement.unwrap_or(1)),
             ("budget_epochs", self.budget_epochs.unwrap_or(1)),
             ("nth_best", self.criterion.nth_best as u64),
@@ -444,6 +456,40 @@ impl StudySpec {
         at_least_one(&[("repeats", self.repeats())])?;
         let alone = self.schedule.is_full() && !self.has_front() && !self.sampler.is_rewarded();
         if alone || self.repeats() == 1 { Ok(()) } else { Err(StudyError::Repeats) }
+    }
+
+    /// The number of folds of each trial; 1 without cross-validation.
+    pub fn folds(&self) -> u64 {
+        self.folds.unwrap_or(1)
+    }
+
+    /// The epochs of a whole trial: R for each fold.
+    pub fn whole_resource(&self) -> u64 {
+        self.max_resource.saturating_mul(self.folds())
+    }
+
+    /// The step of a report among those of all folds, and its other values without the fold: fold 3 of 10 epochs starts after step 20. A
+    /// report names its fold, counted from 1, by the value `fold`; one that names none is of the first fold, or counts on by itself.
+    ///
+    /// # Errors
+    /// The fold, if it is none of this study's.
+    pub fn step_across_folds(&self, step: u64, metrics: &mut BTreeMap<String, f64>) -> Result<u64, f64> {
+        let Some(fold) = (self.folds() > 1).then(|| metrics.remove("fold")).flatten() else {
+            return Ok(step);
+        };
+        let is_known = fold.fract() == 0.0 && fold >= 1.0 && fold <= self.folds() as f64;
+        if is_known { Ok((fold as u64 - 1) * self.max_resource + step) } else { Err(fold) }
+    }
+
+    fn validate_folds(&self) -> Result<(), StudyError> {
+        at_least_one(&[("folds", self.folds())])?;
+        let alone = self.schedule.is_full()
+            && !self.has_front()
+            && !self.sampler.is_rewarded()
+            && self.repeats() == 1
+            && !self.is_open_ended
+            && self.resource().is_some();
+        if alone || self.folds() == 1 { Ok(()) } else { Err(StudyError::Folds) }
     }
 
     fn validate_queue(&self) -> Result<(), StudyError> {

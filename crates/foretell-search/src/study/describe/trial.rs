@@ -3,6 +3,7 @@
 use super::spec::StudySpec;
 use crate::record::{Decision, Reason, RecordedForecast};
 use crate::resource::UNKNOWN_RESOURCE;
+use foretell::statistics::mean;
 use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,8 +61,14 @@ impl TrialState {
 pub struct Trial {
     /// Its configuration.
     pub configuration: Configuration,
-    /// Its curve so far.
+    /// Its curve so far: of a cross-validated training, that of the first fold.
     pub curve: Curve,
+    /// The curves of the further folds of a cross-validated training; their steps count from the start of each.
+    pub folds: Vec<Curve>,
+    /// The steps before the present fold.
+    fold_start: u64,
+    /// The epochs that folds ended before their last one.
+    skipped: u64,
     /// Where it stands.
     pub state: TrialState,
     /// The last step it reported.
@@ -123,6 +130,9 @@ impl Trial {
         Self {
             configuration,
             curve: Curve::default(),
+            folds: Vec::new(),
+            fold_start: 0,
+            skipped: 0,
             state: TrialState::Running,
             step: 0,
             until,
@@ -225,7 +235,54 @@ impl Trial {
         self.returned = metrics.get("returned").copied().or(self.returned);
         self.diverged = if value.is_some() { 0 } else { self.diverged + 1 };
         // steps are checked to increase before they get here; a log that breaks this has lost nothing but the point
-        let _ = self.curve.push(step as f64, value, direction);
+        let curve = self.folds.last_mut().unwrap_or(&mut self.curve);
+        let _ = curve.push((step - self.fold_start) as f64, value, direction);
+    }
+
+    /// The report of `step`, which comes next, is of fold number `fold`, from 0; each fold has so many epochs.
+    pub(in crate::study) fn enter_fold(&mut self, fold: usize, epochs: u64) {
+        if fold > self.folds.len() {
+            let start = fold as u64 * epochs;
+            // the training of the fold before may have stopped early by itself
+            self.skipped += start.saturating_sub(self.trained());
+            self.folds.resize_with(fold, Curve::default);
+            self.fold_start = start;
+        }
+    }
+
+    /// Where its next report of `step` belongs: the number of the fold, from 0, of so many `epochs` each.
+    pub fn fold_at(&self, step: u64, epochs: u64) -> usize {
+        let counts_from_zero = self.first.unwrap_or(step) == 0;
+        let trained_before = if counts_from_zero { step } else { step.saturating_sub(1) };
+        usize::try_from(trained_before / epochs.max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// The score of each fold that has reported, the first one included (larger is better).
+    pub fn fold_scores(&self, run_score: RunScore) -> Vec<f64> {
+        std::iter::once(&self.curve)
+            .chain(&self.folds)
+            .filter_map(|curve| run_score.value_of(curve))
+            .collect()
+    }
+
+    /// The score of its reports: the mean over its folds, larger being better.
+    pub fn reported_score(&self, run_score: RunScore) -> Option<f64> {
+        let scores = self.fold_scores(run_score);
+        (!scores.is_empty()).then(|| mean(&scores))
+    }
+
+    /// Whether a fold ended in values that are not finite.
+    pub(in crate::study) fn is_diverged(&self) -> bool {
+        std::iter::once(&self.curve).chain(&self.folds).any(|curve| curve.diverged_at().is_some())
+    }
+
+    /// The score that it reported at `step`, if that is recorded.
+    pub fn score_at(&self, step: u64, epochs: u64) -> Option<f64> {
+        let fold = if self.folds.is_empty() { 0 } else { self.fold_at(step, epochs) };
+        let curve = if fold == 0 { &self.curve } else { self.folds.get(fold - 1)? };
+        let local = (step - fold as u64 * epochs) as f64;
+        let place = curve.steps().iter().position(|at| at.total_cmp(&local).is_eq())?;
+        Some(curve.scores()[place])
     }
 
     /// Whether a report of `step` says that it has trained on beyond its end, in a training of `whole` steps.
@@ -326,13 +383,14 @@ impl Trial {
 
     /// The epochs it has cost: those it trained, those beyond its end included, and those of failed attempts.
     pub fn cost(&self) -> u64 {
-        self.cost_at(self.step).max(self.ran_to + self.extra + self.again)
+        self.cost_at(self.step).max((self.ran_to + self.extra + self.again).saturating_sub(self.skipped))
     }
 
     /// The epochs it had cost when it reported `step`.
     pub(crate) fn cost_at(&self, step: u64) -> u64 {
         let trained = self.trained_at(step);
-        self.trained_epochs.map_or(trained, |epochs| epochs.min(trained)) + self.extra + self.again
+        let trained = self.trained_epochs.map_or(trained, |epochs| epochs.min(trained));
+        trained.saturating_sub(self.skipped) + self.extra + self.again
     }
 
     /// The epochs it would have cost, had each of its jobs started from the beginning.
@@ -384,7 +442,7 @@ impl Trial {
             _ if !self.counts() => None,
             (TrialState::Completed { value }, _) => Some(*value),
             (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best)
-                if !spec.returns_own_scores =>
+                if !spec.returns_own_scores && spec.folds() == 1 =>
             {
                 spec.run_score.value_of(&self.curve).map(|score| spec.direction.value(score))
             }

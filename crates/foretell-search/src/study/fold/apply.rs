@@ -119,17 +119,27 @@ impl Study {
     ) -> Result<(), Misfit> {
         let (direction, index) = (self.spec.direction, self.known(trial)?);
         self.prolong(index, step);
-        let whole = self.spec.max_resource;
+        let whole = self.spec.whole_resource();
         if self.trials[index].is_beyond(step, whole) {
             self.change(index, |trial| trial.run_on(step, value, metrics, whole));
             return Ok(());
         }
-        self.change(index, |trial| trial.take_in(step, value, metrics, direction));
+        let (folds, epochs) = (self.spec.folds() as usize, self.spec.max_resource);
+        self.change(index, |trial| {
+            trial.enter_fold(trial.fold_at(step, epochs).min(folds - 1), epochs);
+            trial.take_in(step, value, metrics, direction);
+        });
         value.into_iter().for_each(|value| self.knowledge.meet_value(value, direction));
-        self.hear_report(index, value);
+        // forecasts compare the first folds of trials, which are trained on the same data
+        let is_first_fold = self.trials[index].folds.is_empty();
+        if is_first_fold {
+            self.hear_report(index, value);
+        }
         self.measures.take_in(&mut self.trials[index], metrics);
         self.check_limits(index);
-        self.reach_rung(index);
+        if is_first_fold {
+            self.reach_rung(index);
+        }
         Ok(())
     }
 
@@ -182,7 +192,7 @@ impl Study {
             return Err(if beyond { Misfit::Beyond(job.trial) } else { Misfit::Unplanned(job.trial) });
         }
         self.pending = None;
-        self.levels.insert(job.until);
+        self.levels.insert(self.level_of(job.until));
         match index.cmp(&self.trials.len()) {
             Ordering::Less => {
                 self.change(index, |trial| trial.promote(job.until));
@@ -214,7 +224,7 @@ impl Study {
     /// `trial` was trained as far as it was to be: to its end if it is `whole`, else to its rung.
     fn trained(&mut self, trial: u64, whole: bool) -> Result<(), Misfit> {
         let index = self.known(trial)?;
-        let score = self.spec.run_score.value_of(&self.trials[index].curve).ok_or(Misfit::NoValue(trial))?;
+        let score = self.trials[index].reported_score(self.spec.run_score).ok_or(Misfit::NoValue(trial))?;
         let (value, max_resource) = (self.spec.direction.value(score), self.spec.max_resource);
         self.change(index, |trial| {
             trial.state = match whole {
@@ -223,7 +233,12 @@ impl Study {
             };
             // one that trained longer than R ends what it began: a record of the new R follows
             trial.until = if whole && trial.until == UNKNOWN_RESOURCE { max_resource } else { trial.until };
-            trial.ends.insert(trial.until, trial.step);
+            match trial.folds.is_empty() {
+                true => trial.ends.insert(trial.until, trial.step),
+                false => {
+                    trial.ends.insert(max_resource, trial.curve.steps().last().map_or(0, |step| *step as u64))
+                }
+            };
         });
         self.hear_end(index);
         if self.trials[index].is_unknown() {
@@ -232,8 +247,8 @@ impl Study {
         }
         self.check_limits(index);
         self.stand(index);
-        let Trial { until, ref shadow, .. } = self.trials[index];
-        let stopped = shadow.is_some();
+        let until = self.level_of(self.trials[index].until);
+        let stopped = self.trials[index].shadow.is_some();
         if !stopped {
             let (of_all, curve) = (self.warm_start.len() + index, &self.trials[index].curve);
             self.knowledge.trained(until, of_all, curve, self.spec.run_score);
@@ -266,7 +281,8 @@ impl Study {
     fn note(&mut self, index: usize, decision: &Decision) {
         let stopping = decision.action == Action::Stop;
         let stopped = stopping && !decision.shadow;
-        let against = stopping || matches!(decision.reason, Reason::AwaitingConfirmation | Reason::Exempt);
+        let against = stopping
+            || matches!(decision.reason, Reason::AwaitingConfirmation | Reason::Exempt | Reason::FoldsLeft);
         self.change(index, |trial| {
             trial.judged = Some(decision.step);
             trial.votes = if against { trial.votes + 1 } else { 0 };

@@ -41,7 +41,7 @@ impl Study {
         if is_prolonged {
             self.lengthen_open_ended(before.max_resource);
         } else if before.max_resource != self.spec.max_resource {
-            self.lengthen(before.max_resource);
+            self.lengthen(before.whole_resource());
         }
         let data = LevelData::new(self.spec.burn_in as usize, self.spec.refit);
         self.take_rule();
@@ -74,7 +74,7 @@ impl Study {
     fn count_otherwise(&mut self, before: &StudySpec) {
         for (index, trial) in self.trials.iter_mut().enumerate() {
             self.progress.remove(index, trial, before);
-            let reported = self.spec.run_score.value_of(&trial.curve);
+            let reported = trial.reported_score(self.spec.run_score);
             let score = trial.returned.or(reported.map(|score| self.spec.direction.value(score)));
             if let (TrialState::Completed { value }, Some(score)) = (&mut trial.state, score) {
                 *value = score;
@@ -98,7 +98,7 @@ impl Study {
             match (&trial.state, trial.result()) {
                 (TrialState::Completed { value }, _) => {
                     let score = self.spec.direction.score(*value);
-                    let reported = self.spec.run_score.value_of(&trial.curve).unwrap_or(score);
+                    let reported = trial.reported_score(self.spec.run_score).unwrap_or(score);
                     let worth = Worth::measured(self.worth_of(number as usize, reported));
                     sampler.learn(number, &trial.configuration, self.rewarded(trial, worth));
                 }
@@ -128,7 +128,7 @@ impl Study {
 
     /// Trainings that were to end at `before` epochs, and have not ended, continue to the new end.
     fn lengthen(&mut self, before: u64) {
-        let whole = self.spec.max_resource;
+        let whole = self.spec.whole_resource();
         if !self.scheduler.lengthen(whole) {
             return;
         }
@@ -169,7 +169,7 @@ impl Study {
         let trials = self.trials.len() as u64;
         self.pending = self.pending.take().filter(|(job, _)| job.trial >= trials);
         if let Some((job, _)) = &mut self.pending {
-            job.until = self.spec.max_resource;
+            job.until = self.spec.whole_resource();
         }
         self.take_rule();
         self.begin_rungs();

@@ -144,7 +144,7 @@ impl Study {
             let (trial, step) = (*trial, *step);
             return self.emit(Record::Repeated { trial, step, epochs, elsewhere: false }, append);
         }
-        let whole = self.spec.max_resource;
+        let whole = self.spec.whole_resource();
         let is_beyond = self.trial(*trial).is_some_and(|trial| trial.is_beyond(*step, whole));
         if !is_beyond && !self.accepts(*trial, *step) {
             return Ok(());
@@ -187,7 +187,7 @@ impl Study {
     fn accepts(&self, trial: u64, step: u64) -> bool {
         let running = self.is_running(trial).then(|| &self.trials[trial as usize]);
         let is_new = |t: &&Trial| if t.has_reported() { step > t.step } else { true };
-        let is_within = |t: &Trial| t.step < t.until && step <= self.spec.max_resource;
+        let is_within = |t: &Trial| t.step < t.until && step <= self.spec.whole_resource();
         // the first report of a trial also counts beyond R: it is in another unit
         let is_free = |t: &Trial| self.spec.is_open_ended || t.is_unlimited() || !t.has_reported();
         running.filter(is_new).is_some_and(|t| is_free(t) || is_within(t))
@@ -377,7 +377,7 @@ impl Study {
     fn ending(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
         let ended = self.trial(trial).filter(|trial| trial.is_open())?;
         let whole = ended.trained() >= ended.until;
-        let counts = self.spec.run_score == RunScore::Best || ended.curve.diverged_at().is_none();
+        let counts = self.spec.run_score == RunScore::Best || !ended.is_diverged();
         let finite = counts && !ended.curve.is_empty();
         Some(match failure {
             _ if !finite && ended.has_reported() => {
@@ -388,7 +388,7 @@ impl Study {
                 Record::Failed { trial, reason: why.to_owned() }
             }
             Some(reason) if !whole => Record::Failed { trial, reason: reason.to_owned() },
-            _ if ended.until < self.spec.max_resource && (whole || ended.next_report() > ended.until) => {
+            _ if ended.until < self.spec.whole_resource() && (whole || ended.next_report() > ended.until) => {
                 Record::Paused { trial }
             }
             _ => Record::Completed { trial },

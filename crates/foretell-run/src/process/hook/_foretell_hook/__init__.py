@@ -16,6 +16,8 @@ CHOSEN = os.environ.get("FORETELL_HOOK_SERIES")
 WHERE, _, SERIES = (CHOSEN or "").partition(":")
 WHERE, _, WAY = WHERE.partition("=")
 SOURCE, _, STAGE = WHERE.partition("/")
+#: the folds of each trial: the reports of all trainings in the run are written then, each with the number of its fold
+FOLDS = int(os.environ.get("FORETELL_FOLDS", "1"))
 RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 #: rank variables of the job that Foretell itself runs in: they say nothing about this script
 INHERITED = os.environ.get("FORETELL_HOOK_IGNORE", "").split(",")

@@ -2,6 +2,7 @@
 import os
 
 emit, append, rank, to_json, text, pairs, is_own_kind = hook.emit, hook.append, hook.rank, hook.to_json, hook.text, hook.pairs, hook.is_own_kind  # noqa: F821
+FOLDS = hook.FOLDS  # noqa: F821
 PATH, CHOSEN, SERIES, SOURCE, STAGE, WAY = hook.PATH, hook.CHOSEN, hook.SERIES, hook.SOURCE, hook.STAGE, hook.WAY  # noqa: F821
 #: after so many values of one series, init only sees one in a hundred
 LIMIT = 20000
@@ -93,11 +94,13 @@ def report(seen, raw, place, epoch):
         if not seen.finals or seen.training != training:
             seen.finals.append(got)
         seen.finals[-1] = got
-    elif seen.training == 1:
+    elif seen.training == 1 or FOLDS > 1:
         fields = {SERIES: finite(got)}
         seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
         if epoch is not None and not seen.is_between:
             fields["step"] = int(epoch)
+            if FOLDS > 1:
+                fields["fold"] = seen.training
         append_report(fields)
 
 
