@@ -126,8 +126,9 @@ pub use space::{SearchSpace, Space};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
-    AshaRule, ChainRule, EarlierStudy, Fate, ForecastRule, Foreseen, Learner, LessonStatus, MedianRule, NamedRule,
-    Needs, NoStopping, Oracle, PatienceRule, Place, Ruling, StopRule, StudyPlan, Watched, name_lesson,
+    AshaRule, ChainRule, EarlierStudy, Fate, ForecastRule, Foreseen, Learner, LessonStatus, MedianRule,
+    NamedRule, Needs, NoStopping, Oracle, PatienceRule, Place, Ruling, StopRule, StudyPlan, Watched,
+    name_lesson,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

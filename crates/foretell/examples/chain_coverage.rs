@@ -40,7 +40,12 @@ struct Searched {
 }
 
 /// Searches `runs` with the bar `cold`, or `taught` where the `earlier` search counts: each worker an epoch at a time in turn.
-fn search(runs: &[Vec<f64>], earlier: &[Vec<Vec<f64>>], workers: usize, (cold, taught): (f64, f64)) -> Searched {
+fn search(
+    runs: &[Vec<f64>],
+    earlier: &[Vec<Vec<f64>>],
+    workers: usize,
+    (cold, taught): (f64, f64),
+) -> Searched {
     let epochs = runs[0].len();
     let mut contest = Contest::new(epochs as u64, earlier);
     let levels = contest.levels().to_vec();
@@ -128,8 +133,7 @@ fn kept(runs: &[Vec<f64>], found: &Searched) -> (bool, bool, f64) {
 }
 
 fn setting(words: &[String]) -> Result<(Option<String>, Setting), Box<dyn Error>> {
-    let mut setting =
-        Setting { workers: 1, bars: vec![0.1], lessons: None, factor: 1.0, most: usize::MAX };
+    let mut setting = Setting { workers: 1, bars: vec![0.1], lessons: None, factor: 1.0, most: usize::MAX };
     let (mut file, mut words) = (None, words.iter());
     while let Some(word) = words.next() {
         let mut value = || words.next().cloned().ok_or(format!("{word}: its value is missing"));
@@ -180,7 +184,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let found = search(runs, &earlier, setting.workers, (bar, setting.factor * bar));
             let (best, three, regret) = kept(runs, &found);
             let [forecasts, within_80, within_95] = found.counts;
-            let whole: usize = runs.iter().map(|run| run.iter().take_while(|score| score.is_finite()).count()).sum();
+            let whole: usize =
+                runs.iter().map(|run| run.iter().take_while(|score| score.is_finite()).count()).sum();
             println!(
                 "{}",
                 json!({ "curves": order["curves"], "ordering": order["ordering"], "runs": runs.len(), "workers": setting.workers, "bar": bar,

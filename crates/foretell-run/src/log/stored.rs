@@ -2,7 +2,9 @@
 
 use crate::log::{Dropped, EventLogError, LogReader, Position};
 use foretell::{Curve, Run};
-use foretell_search::{Catalogue, Moment, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial, name_lesson};
+use foretell_search::{
+    Catalogue, Moment, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial, name_lesson,
+};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;

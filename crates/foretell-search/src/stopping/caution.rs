@@ -46,7 +46,13 @@ struct Facts {
 /// From the most careful on. θ was chosen by simulated searches in `docs/research/chain.md`.
 const FACTS: [Facts; 3] = [
     Facts { caution: Caution::Safe, name: "safe", theta: 0.0125, promise: 0.97, stop_probability: 0.999 },
-    Facts { caution: Caution::Balanced, name: "balanced", theta: 0.025, promise: 0.93, stop_probability: 0.99 },
+    Facts {
+        caution: Caution::Balanced,
+        name: "balanced",
+        theta: 0.025,
+        promise: 0.93,
+        stop_probability: 0.99,
+    },
     Facts { caution: Caution::Fast, name: "fast", theta: 0.057, promise: 0.85, stop_probability: 0.95 },
 ];
 
@@ -134,7 +140,10 @@ mod tests {
         for pair in Caution::ALL.windows(2) {
             assert!(pair[0].promise() > pair[1].promise());
             for planned in [2, 24, 40, 60, 100] {
-                assert!(pair[0].bar(planned) < pair[1].bar(planned) && pair[1].bar(planned) < 1.0, "{planned}");
+                assert!(
+                    pair[0].bar(planned) < pair[1].bar(planned) && pair[1].bar(planned) < 1.0,
+                    "{planned}"
+                );
             }
         }
     }

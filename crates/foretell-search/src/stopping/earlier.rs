@@ -49,10 +49,16 @@ impl EarlierStudy {
     pub(super) fn new(study: &str, trials: usize, verdict: Option<LessonVerdict>) -> Self {
         use LessonStatus::{Counts, LeftOut, Open, PutAside};
         let (status, reason) = match verdict {
-            Some(LessonVerdict::Counts) => (Counts, "with it, next and final values are forecast better than without"),
+            Some(LessonVerdict::Counts) => {
+                (Counts, "with it, next and final values are forecast better than without")
+            }
             Some(LessonVerdict::Untested) => (Open, "no trial has been completed yet that could test it"),
-            Some(LessonVerdict::NextNoBetter) => (PutAside, "with it, next values are forecast no better than without"),
-            Some(LessonVerdict::EndsNoBetter) => (PutAside, "with it, final values are forecast no better than without"),
+            Some(LessonVerdict::NextNoBetter) => {
+                (PutAside, "with it, next values are forecast no better than without")
+            }
+            Some(LessonVerdict::EndsNoBetter) => {
+                (PutAside, "with it, final values are forecast no better than without")
+            }
             Some(LessonVerdict::Flat) => (LeftOut, "the values of its trials hardly moved"),
             Some(LessonVerdict::Alike) => (LeftOut, "its trials ended alike"),
             None => (LeftOut, "it has values of zero or less, and this search has none"),

@@ -2,7 +2,7 @@
 
 use super::end::ChainEnd;
 use super::forecaster::Chain;
-use super::guard::{Guard, Motion, LessonVerdict};
+use super::guard::{Guard, LessonVerdict, Motion};
 
 /// Before so many points and trials there is nothing to forecast from.
 const FEWEST_POINTS: usize = 4;
@@ -116,7 +116,8 @@ impl Contest {
     /// they go; the last 1,000 runs are kept.
     pub fn new(epochs: u64, studies: &[Vec<Vec<f64>>]) -> Self {
         let mut room = MOST_LESSONS;
-        let mut kept: Vec<Vec<Vec<f64>>> = studies.iter().rev().map(|study| last_runs(study, &mut room)).collect();
+        let mut kept: Vec<Vec<Vec<f64>>> =
+            studies.iter().rev().map(|study| last_runs(study, &mut room)).collect();
         kept.reverse();
         let faults = vec![None; kept.len()];
         Self::without(epochs, kept, faults)
@@ -213,7 +214,9 @@ impl Contest {
             Event::Reach(score) => self.extend(trial, score),
             Event::Complete(score) if score.is_finite() => self.fill(trial, score),
             Event::Complete(_) => {}
-            Event::Stop if self.entrants[trial] == Entrant::Running => self.entrants[trial] = Entrant::Stopped,
+            Event::Stop if self.entrants[trial] == Entrant::Running => {
+                self.entrants[trial] = Entrant::Stopped
+            }
             Event::Stop => {}
         }
     }
@@ -233,7 +236,8 @@ impl Contest {
             let known: usize = (0..self.entrants.len()).map(|other| self.alone.reached(other)).sum();
             if trial > 0 && known >= self.alone.levels().len() {
                 let densities = (taught.log_density(there, score), self.alone.log_density(trial, score));
-                self.guard.weigh_point(densities.0.zip(densities.1).map_or(0.0, |(with, without)| with - without));
+                self.guard
+                    .weigh_point(densities.0.zip(densities.1).map_or(0.0, |(with, without)| with - without));
             }
             taught.extend(there, score);
         }
@@ -271,7 +275,8 @@ impl Contest {
         if seen.len() < FEWEST_TRIALS || !self.entrants.contains(&Entrant::Completed) {
             return;
         }
-        let fault = |study: &Vec<Vec<f64>>| Motion::new(study.iter().filter_map(|run| ends(run)))?.fault(search);
+        let fault =
+            |study: &Vec<Vec<f64>>| Motion::new(study.iter().filter_map(|run| ends(run)))?.fault(search);
         let faults: Vec<Option<LessonVerdict>> = self.studies.iter().map(fault).collect();
         if faults == self.faults {
             return;
@@ -285,7 +290,9 @@ impl Contest {
     /// Of each earlier study the number of runs, and whether it counts by now.
     pub fn verdicts(&self) -> Vec<(usize, LessonVerdict)> {
         let together = self.guard.verdict();
-        let verdict = |(study, fault): (&Vec<Vec<f64>>, &Option<LessonVerdict>)| (study.len(), fault.unwrap_or(together));
+        let verdict = |(study, fault): (&Vec<Vec<f64>>, &Option<LessonVerdict>)| {
+            (study.len(), fault.unwrap_or(together))
+        };
         self.studies.iter().zip(&self.faults).map(verdict).collect()
     }
 
@@ -447,7 +454,11 @@ mod tests {
         let falling = |end: f64| -> Vec<f64> { curve(end).into_iter().rev().collect() };
         for workers in [1, 8] {
             assert_eq!(verdicts(&[earlier(curve)], workers), [LessonVerdict::Counts], "{workers} workers");
-            assert_eq!(verdicts(&[earlier(falling)], workers), [LessonVerdict::NextNoBetter], "{workers} workers");
+            assert_eq!(
+                verdicts(&[earlier(falling)], workers),
+                [LessonVerdict::NextNoBetter],
+                "{workers} workers"
+            );
             assert!(!search(&[], workers, curve).is_taught());
         }
         // before the second trial has completed nothing is known of them
@@ -464,7 +475,11 @@ mod tests {
         let still: [(&str, Shape, LessonVerdict); 4] = [
             ("one constant", |_| vec![0.5; 5], LessonVerdict::Flat),
             ("a constant each", |end| vec![end; 5], LessonVerdict::Flat),
-            ("a hundredth", |end| curve(end).iter().map(|score| 0.5 + 0.01 * score).collect(), LessonVerdict::Flat),
+            (
+                "a hundredth",
+                |end| curve(end).iter().map(|score| 0.5 + 0.01 * score).collect(),
+                LessonVerdict::Flat,
+            ),
             ("all end alike", |end| vec![0.1, 0.3, 0.5 + 0.001 * end, 0.5, 0.5], LessonVerdict::Alike),
         ];
         for workers in [1, 8] {

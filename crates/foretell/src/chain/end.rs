@@ -94,7 +94,9 @@ mod tests {
     #[test]
     fn few_completed_runs_widen_all_intervals_by_students_t() {
         // quantiles of Student's t with 1.5, 2 and 30 degrees of freedom
-        for (completed, t_80, t_95) in [(0, 2.196_398, 6.016_663), (1, 1.885_618, 4.302_653), (29, 1.310_415, 2.042_272)] {
+        for (completed, t_80, t_95) in
+            [(0, 2.196_398, 6.016_663), (1, 1.885_618, 4.302_653), (29, 1.310_415, 2.042_272)]
+        {
             let spread = Spread::new(completed);
             let expected = (1.36 * t_80 / 1.281_552, 2.33 * t_95 / 1.959_964);
             assert!((spread.width(0.8) - expected.0).abs() < 1e-5, "{spread:?} {expected:?}");

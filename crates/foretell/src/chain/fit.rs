@@ -105,7 +105,8 @@ impl Fit {
         let all: Vec<(Model, f64)> = all.collect();
         let most = all.iter().map(|(_, weight)| *weight).fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = all.iter().map(|(_, weight)| (weight - most).exp()).sum();
-        let shared = all.into_iter().map(|(model, weight)| Model { share: (weight - most).exp() / sum, ..model });
+        let shared =
+            all.into_iter().map(|(model, weight)| Model { share: (weight - most).exp() / sum, ..model });
         let mut kept: Vec<Model> = shared.filter(|model| model.share >= LEAST_SHARE).collect();
         let sum: f64 = kept.iter().map(|model| model.share).sum();
         kept.iter_mut().for_each(|model| model.share /= sum);
@@ -146,9 +147,8 @@ impl Fit {
     pub(super) fn log_density(&self, curve: usize, score: f64) -> Option<f64> {
         let (level, features) = (self.curves[curve].len(), psi(&self.curves[curve], &self.centers));
         let z = self.map.apply(score);
-        let density = |model: &Model| {
-            Some(model.share.ln() + model.regressions.get(level)?.log_density(&features, z))
-        };
+        let density =
+            |model: &Model| Some(model.share.ln() + model.regressions.get(level)?.log_density(&features, z));
         let densities: Vec<f64> = self.models.iter().map(density).collect::<Option<_>>()?;
         let most = densities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mixed = most + densities.iter().map(|density| (density - most).exp()).sum::<f64>().ln();

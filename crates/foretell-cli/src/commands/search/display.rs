@@ -51,7 +51,11 @@ impl Display {
             times: times.clone(),
             begun: Instant::now(),
             learning_said: study.learning_from(),
-            lessons_said: study.lessons().into_iter().map(|earlier| (earlier.study, earlier.status)).collect(),
+            lessons_said: study
+                .lessons()
+                .into_iter()
+                .map(|earlier| (earlier.study, earlier.status))
+                .collect(),
             lacks_said: BTreeSet::new(),
             watch: Vec::new(),
             watched: BTreeMap::new(),
