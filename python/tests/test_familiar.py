@@ -138,4 +138,4 @@ def test_help_lists_the_settings_and_texts_describe():
     assert repr(trial) == f"Trial(0, {trial.config}, epoch 1 of 3, last value 0.5)"
     trial.tell("no memory")
     assert "failed after epoch 1 of 3: no memory" in repr(trial)
-    assert repr(study) == "Study(in memory, maximize `acc`, 1 of 2 trials, best none yet)"
+    assert repr(study) == "Study(in memory, 1 of 2 trials of `acc` (maximize), best none yet)"

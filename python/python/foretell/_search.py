@@ -693,8 +693,7 @@ class Search:
         view, best = self._view(), self.best
         score = "none yet" if best is None else f"{best['score']:.4g}"
         settings = view["settings"]
-        way = f"{settings['direction']} `{settings['metric']}`"
-        return f"{where}, {way}, {len(view['trials'])} of {settings['trials']} trials, best {score}"
+        return f"{where}, {len(view['trials'])} of {settings['trials']} trials of `{settings['metric']}` ({settings['direction']}), best {score}"
 
 
 class FinishedStudy(Search):

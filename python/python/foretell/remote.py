@@ -192,6 +192,11 @@ class RemoteStudy(Search):
             self._done = self._server.call("GET", f"{self._address}/best")["done"]
         return self._done
 
+    @property
+    def study_name(self) -> str:
+        """The name of the study, as in Optuna."""
+        return self.name
+
     def stop(self, trial: int | None = None) -> None:
         """Stops a trial. Without a number, ends `optimize` in this process after the trials that are running."""
         if trial is None:
