@@ -4,6 +4,7 @@ mod versions;
 
 pub use crate::stopping::decision::{Decision, Reason, RecordedForecast};
 
+use crate::stopping::split_lesson;
 use foretell::{Action, Configuration, Direction};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,19 +21,9 @@ pub struct EarlierTrial {
     pub is_best: bool,
 }
 
-impl EarlierTrial {
-    /// The words between the id's folder and its number.
-    const BEFORE_NUMBER: &str = " trial ";
-
-    /// The study of the run called `id`, and the rest of the id. The runs of a file of curves are all of one study.
-    pub(crate) fn split_id(id: &str) -> (&str, &str) {
-        id.rsplit_once(Self::BEFORE_NUMBER).unwrap_or(("", id))
-    }
-}
-
 impl fmt::Display for EarlierTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (folder, number) = Self::split_id(&self.id);
+        let (folder, number) = split_lesson(&self.id);
         let study =
             folder.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or("earlier runs");
         match self.is_best {

@@ -12,9 +12,14 @@ pub fn name_lesson(study: &str, trial: &str) -> String {
     format!("{study}{OF_TRIAL}{trial}")
 }
 
+/// The study that a run to learn from is of, and the rest of its identity; the study is empty for a run of none.
+pub(crate) fn split_lesson(id: &str) -> (&str, &str) {
+    id.rsplit_once(OF_TRIAL).unwrap_or(("", id))
+}
+
 /// The study that a run to learn from is of; empty for a run of none.
 pub(super) fn study_of(id: &str) -> &str {
-    id.rsplit_once(OF_TRIAL).map_or("", |(study, _)| study)
+    split_lesson(id).0
 }
 
 /// Whether a search learns from an earlier study by now.

@@ -18,6 +18,7 @@ mod ruling;
 
 pub use asha::AshaRule;
 pub use chain::ChainRule;
+pub(crate) use earlier::split_lesson;
 pub use earlier::{EarlierStudy, LessonStatus, name_lesson};
 pub use forecast::ForecastRule;
 pub use median::MedianRule;

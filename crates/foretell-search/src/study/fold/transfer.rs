@@ -6,6 +6,7 @@ use crate::record::{EarlierTrial, Record};
 use crate::samplers::surrogate::Cube;
 use crate::samplers::{GridSampling, NamedSampler, SamplerSpec};
 use crate::space::Space;
+use crate::stopping::split_lesson;
 use crate::study::Study;
 use foretell::{Configuration, Run};
 
@@ -83,7 +84,7 @@ impl Study {
         let mut studies: Vec<(&str, Vec<(&Run, f64)>)> = Vec::new();
         for run in &self.warm_start {
             let Some(score) = self.spec.run_score.value_of(&run.curve) else { continue };
-            let study = EarlierTrial::split_id(&run.id).0;
+            let study = split_lesson(&run.id).0;
             match studies.iter_mut().find(|(name, _)| *name == study) {
                 Some((_, runs)) => runs.push((run, score)),
                 None => studies.push((study, vec![(run, score)])),
