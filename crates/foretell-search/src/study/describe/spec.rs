@@ -358,7 +358,7 @@ impl StudySpec {
 
     /// Checks the numbers of its plan and of its stop rule; of its schedule unless the caller `brings_scheduler`.
     pub(crate) fn validate_plan(&self, brings_scheduler: bool) -> Result<(), StudyError> {
-        let epochs = self.resource().unwrap_or(1);
+        let epochs = if self.is_open_ended { self.resource().unwrap_or(1) } else { self.max_resource };
         let counts = [("trials", self.trials), ("epochs", epochs), ("burn-in", self.burn_in)];
         if let Some(trials) = self.until_no_improvement {
             at_least_one(&[("until_no_improvement", trials)])?;
