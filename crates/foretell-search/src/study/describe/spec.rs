@@ -368,7 +368,8 @@ impl StudySpec {
         let others = [
             ("repeats", self.repeats()),
             ("folds", self.folds()),
-            ("epochs of all folds", self.whole_resource()),
+            // those of a single training are checked by their own name, unless nobody knows them yet
+            ("epochs of all folds", if self.folds() > 1 { epochs.saturating_mul(self.folds()) } else { 1 }),
             ("until_no_improvement", self.until_no_improvement.unwrap_or(1)),
             ("budget_epochs", self.budget_epochs.unwrap_or(1)),
             ("nth_best", self.criterion.nth_best as u64),
