@@ -198,7 +198,7 @@ def test_values_have_their_training_and_one_that_comes_again_is_after_it(folder)
 def test_a_search_reads_the_chosen_series_of_the_first_training_alone(folder):
     rows = [(1, 0.1), (2, 0.2), (2, 0.2), (1, 0.3), (2, 0.5)]
     found = values(folder, rows, FORETELL_HOOK_SERIES="csv:acc")
-    assert found == [{"foretell": {"acc": 0.1}}, {"foretell": {"acc": 0.2}}]
+    assert found == [{"foretell": {"step": 1, "acc": 0.1}, "place": 1}, {"foretell": {"step": 2, "acc": 0.2}, "place": 2}]
     found = values(folder, rows, FORETELL_HOOK_SERIES="csv=mean:acc", FORETELL_START="second")
     assert found == [{"foretell": {"step": 1, "acc": 0.2}}, {"foretell": {"step": 2, "acc": 0.35}}]
     assert values(folder, rows, FORETELL_HOOK_SERIES="keras:acc") == []

@@ -70,7 +70,7 @@ fn rivals_are_named_with_their_values() {
     let folder = tempfile::tempdir().unwrap();
     let study = begun(folder.path(), body);
     let doubt = doubt_of(&study);
-    for word in ["metric = \\\"val_a/acc\\\"", "metric = \\\"val_b/acc\\\"", "0.3", "0.5", "(line metric)"] {
+    for word in ["metric = \"val_a/acc\"", "metric = \"val_b/acc\"", "0.3", "0.5", "(line metric)"] {
         assert!(doubt.contains(word), "{word}: {doubt}\n{study}");
     }
     let line = study.lines().find(|line| line.starts_with("metric = ")).unwrap().to_owned();

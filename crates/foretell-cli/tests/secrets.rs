@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Prints a metric, and shows by its value whether it got the secret.
-const SCRIPT: &str = "test \"$API_TOKEN $0 $1\" = 'sesame-2 --api-key sesame-1' && v=0.9 || v=0.1; for e in 1 2; do echo \"epoch $e val_acc=$v\"; done; : {lr}";
+const SCRIPT: &str = "test \"${{#API_TOKEN}} $0 ${{#1}}\" = '8 --api-key 8' && v=0.9 || v=0.1; for e in 1 2; do echo \"epoch $e val_acc=$v\"; done; : {lr}";
 
 fn search(folder: &Path, secrets: [&str; 2], more: &[&str]) -> std::process::Command {
     let start =
@@ -104,7 +104,7 @@ fn init_keeps_a_secret_to_itself_and_leaves_nothing_when_it_is_killed() {
     let run =
         std::fs::read_dir(temporary.path()).expect("a folder").flatten().next().expect("the run").path();
     assert_eq!(run.metadata().expect("a folder").permissions().mode() & 0o777, 0o700);
-    common::wait_for("the start of the program", || run.join("trial/output.log").exists());
+    common::wait_for("the start of the program", || run.join("trials/0000/output.log").exists());
     child.kill().expect("it is killed");
     child.wait().expect("it ends");
     common::wait_for("the removal of the folder", || left() == 0);

@@ -509,7 +509,6 @@ impl<S: Store> Session<S> {
     }
 
     fn take_report(&mut self, trial: u64, step: u64, report: &Input) -> Result<Answer, StoreError> {
-        self.watch_length(trial, step);
         self.record(trial, step, report)?;
         let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
         let recorded = self.news.iter().any(is_own);
@@ -520,6 +519,7 @@ impl<S: Store> Session<S> {
 
     /// Records a report, and notes whether it is past the step that the training was to train to.
     fn record(&mut self, trial: u64, step: u64, report: &Input) -> Result<(), StoreError> {
+        self.watch_length(trial, step);
         self.with_study(|study, append| study.take_report(report, append))?;
         if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
             self.overrun.entry(trial).or_insert(step);

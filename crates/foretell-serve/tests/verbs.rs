@@ -67,6 +67,8 @@ fn the_same_words_make_the_same_study_over_http_and_in_a_request() {
         let mut body = words.as_object().expect("fields").clone();
         body.insert("space".to_owned(), json!({"lr": "log:1e-4:1"}));
         body.insert("metric".to_owned(), json!("val_acc"));
+        // rungs need them
+        body.insert("epochs".to_owned(), json!(20));
         let (status, answer) = call(address, "PUT", "/api/studies/s", &json!(body).to_string());
         assert_eq!(status, 201, "{answer}");
         let study =
@@ -585,4 +587,42 @@ fn conditions_limits_and_memory_hold_over_http() {
     let (_, all) = call(address, "GET", "/api/studies", "");
     let trials = &all["studies"][0]["trials"];
     assert!(lost > 0 && trials["out_of_memory"] == lost && trials["failed"] == lost, "{all}");
+}
+
+#[test]
+fn without_epochs_the_first_trial_shows_them_and_epochs_that_do_not_fit_are_named_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = serve(folder.path(), local(), None);
+    let make = |name: &str, epochs: serde_json::Value| {
+        let study =
+            json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "trials": 4, "epochs": epochs});
+        let (status, made) = call(address, "PUT", &format!("/api/studies/{name}"), &study.to_string());
+        assert_eq!(status, 201, "{made}");
+        made
+    };
+    let train = |name: &str, step: u64| {
+        let asked = done(address, "POST", &format!("/api/studies/{name}/ask"), "{}");
+        let place = format!("/api/studies/{name}/trials/{}", asked["start"]["trial"]);
+        let mut notices = Vec::new();
+        for epoch in 1..=5 {
+            let report = json!({"step": step * epoch, "value": 0.1 * epoch as f64}).to_string();
+            let answer = done(address, "POST", &format!("{place}/report"), &report);
+            notices.extend(answer["notices"].as_array().cloned().unwrap_or_default());
+        }
+        let told = done(address, "POST", &format!("{place}/tell"), "{}");
+        notices.extend(told["notices"].as_array().cloned().unwrap_or_default());
+        let texts = notices.iter().map(|notice| notice["text"].as_str().expect("a text").to_owned());
+        (asked["start"]["until"].clone(), texts.collect::<Vec<String>>())
+    };
+    assert_eq!(make("open", json!(null))["epochs"], json!(null));
+    let (until, said) = train("open", 1);
+    assert!(
+        until.is_null() && said.len() == 1 && said[0].contains("a complete trial has 5 epochs"),
+        "{said:?}"
+    );
+    assert_eq!(train("open", 1), (json!(5), Vec::new()));
+    make("units", json!(3));
+    let (_, said) = train("units", 100);
+    assert!(said.len() == 1 && said[0].contains("step 100, but `epochs` is 3"), "{said:?}");
+    assert_eq!(train("units", 100).1, Vec::<String>::new(), "each difference is named once");
 }

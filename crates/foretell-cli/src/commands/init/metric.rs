@@ -275,7 +275,12 @@ fn find_known(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let others = logged.iter().filter(|other| best.is_none_or(|best| !std::ptr::eq(*other, best)));
     found.others.extend(others.map(|other| format!("{} ({})", other.name, other.source)));
     let rivals: Vec<&Logged> = match best {
-        Some(best) => logged.iter().skip(1).filter(|other| best.rank() == other.rank()).collect(),
+        // an F1 next to an accuracy is listed, but does not make the choice doubtful
+        Some(best) => logged
+            .iter()
+            .skip(1)
+            .filter(|other| best.rank() == other.rank() && is_rival(&best.name, &other.name))
+            .collect(),
         None => Vec::new(),
     };
     if let Some(best) = best.filter(|_| !rivals.is_empty()) {

@@ -3,7 +3,9 @@
 use crate::failure::Failure;
 use crate::output::note;
 use foretell_logs::printed::{MetricSource, ReportReader, plain};
-use foretell_run::{Guardian, Hook, HookRecord, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
+use foretell_run::{
+    Guardian, Hook, HookRecord, LocalProcesses, MessageKind, Status, TrialSpec, Watch, trial_directory,
+};
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File};
 use std::io::Read;
@@ -188,9 +190,9 @@ impl RunFolder {
         Ok(Self { folder, _guardian: guardian })
     }
 
-    /// The folder of a trial in it.
+    /// The folder of a trial in it, as in a study: there the process that removes it finds the trial, and ends it.
     pub(super) fn trial(&self) -> PathBuf {
-        self.folder.join("trial")
+        trial_directory(&self.folder, 0)
     }
 }
 

@@ -50,8 +50,9 @@ pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, F
             )
         };
         if let Some((last, outcome)) = attempt(FEW_EPOCHS)? {
-            // with a report per epoch the option has its effect; otherwise half as many epochs must end at half of the steps
-            let shorter = match outcome.reports.len() as u64 == FEW_EPOCHS {
+            // with a report per epoch, or an end at this epoch, the option has its effect; otherwise half as many epochs must end at half of the steps
+            let is_clear = outcome.reports.len() as u64 == FEW_EPOCHS || last == FEW_EPOCHS;
+            let shorter = match is_clear {
                 true => Some(last / FEW_EPOCHS),
                 false => attempt(FEW_EPOCHS / 2)?.map(|(last, _)| last),
             };

@@ -358,7 +358,7 @@ impl StudySpec {
 
     /// Checks the numbers of its plan and of its stop rule; of its schedule unless the caller `brings_scheduler`.
     pub(crate) fn validate_plan(&self, brings_scheduler: bool) -> Result<(), StudyError> {
-        let epochs = self.resource().unwrap_or(1);
+        let epochs = if self.is_open_ended { self.resource().unwrap_or(1) } else { self.max_resource };
         let counts = [("trials", self.trials), ("epochs", epochs), ("burn-in", self.burn_in)];
         if let Some(trials) = self.until_no_improvement {
             at_least_one(&[("until_no_improvement", trials)])?;
@@ -368,7 +368,8 @@ impl StudySpec {
         let others = [
             ("repeats", self.repeats()),
             ("folds", self.folds()),
-            ("epochs of all folds", self.whole_resource()),
+            // those of a single training are checked by their own name, unless nobody knows them yet
+            ("epochs of all folds", if self.folds() > 1 { epochs.saturating_mul(self.folds()) } else { 1 }),
             ("until_no_improvement", self.until_no_improvement.unwrap_or(1)),
             ("budget_epochs", self.budget_epochs.unwrap_or(1)),
             ("nth_best", self.criterion.nth_best as u64),

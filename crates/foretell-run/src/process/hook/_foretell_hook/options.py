@@ -6,7 +6,7 @@ is_own, held, text = hook.is_own, hook.held, hook.text  # noqa: F821
 is_own_kind, pairs, variables = hook.is_own_kind, hook.pairs, hook.variables  # noqa: F821
 ENTRIES = {}
 #: options with these words in their names, or at their ends, are left out altogether; Foretell's table names them
-SECRET, SECRET_ENDS = (set(words.split(",")) for words in os.environ.get("FORETELL_HOOK_SECRETS", ";").split(";"))
+SECRET, SECRET_ENDS = (set(filter(None, words.split(","))) for words in os.environ.get("FORETELL_HOOK_SECRETS", ";").split(";"))
 SECRETS = SECRET | SECRET_ENDS
 #: values that are their own words, and of which no part belongs to the script
 ATOMS = ("pathlib", "decimal", "fractions", "datetime", "uuid", "numpy", "torch")
