@@ -130,10 +130,10 @@ fn say_mixture(read: &[(&Path, Whole)]) {
         }
     }
     if first.len() > 1 {
-        let of = |(data, file): (&&str, &&Path)| {
+        let with_file = |(data, file): (&&str, &&Path)| {
             format!("of {} data in {}", if data.is_empty() { "unnamed" } else { data }, file.display())
         };
-        let data = first.iter().map(of).collect::<Vec<_>>().join(", ");
+        let data = first.iter().map(with_file).collect::<Vec<_>>().join(", ");
         note(&format!(
             "the metric is not of the same data in all logs: {data}. Set a name with its data, for example --metric 'val loss'"
         ));
@@ -150,11 +150,11 @@ fn joined(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
     }
     let mut read: Vec<Option<(&Path, Whole)>> = read.into_iter().map(Some).collect();
     for ((_, name), places) in alike {
-        let of = |at: &usize| read[*at].as_ref().map(|(file, whole)| (*file, whole));
+        let log_at = |at: &usize| read[*at].as_ref().map(|(file, whole)| (*file, whole));
         let counts_files = printed::is_counter(&name);
         // the files of several runs may be numbered, too: they end at the same step, or name none
         let step = |at: &usize| {
-            let (file, whole) = of(at)?;
+            let (file, whole) = log_at(at)?;
             let own =
                 whole.reports.first().filter(|_| whole.unit != StepUnit::Report).map(|report| report.step);
             own.or_else(|| numbered(file).map(|(_, number)| number).filter(|_| counts_files))

@@ -40,7 +40,7 @@ fn train<S: Store>(session: &mut Session<S>, trial: u64, steps: impl IntoIterato
 }
 
 /// The sentences since the last call.
-fn told<S: Store>(session: &mut Session<S>) -> Vec<String> {
+fn take_sentences<S: Store>(session: &mut Session<S>) -> Vec<String> {
     session.take_notices().into_iter().map(|notice| notice.text).collect()
 }
 
@@ -55,7 +55,7 @@ fn the_first_trial_shows_r_and_only_then_are_trials_stopped() {
     let first = next(&mut session);
     assert!(!train(&mut session, first, 1..=20));
     assert_eq!(session.study().spec().resource(), Some(20));
-    let said = told(&mut session);
+    let said = take_sentences(&mut session);
     assert!(said.len() == 1 && said[0].contains("trial 0") && said[0].contains("20 epochs"), "{said:?}");
     let mut stopped = 0;
     while let Some(start) = session.ask().unwrap() {
@@ -98,13 +98,13 @@ fn a_longer_trial_is_not_cut_and_raises_r() {
     train(&mut session, first, 1..=10);
     let longer = next(&mut session);
     let other = next(&mut session);
-    told(&mut session);
+    take_sentences(&mut session);
     // even numbers are good: it is not stopped
     assert_eq!((longer, other), (1, 2));
     assert!(!train(&mut session, other, 1..=25));
     assert_eq!(session.study().spec().resource(), Some(25));
     assert_eq!(session.study().trial(other).unwrap().curve.len(), 25);
-    let said = told(&mut session);
+    let said = take_sentences(&mut session);
     assert!(said.len() == 1 && said[0].contains("25 epochs") && said[0].contains("10 before"), "{said:?}");
     assert!(session.study().trials().iter().all(|trial| trial.until == 25));
 }
@@ -215,7 +215,7 @@ fn a_first_report_beyond_r_is_in_another_unit_and_all_its_values_are_kept() {
     while let Some(start) = session.ask().unwrap() {
         assert!(!train(&mut session, start.trial, (1..=20).map(|epoch| epoch * 1000)));
     }
-    let said = told(&mut session);
+    let said = take_sentences(&mut session);
     assert!(
         said.len() == 1 && said[0].contains("step 1000") && said[0].contains("`epochs` is 20"),
         "{said:?}"
@@ -234,7 +234,7 @@ fn a_trial_that_goes_on_beyond_r_is_ended_there_with_a_word_before_the_second_is
     let mut session = Session::new(given).unwrap();
     let first = next(&mut session);
     assert!(train(&mut session, first, 1..=20));
-    let said = told(&mut session);
+    let said = take_sentences(&mut session);
     assert!(said.len() == 1 && said[0].contains("step 9") && said[0].contains("`epochs` is 8"), "{said:?}");
     assert_eq!(session.study().trial(first).unwrap().state, TrialState::Completed { value: value(0, 8) });
 }
@@ -245,7 +245,7 @@ fn a_first_trial_that_is_far_too_short_is_named_at_once() {
     let mut session = Session::new(given).unwrap();
     let first = next(&mut session);
     assert!(!train(&mut session, first, 1..=20));
-    let said = told(&mut session);
+    let said = take_sentences(&mut session);
     assert!(
         said.len() == 1 && said[0].contains("step 20") && said[0].contains("`epochs` is 1000"),
         "{said:?}"

@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn a_file_is_shared_if_both_runs_have_written_it() {
-        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let files = |files: &[(&str, u64)]| -> Written {
-            files.iter().map(|(path, seconds)| (PathBuf::from(path), at(*seconds))).collect()
+            files.iter().map(|(path, seconds)| (PathBuf::from(path), time(*seconds))).collect()
         };
         let before = files(&[("data.csv", 1), ("best.pt", 1)]);
         let between = files(&[("data.csv", 1), ("best.pt", 5), ("runs/a", 5)]);
