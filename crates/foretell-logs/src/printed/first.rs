@@ -253,7 +253,7 @@ fn doubts(metric: &Metric, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
 }
 
 /// Whether two labels name the same quantity of different data: `val_a/acc` and `val_b/acc`.
-fn is_rival(one: &str, other: &str) -> bool {
+pub fn is_rival(one: &str, other: &str) -> bool {
     let quantity =
         |name: &str| name.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
     one != other && quantity(one) == quantity(other)

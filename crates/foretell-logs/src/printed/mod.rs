@@ -40,7 +40,8 @@ mod traceback;
 mod words;
 
 pub use first::{
-    FirstTrial, Length, LengthOrigin, Metric, MetricDoubt, PrintedSeries, Role, Trainings, settle_first,
+    FirstTrial, Length, LengthOrigin, Metric, MetricDoubt, PrintedSeries, Role, Trainings, is_rival,
+    settle_first,
 };
 pub use guess::{Guess, guess};
 pub use last::final_value;

@@ -7,8 +7,8 @@ use super::probe::Sample;
 use super::values::{may_be_metric, short};
 use foretell::Direction;
 use foretell_logs::printed::{
-    FirstTrial, Metric, MetricSource, PrintedSeries, Report, ReportReader, Role, Trainings, Whole, name_in,
-    settle_first,
+    FirstTrial, Metric, MetricSource, PrintedSeries, Report, ReportReader, Role, Trainings, Whole, is_rival,
+    name_in, settle_first,
 };
 use foretell_logs::{direction_of, prominence};
 use foretell_run::{HookValue, PRINTED};
