@@ -26,8 +26,8 @@ class StudySettings(TypedDict, total=False):
     #: `width^2*depth:min`. The first objective is the metric to forecast, and with several, the search looks for the Pareto
     #: front. Can be repeated (in a file: a table `[objectives]` with lines such as weights = "min").
     objective: str | Sequence[str] | Mapping[str, str] | None
-    #: Set a limit that every trial must keep, such as `latency<=20`. A trial that certainly exceeds it is stopped and never
-    #: becomes the best one. Can be repeated.
+    #: Set a limit that every trial must keep, such as `latency<=20` or `width*depth<=512`. Configurations whose parameters
+    #: break it are not tried. A trial that certainly exceeds it is stopped and never becomes the best one. Can be repeated.
     limit: str | Sequence[str] | None
     #: Spend at most this many epochs on all trials together, instead of training a fixed number of trials.
     budget_epochs: int | None
@@ -43,6 +43,9 @@ class StudySettings(TypedDict, total=False):
     #: Train each configuration with this many seeds and compare configurations by their means. Each seed is a trial, and the
     #: remaining ones are skipped once the mean so far cannot win.
     repeats: int | None
+    #: Into how many folds the script divides its data, to train once per fold. A trial then counts with the mean of its
+    #: folds, and may be stopped between or within them. `epochs` is the length of one fold.
+    folds: int | None
     #: Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell
     #: forecasts this score and compares trials by it.
     score: str | None

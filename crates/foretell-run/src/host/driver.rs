@@ -343,9 +343,6 @@ impl<E: Executor, S: Store> Driver<E, S> {
         if let Heard::Report(reading) = heard {
             self.show_report(trial, reading, observe)?;
         }
-        let before = self.host.session.study();
-        let is_whole = self.host.session.overran(trial).is_none()
-            && before.trial(trial).is_some_and(|known| known.is_open() && known.trained() >= known.until);
         let sent = self.host.pass_on(given, heard);
         if let Some(why) = self.host.refused() {
             // the error says what the record of the failure does
@@ -359,10 +356,6 @@ impl<E: Executor, S: Store> Driver<E, S> {
             }
             Ok(Sent::GoesOn) => Ok(()),
             Ok(Sent::Ended(_)) => {
-                if let (Heard::Failed(failure), true) = (heard, is_whole && self.has_result(trial)) {
-                    let notice = Notice::FailedAtEnd { why: failure.why.clone() };
-                    self.notify(observe, Event::Noticed { trial, notice: &notice })?;
-                }
                 self.tidy(trial);
                 self.check_hope()
             }
@@ -370,10 +363,6 @@ impl<E: Executor, S: Store> Driver<E, S> {
             // a step that was reported with another value, or an earlier one: what is recorded stays
             Err(_) => Ok(()),
         }
-    }
-
-    fn has_result(&self, trial: u64) -> bool {
-        self.host.session.study().trial(trial).is_some_and(|known| known.result().is_some())
     }
 
     fn show_report(

@@ -288,6 +288,11 @@ impl<E: Executor> Trainer<E> {
         let fault = fault.map(|why| Failure { why, is_of_the_command: false });
         let failure =
             fault.or_else(|| running.fault.clone()).or_else(|| self.failure(&running, status, tail, seen));
+        if let (Some(failure), true, false) = (&failure, is_whole, running.is_stopped || is_handed_back) {
+            // it may crash in its teardown, when its network is complete
+            let notice = Notice::FailedAtEnd { why: failure.why.clone() };
+            self.waiting.push((given.clone(), Happening::Noticed(notice)));
+        }
         let heard = match failure {
             _ if running.is_stopped || is_whole => Heard::Finished,
             _ if is_handed_back => Heard::HandedBack,
