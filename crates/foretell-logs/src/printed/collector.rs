@@ -611,7 +611,9 @@ impl Collector {
         self.series[series].take(&place, reading, is_transient);
         let (is_own, line, others) = (own.epoch.is_some(), self.lines, Arc::clone(others));
         let training = self.training;
-        let record = Entry { series, place, is_own, reading, line, training, is_transient, others };
+        let is_placed = own.is_named();
+        let record =
+            Entry { series, place, is_own, is_placed, reading, line, training, is_transient, others };
         let is_footless = self.heading.is_closed && !is_own;
         if is_footless {
             self.footless.push(record)

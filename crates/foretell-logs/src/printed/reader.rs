@@ -480,6 +480,8 @@ impl ReportReader {
             chosen.single |= earlier.single;
             (chosen.comma, chosen.copies) = (chosen.comma || earlier.comma, earlier.copies);
         }
+        // where lines name their steps themselves, a line above them without one is no report: code, a setting
+        let takes_first = records.iter().any(|record| record.place.is_named() && !record.is_placed);
         let is_part = |record: &Entry| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0);
         let is_only = || records.iter().all(|record| record.place.epochs == Some(1.0));
         let is_within = unit == Unit::Count
@@ -502,7 +504,9 @@ impl ReportReader {
         self.collector.describe(&mut chosen);
         let mut read = chosen.clone();
         read.single &= live;
-        self.settler = Some(Settler::new(read, self.from, live));
+        let mut settler = Settler::new(read, self.from, live);
+        settler.takes_first = takes_first;
+        self.settler = Some(settler);
         (self.chosen, self.choice) = (Some(chosen), Some(choice));
         Ok(())
     }

@@ -47,6 +47,8 @@ pub(crate) struct Entry {
     pub(crate) place: Place,
     /// Whether its own line, block or row names the epoch.
     pub(crate) is_own: bool,
+    /// Whether it names any place.
+    pub(crate) is_placed: bool,
     pub(crate) reading: Numeral,
     pub(crate) line: u64,
     /// How many trainings a heading such as `Fold 2/5` had announced.

@@ -223,6 +223,8 @@ pub(crate) struct Settler {
     singles: Option<u64>,
     /// Whether a value is reported as soon as it is certain.
     live: bool,
+    /// Whether a value above the first step counts: headings name the steps.
+    pub(crate) takes_first: bool,
 }
 
 impl Settler {
@@ -242,6 +244,7 @@ impl Settler {
             given: None,
             singles: Some(0),
             live,
+            takes_first: false,
         }
     }
 
@@ -275,7 +278,10 @@ impl Settler {
             Unit::Count => return self.count(record),
         };
         // a value before the first step is that of the untrained model
-        let is_before = self.from == 0 && self.first.is_none_or(|first| first == 0) && place.batch.is_none();
+        let is_before = self.takes_first
+            && self.from == 0
+            && self.first.is_none_or(|first| first == 0)
+            && place.batch.is_none();
         let number = number.or_else(|| Some(0.0).filter(|_| is_before && !place.is_named()));
         let Some(at) = number.and_then(whole_step) else { return Vec::new() };
         let mut settled = Vec::new();
