@@ -304,7 +304,7 @@ impl Lines<'_> {
     fn finish(mut self) -> Result<Raw, Error> {
         let metric = self.metric.unwrap_or_else(|| "value".to_owned());
         if !self.aside.is_empty() {
-            let others = crate::table::list(self.aside.keys().map(String::as_str));
+            let others = self.aside.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             if self.raw.runs.is_empty() {
                 let asked = described(self.asked.metric.as_deref(), self.asked.direction);
                 let problem = format!("none of its runs is of {asked}, but of {others}");
