@@ -81,9 +81,9 @@ def check(case, seed, modules):
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"foretell-resumed-{case}-"))
     environment = dict(os.environ, TRUTH=str(folder / "truth"), CASE=f"{seed}-{case}", PYTHONPATH=str(modules), PYTHONDONTWRITEBYTECODE="1")
     where = ["--follow", "{trial_dir}/m.txt"] if source.startswith("follow") else ["--source", source]
-    trials, more = ("4", ["--scheduler", "successive-halving", "--eta", "2"]) if event == "pause" else ("1", ["--policy", "none"])
+    trials, more = ("4", ["--scheduler", "successive-halving"]) if event == "pause" else ("1", [])
     words = [os.environ["FORETELL"], "search", "--no-lessons", "--out", "o", "--param", "x=float:0:1", "--metric", "loss", "--minimize", "--epochs", str(EPOCHS)]
-    words += ["--trials", trials, "--workers", "1", "--retries", "3", *more, *where, "--", sys.executable, str(HERE / "train.py"), source, form, "{trial_dir}/m.txt", "{x}"]
+    words += ["--trials", trials, "--workers", "1", "--retries", "3", "--policy", "none", *more, *where, "--", sys.executable, str(HERE / "train.py"), source, form, "{trial_dir}/m.txt", "{x}"]
     search = start(folder, words, environment)
     latest, after = time.monotonic() + LIMIT, choose.randint(1, EPOCHS - 2)
     while sum(map(len, truth_of(folder).values())) < after and search.poll() is None and time.monotonic() < latest:

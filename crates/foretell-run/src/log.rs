@@ -264,7 +264,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     fn keep_first(&self) {
         let first = |path: &Path| {
             let mut line = Vec::new();
-            File::open(path).and_then(|file| read_line(&mut BufReader::new(file), &mut line))?;
+            crate::regular::open(path).and_then(|file| read_line(&mut BufReader::new(file), &mut line))?;
             io::Result::Ok(line)
         };
         let copy = first_of(&self.path);

@@ -484,3 +484,38 @@ fn dropping_the_executor_ends_its_trials_even_when_nobody_listens() {
     assert!(processes.iter().all(|process| !process.is_alive()));
     assert!(!folder.path().join("trial-1/process.json").exists());
 }
+
+#[test]
+fn a_carriage_return_before_a_newline_is_part_of_the_end_of_a_line() {
+    let folder = folder();
+    let mut spec = shell(folder.path(), 1, r"for v in 5 4 3; do printf 'loss: 0.%d\r\r\n' $v; done");
+    spec.metric = MetricSource::parse("loss").expect("a metric");
+    let kinds = run(&spec);
+    let settled = kinds.iter().flat_map(|kind| match kind {
+        MessageKind::Settled(reports) => reports.clone(),
+        MessageKind::Report(report) => vec![report.clone()],
+        _ => Vec::new(),
+    });
+    let settled: Vec<_> = settled.map(|report| (report.step, report.value)).collect();
+    assert_eq!(settled, [(1, Some(0.5)), (2, Some(0.4)), (3, Some(0.3))]);
+}
+
+#[test]
+fn the_place_up_to_which_a_followed_file_was_read_is_told_after_its_reports() {
+    let folder = folder();
+    let path = folder.path().join("m.txt");
+    fs::write(&path, "loss: 9.5\n").expect("it is written");
+    let script = format!("for v in 5 4; do echo loss: 0.$v >> {}; done", path.display());
+    let mut spec = shell(folder.path(), 1, &script);
+    spec.metric = MetricSource::parse("loss").expect("a metric");
+    spec.watch.follow = Some(path.display().to_string());
+    let kinds = run(&spec);
+    let read: Vec<(u64, u64)> = kinds
+        .iter()
+        .filter_map(|kind| match kind {
+            MessageKind::Read(position) => Some((position.at, position.after)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((read.first(), read.last()), (Some(&(10, 0)), Some(&(30, 2))), "{kinds:?}");
+}

@@ -114,7 +114,7 @@ fn sign(file: &mut File) -> io::Result<()> {
 /// The process that signed for the log at `path`.
 fn holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
-    File::open(note_of(path)).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;
+    crate::regular::open(&note_of(path)).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;
     text.trim().parse().ok()
 }
 

@@ -285,7 +285,7 @@ fn salvaged<R: DeserializeOwned>(
 /// The copy of the first line, if it is sound.
 fn copy_of_first<R: DeserializeOwned>(path: &Path) -> Option<(Option<Stamp>, Vec<u8>)> {
     let mut bytes = Vec::new();
-    read_line(&mut BufReader::new(File::open(first_of(path)).ok()?), &mut bytes).ok()?;
+    read_line(&mut BufReader::new(crate::regular::open(&first_of(path)).ok()?), &mut bytes).ok()?;
     let (stamp, _) = decode::<R>(&bytes).ok()?;
     stamp.is_none_or(|stamp| stamp.number == 1).then_some((stamp, bytes))
 }

@@ -275,7 +275,7 @@ fn rotated_files(path: &Path) -> Vec<File> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let is_rotated = |other: &str| {
         other.strip_prefix(name).is_some_and(|end| {
-            end.len() > 1
+            (2..=21).contains(&end.len())
                 && end.starts_with(['.', '-'])
                 && end.chars().all(|c| c.is_ascii_digit() || ".-_".contains(c))
         })

@@ -4,7 +4,7 @@ use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
 use foretell::Configuration;
-use foretell_run::{EventLogError, Fate, LineProblem, Repair, Salvage, Stored, log_in, trial_directory};
+use foretell_run::{EventLogError, Fate, Repair, Salvage, Stored, log_in, trial_directory};
 use foretell_search::{Losses, Mended, Record, Study};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -227,7 +227,7 @@ fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
     let copied = salvage.first_from().is_some();
     let unsound = salvage.unsound().iter().filter(|unsound| {
         // also one that lacks only its newline: a search that starts removes it
-        !(is_read && unsound.problem == LineProblem::Cut && unsound.line == last && last > 1)
+        !(is_read && unsound.line == last && last > 1)
     });
     let problem = |line: usize, problem: String, fate: &'static str| {
         let kept = fate != "left out";

@@ -1,6 +1,7 @@
 """The values that a script passes to its libraries, as series: each with its steps, told from other trainings of the run."""
 import errno
 import os
+from _thread import RLock
 
 emit, append, rank, to_json, text, pairs, is_own_kind = hook.emit, hook.append, hook.rank, hook.to_json, hook.text, hook.pairs, hook.is_own_kind  # noqa: F821
 FOLDS = hook.FOLDS  # noqa: F821
@@ -57,8 +58,8 @@ class Series:
 
 
 def value(source, series, raw, step=None, epoch=None, stage=None, after=False, counted=False, **more):
-    """One value of a series. `epoch` counts finished epochs, from 1. `after` marks an evaluation outside of the training. If the step is `counted`
-    by the library, it begins again in each process."""
+    """One value of a series. `epoch` counts finished epochs, from 1. `after` marks an evaluation outside of the training. A step that the library
+    has `counted` itself may begin again in each process."""
     series = text(series)
     if CHOSEN is not None:
         if series == SERIES and source == SOURCE and STAGE in ("", stage) and not after:
@@ -104,7 +105,7 @@ def report(seen, raw, place, epoch, counted):
         append_report(fields, None)
     elif seen.training == 1:
         seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
-        place = None if counted or place is None else finite(float(place))
+        place = None if place is None or begins_again(float(place), counted) else finite(float(place))
         step = int(epoch) if epoch is not None and not seen.is_between else next_step(place)
         _steps[0] = step
         append_report({"step": step, SERIES: finite(got)}, place)
@@ -125,6 +126,16 @@ for _pair in filter(None, os.environ.get("FORETELL_HOOK_STEPS", "").split(",")):
         _steps[2][float(_place)] = int(_step)
 
 
+_again = []
+
+
+def begins_again(place, counted):
+    """Whether the places of a training that continues are counted from the beginning: then they say nothing."""
+    if not _again:
+        _again.append(bool(counted and _steps[2] and place <= min(_steps[2])))
+    return _again[0]
+
+
 def next_step(place):
     """The step of the next value. `place` may be a number of batches or of values: a training that continues has the steps of the one before at
     its places, and one for each value after them."""
@@ -134,21 +145,23 @@ def next_step(place):
         return known[place]
     if before is not None and place is not None and place > before and len(known) > 1:
         apart = before - sorted(known)[-2]
-        many = (place - before) / apart if apart > 0 else 1.0
-        if many == int(many):  # the values in between were lost with the training before
-            return last + int(many)
+        ahead = (place - before) / apart if apart > 0 else 1.0
+        if ahead == int(ahead):  # the values in between were lost with the training before
+            return last + int(ahead)
     return last + 1
 
 
 #: what isn't written yet, for example because the disk is full: it is written with the next value, or at the end
 _unsent = bytearray()
+_sending = RLock()
 _refused, _at_end = [None], []
 
 
 def append_report(fields, place):
     record = {"foretell": fields} if place is None else {"foretell": fields, "place": place}
-    _unsent.extend((to_json(record) + "\n").encode("utf-8", "replace"))
-    send()
+    with _sending:  # of several threads
+        _unsent.extend((to_json(record) + "\n").encode("utf-8", "replace"))
+        send()
 
 
 def send():

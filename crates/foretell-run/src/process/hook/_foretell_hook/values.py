@@ -258,7 +258,7 @@ def tqdm(_, self, ordered_dict=None, refresh=True, **k):
 @on("torch.optim.lr_scheduler", "ReduceLROnPlateau.step")
 def plateau(_, self, metrics, *a, **k):
     name = called(metrics) or "metric"
-    value("lr_scheduler", name, metrics, self.last_epoch, stage="val", better=self.mode)
+    value("lr_scheduler", name, metrics, self.last_epoch, stage="val", better=self.mode, counted=True)
     if self.last_epoch == 1:
         monitor("lr_scheduler", name, self.mode)
 
@@ -271,7 +271,7 @@ def timm(epoch, train_metrics, eval_metrics, *a, **k):
 
 @on("stable_baselines3.common.logger", "Logger.dump", before=True)
 def sb3(self, step=0, *a, **k):
-    many("stable_baselines3", self.name_to_value, step)
+    many("stable_baselines3", self.name_to_value, step, counted=True)
 
 
 # a script's own table
