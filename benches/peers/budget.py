@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Prints the best score for the epochs spent, Foretell's combinations next to the peers'.
 
-Usage: budget.py [--data DIR] [--seeds N] [--few N] [--ours A:B:C[:D] ...] [--peers NAME ...] [--tables NAME ...] [--keep FILE]
+Usage: budget.py [--data DIR] [--seeds N] [--ours A:B:C[:D] ...] [--peers NAME ...] [--tables NAME ... | --first] [--keep FILE]
                  [--ray PYTHON] [--smac PYTHON] [--jobs N] [--by-table] [--plot FILE]
 
 Recorded tables stand for trainings: a proposal takes the nearest recorded configuration that was not taken yet, and each epoch
 of its curve costs one. Regret is (best - found)/(best - median) of the table's scores, at most 1; `best` is the best value at
 any epoch. One worker. Foretell's side is the example `best_so_far` of foretell-search, the peers' is budget_peers.py, which runs in the
-interpreter that has Optuna (this one), Ray Tune and SMAC3. Peers that take long are run with fewer seeds (--few), as the tables show.
+interpreter that has Optuna (this one), Ray Tune and SMAC3. All are run with the same seeds.
 """
 
 import argparse
@@ -31,11 +31,9 @@ OURS = ["tpe-gp:full:balanced", "tpe-gp:full:safe", "tpe-gp:full:fast", "random:
 PEERS = [f"optuna-{sampler}+{pruner}" for sampler in ("random", "tpe", "gp")
          for pruner in ("none", "median", "halving", "hyperband", "wilcoxon")]
 PEERS += ["ray-random+asha3", "ray-random+asha4", "smac-forest+none", "smac-forest+hyperband"]
-# a process of these takes minutes a table: they are run with fewer seeds
-SLOW = ("optuna-gp", "smac", "wilcoxon")
 # numbers that are results, or say nothing but which run it is
 OUTCOMES = ("OUTCOME", "MaxAccuracy", "IsTest", "config_id", "random_seed", "ss", "num_epochs")
-# chosen on the first four, reported on the others
+# what the settings of the sampler were chosen on; docs/research/chain.md says on which families those of the stop rule were
 CHOSEN_ON = ("metaqnn_cifar10", "taskset_imdb_patch32_GRU128_bs128", "deepobs_cifar10_3c3d", "lstm_ptb")
 
 
@@ -98,18 +96,28 @@ def table(name, rows, sign):
             "curves": [run[1] for run in runs]}
 
 
-def tables(data):
+def tables(data, others_of=None):
+    """The first three tables, and those of `others_of`, or all others."""
     paper, others = data / "curves/paper", data / "curves/others"
     yield table("metaqnn_cifar10", wide(paper / "metaqnn_cifar10.csv", "acc_"), 1)
     yield table("deep_resnets_tinyimagenet", wide(paper / "deep_resnets_tinyimagenet.csv", "acc_"), 1)
     yield table("lstm_ptb", wide(paper / "lstm_ptb.csv", "ep_"), -1)
-    for name, metric, sign in METRICS:
+    for name, metric, sign in others_of or METRICS:
         yield table(name, long(others / name, metric), sign)
 
 
-METRICS = [("naap440_cnn_cifar10", "test_acc", 1), ("deepobs_cifar10_3c3d", "test_acc", 1),
+# of the first eight tables, whose figures are in docs/research/budget.md
+FIRST = [("naap440_cnn_cifar10", "test_acc", 1), ("deepobs_cifar10_3c3d", "test_acc", 1),
            ("taskset_imdb_patch32_GRU128_bs128", "val_loss", -1),
            ("taskset_imdb_patch128_LSTM128_bs64", "val_loss", -1), ("nmt_ted-ru-en", "val_ppl", -1)]
+METRICS = FIRST + [(f"taskset_imdb_patch32_{net}", "val_loss", -1)
+                   for net in ("GRU64_avg_bs128", "IRNN64_relu_avg_bs128", "LSTM128_bs128", "VRNN64_tanh_avg_bs128")]
+METRICS += [(f"nmt_{task}", "val_ppl", -1)
+            for task in ("material-so-en", "material-sw-en", "robust19-en-ja", "robust19-ja-en", "ted-zh-en",
+                         "fr-en_bloomz", "fr-en_xglm", "zh-en_bloomz", "zh-en_xglm")]
+METRICS += [(f"deepobs_{name}", "test_acc", 1)
+            for name in ("cifar100_allcnnc", "fmnist_2c2d", "svhn_wrn164", "tolstoi_char_rnn")]
+METRICS += [(f"deepobs_{name}", "test_loss", -1) for name in ("fmnist_vae", "mnist_vae")]
 
 
 def ours(job):
@@ -203,13 +211,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--seeds", type=int, default=12)
-    parser.add_argument("--few", type=int, default=2, help="seeds of peers that take long")
     parser.add_argument("--ray", help="an interpreter that has ray[tune]")
     parser.add_argument("--smac", help="an interpreter that has smac")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--ours", nargs="*", default=OURS)
     parser.add_argument("--peers", nargs="*", default=PEERS)
-    parser.add_argument("--tables", nargs="*")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--tables", nargs="*")
+    which.add_argument("--first", action="store_true", help="only the eight tables of docs/research/budget.md, of 27")
     parser.add_argument("--by-table", action="store_true", help="also each table's figures, and how early ranks tell the end")
     parser.add_argument("--program", help="the built example best_so_far")
     parser.add_argument("--keep", type=pathlib.Path, help="peers' results, kept from run to run")
@@ -220,7 +229,8 @@ def main():
         subprocess.run(["cargo", "build", "--release", "-p", "foretell-search", "--example", "best_so_far"],
                        cwd=ROOT, check=True)
         program = str(ROOT / "target/release/examples/best_so_far")
-    data = [t for t in tables(arguments.data) if not arguments.tables or t["name"] in arguments.tables]
+    chosen = tables(arguments.data, FIRST if arguments.first else None)
+    data = [t for t in chosen if not arguments.tables or t["name"] in arguments.tables]
     for t in data:
         print(f"{t['name']}: {len(t['curves'])} runs × {len(t['curves'][0])}, {'; '.join(t['parameters'])}", file=sys.stderr)
     budget = BUDGETS[-1]
@@ -230,12 +240,10 @@ def main():
             result = json.loads(text)
             kept[result["table"], result["combination"], result["seed"]] = result
     pythons = {"optuna": sys.executable, "ray": arguments.ray or sys.executable, "smac": arguments.smac or sys.executable}
-    def seeds_of(name):
-        return min(arguments.seeds, arguments.few) if any(word in name for word in SLOW) else arguments.seeds
     with multiprocessing.pool.ThreadPool(arguments.jobs) as pool:
         jobs = [(program, t, combination, arguments.seeds, budget) for t in data for combination in arguments.ours]
         results = [result for some in pool.imap_unordered(ours, jobs) for result in some]
-        wanted = [(t, name, seed, budget) for name in arguments.peers for t in data for seed in range(seeds_of(name))]
+        wanted = [(t, name, seed, budget) for name in arguments.peers for t in data for seed in range(arguments.seeds)]
         missing = {}
         for job in wanted:
             if (job[0]["name"], job[1], job[2]) not in kept:
@@ -255,8 +263,8 @@ def main():
 
 def report(results, scales, lengths, arguments, data):
     for which, what in ((0, "best at any epoch"), (1, "best among finished")):
-        parts = (("chosen on", [n for n in scales if n in CHOSEN_ON]),
-                 ("reported on", [n for n in scales if n not in CHOSEN_ON]), ("all tables", list(scales)))
+        parts = (("that the sampler was chosen on", [n for n in scales if n in CHOSEN_ON]),
+                 ("other", [n for n in scales if n not in CHOSEN_ON]), ("all tables", list(scales)))
         for part, names in parts:
             if names and (part == "all tables" or len(names) < len(scales)):
                 show(f"{what}, {part} ({len(names)} tables)", summed(results, scales, lengths, which, names))

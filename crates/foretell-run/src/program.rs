@@ -3,12 +3,14 @@
 use std::path::{Component, Path};
 
 /// Programs whose argument is a program: the words after them count.
-const LAUNCHERS: [&str; 33] = [
+const LAUNCHERS: [&str; 40] = [
     "accelerate",
+    "apptainer",
     "chrt",
     "conda",
     "coverage",
     "deepspeed",
+    "docker",
     "env",
     "fabric",
     "hatch",
@@ -27,22 +29,29 @@ const LAUNCHERS: [&str; 33] = [
     "pdm",
     "pipenv",
     "pixi",
+    "podman",
     "poetry",
     "rye",
     "setsid",
+    "singularity",
     "srun",
+    "ssh",
     "stdbuf",
+    "sudo",
     "taskset",
     "time",
     "timeout",
     "torchrun",
     "uv",
+    "xvfb-run",
 ];
 /// Programs that run a script: the first word behind their options.
 const INTERPRETERS: [&str; 14] = [
     "bash", "ipython", "julia", "lua", "node", "perl", "pypy", "pypy3", "python", "Rscript", "ruby", "sh",
     "uvx", "zsh",
 ];
+/// Interpreters whose `-c` is followed by commands. Behind that of others is the program itself.
+const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 /// Modules of Python that are launchers.
 const LAUNCHER_MODULES: [&str; 9] = [
     "accelerate.commands.launch",
@@ -76,11 +85,18 @@ pub fn program_of<'a>(command: impl IntoIterator<Item = &'a str>) -> Vec<String>
     // the words of `bash -c "python train.py"` may be one
     let unquoted = |word: &'a str| word.split(' ').map(|part| part.trim_matches(['\'', '"']));
     let words: Vec<&str> = command.into_iter().flat_map(unquoted).filter(|word| !word.is_empty()).collect();
+    // `bash -c "cd a && python train.py"`: what comes before prepares
+    let is_shell = words.iter().any(|word| is_starter_of(word, &SHELLS));
+    let joint = words.iter().rposition(|word| *word == "&&" || word.ends_with(';'));
+    let begin = joint.filter(|_| is_shell).map_or(0, |place| place + 1);
+    let words = &words[begin..];
+    let mut is_code_next = false;
     let mut at = 0;
     let mut is_started_by_others = false;
     while let Some(&word) = words.get(at) {
         let rest = &words[at + 1..];
         match word {
+            "-c" | "-e" if is_code_next => return vec![rest.join(" ")],
             "-m" | "--module" if is_started_by_others => {
                 let module = rest.first().copied().unwrap_or_default();
                 if !LAUNCHER_MODULES.contains(&module) {
@@ -93,10 +109,14 @@ pub fn program_of<'a>(command: impl IntoIterator<Item = &'a str>) -> Vec<String>
                 at += 1 + usize::from(takes_value(word, rest));
                 continue;
             }
-            _ if is_assignment(word) || is_starter(word) || is_started_by_others && is_skipped(word) => {
+            _ if is_assignment(word)
+                || is_starter(word)
+                || is_started_by_others && is_skipped(word, rest) =>
+            {
+                is_code_next = is_starter_of(word, &INTERPRETERS) && !is_starter_of(word, &SHELLS);
                 is_started_by_others = true;
             }
-            _ if is_started_by_others => return vec![without_dots(word)],
+            _ if is_started_by_others && !word.contains('{') => return vec![without_dots(word)],
             _ => break,
         }
         at += 1;
@@ -109,11 +129,16 @@ fn is_option(word: &str) -> bool {
     word.starts_with('-') && word.len() > 1
 }
 
-/// Whether `word` starts another program. Versions count as the program: python3.11.
+/// Whether `word` starts another program.
 fn is_starter(word: &str) -> bool {
+    is_starter_of(word, &LAUNCHERS) || is_starter_of(word, &INTERPRETERS)
+}
+
+/// Whether `word` is one of `names`, in any folder. Versions count as the program: python3.11.
+fn is_starter_of(word: &str, names: &[&str]) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    [name, bare].iter().any(|name| LAUNCHERS.contains(name) || INTERPRETERS.contains(name))
+    [name, bare].iter().any(|name| names.contains(name))
 }
 
 /// `NAME=value` in front of a command, as in the shell and after `env`.
@@ -126,9 +151,13 @@ fn is_script(word: &str) -> bool {
     Path::new(word).extension().is_some_and(|ending| SCRIPTS.iter().any(|known| ending == *known))
 }
 
-/// A word between a launcher and its program: a subcommand, a number, or a duration such as 10m.
-fn is_skipped(word: &str) -> bool {
-    SUBCOMMANDS.contains(&word) || word.starts_with(|c: char| c.is_ascii_digit()) && !is_script(word)
+/// A word between a launcher and its program: a subcommand, a number, a duration such as 10m, or the image or host where the interpreter that
+/// follows runs.
+fn is_skipped(word: &str, rest: &[&str]) -> bool {
+    SUBCOMMANDS.contains(&word)
+        || !is_script(word)
+            && (word.starts_with(|c: char| c.is_ascii_digit())
+                || rest.first().is_some_and(|next| is_starter(next)))
 }
 
 /// Whether the first word of `rest` is the value of `option`: launchers have many options, so one that could be the program is none only if
@@ -183,6 +212,11 @@ mod tests {
             ("timeout 10m python t.py", "t.py"),
             ("conda run -n env python t.py", "t.py"),
             ("poetry run python t.py", "t.py"),
+            ("bash -c 'cd a && python t.py --lr {lr}'", "t.py"),
+            ("bash -lc 'source env.sh; OMP_NUM_THREADS=1 python -m t'", "t.py"),
+            ("docker run --rm -v a:b image python t.py --lr {lr}", "t.py"),
+            ("singularity exec image.sif python3 -u t.py", "t.py"),
+            ("python -c 'import t; t.main({lr})'", "import t; t.main({lr})"),
             ("./simulate fast --dt {dt}", "simulate fast"),
             ("train {lr}", "train"),
             ("nohup ./train --lr {lr}", "train"),

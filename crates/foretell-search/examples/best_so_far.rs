@@ -86,6 +86,10 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
     }
 }
 
+/// Trials that find no recorded run before a search ends. A bracket may ask for more trials than a table has runs: these fail, so that the
+/// bracket goes on with the others.
+const MAX_MISSING: u64 = 1_000;
+
 /// (epochs spent, best at any epoch, best final score of a finished trial) at each improvement.
 fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64, f64, Option<f64>)> {
     let spec = spec(combination, table, budget, seed);
@@ -97,8 +101,18 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
     let parts = Parts { sampler: Some(Box::new(nearest)), ..Parts::default() };
     let mut study = Study::with(spec.clone(), parts).expect("the study is valid");
     let (mut spent, mut best, mut finished, mut trace) = (0, f64::NEG_INFINITY, None::<f64>, Vec::new());
+    let mut missing = 0;
     while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
-        let run = taken.lock().expect("nobody panicked")[trial as usize];
+        let recorded = taken.lock().expect("nobody panicked").get(trial as usize).copied();
+        let Some(run) = recorded else {
+            missing += 1;
+            if missing > MAX_MISSING {
+                break;
+            }
+            let failure = Some("no recorded run is left".to_owned());
+            study.step(&Input::Ended { trial, failure });
+            continue;
+        };
         for step in from + 1..=until {
             let value = table.curves[run][step as usize - 1];
             study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
