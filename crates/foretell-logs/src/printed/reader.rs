@@ -228,9 +228,12 @@ impl ReportReader {
     /// Reads the first line of a file whose later lines are read: the header of a table. A line with a value is left out, because it was
     /// reported.
     pub fn take_header(&mut self, line: &[u8]) {
-        let mut with_header = self.clone();
-        if with_header.read(line).is_empty() && !with_header.has_candidate() {
-            *self = with_header;
+        let mut tried = self.clone();
+        let mut read = tried.read(line);
+        // a value in a line of its own waits for the lines below
+        read.extend(tried.flush());
+        if read.is_empty() && !tried.has_candidate() {
+            self.read(line);
         }
     }
 
