@@ -6,6 +6,8 @@ use crate::statistics::quantile_of_sorted;
 const CUT: f64 = 0.3;
 /// The least range, as a fraction of 1 + |top|: a metric that never changes has none.
 const LEAST_RANGE: f64 = 1e-9;
+/// How far below the floor a forecast may be, in ranges.
+const MOST_RANGES_BELOW: f64 = 10.0;
 /// The least argument of the logarithm: a score above the best of the fit is finite, too.
 const LEAST_ARGUMENT: f64 = 1e-3;
 
@@ -59,14 +61,32 @@ impl Transformation {
         (self.warped(score) - self.mean) / self.sd
     }
 
-    /// The score of z.
+    /// The score of z, at most ten ranges below the floor: with few completed runs the lower end of an interval is so far out that a
+    /// loss, which is the exponential of a score, would be infinite, and a log cannot hold that.
     pub(super) fn invert(&self, z: f64) -> f64 {
-        self.extent.top - self.room * (-(z * self.sd + self.mean)).exp_m1()
+        let Extent { top, range, floor } = self.extent;
+        let lowest = floor - MOST_RANGES_BELOW * range;
+        (top - self.room * (-(z * self.sd + self.mean)).exp_m1()).max(lowest)
     }
 
     /// ln |dz/dy| at a score.
     pub(super) fn log_slope(&self, score: f64) -> f64 {
         let Extent { top, floor, .. } = self.extent;
         -(self.room + top - score.max(floor)).max(LEAST_ARGUMENT * self.room).ln() - self.sd.ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_score_of_any_forecast_is_finite() {
+        let extent = Extent::new(&[vec![0.3, 0.4, 0.5], vec![0.2, 0.5, 0.7]]).expect("points");
+        let map = Transformation { extent, room: 0.2, mean: -0.5, sd: 0.6 };
+        assert!((map.invert(map.apply(0.4)) - 0.4).abs() < 1e-12);
+        for z in [-1e9, -1e3, 1e3, 1e9] {
+            assert!(map.invert(z).is_finite(), "{z}");
+        }
     }
 }
