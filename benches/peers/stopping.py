@@ -49,7 +49,7 @@ def sets(folders):
 def replayed(arguments, flags, orders=None, size=None, workers=1):
     """The output of `foretell replay` for all sets with enough runs, as JSON."""
     size = size or arguments.sizes[0]
-    command = [arguments.foretell, "replay", *map(str, sets(arguments.folders)), *flags, *OURS, "--format", "json", "--workers", str(workers)]
+    command = [arguments.foretell, "replay", *map(str, sets(arguments.folders)), "--sampler", arguments.sampler, *flags, *OURS, "--format", "json", "--workers", str(workers)]
     command += ["--study-size", str(size), "--orderings", str(arguments.orderings), "--seed", str(arguments.seed)]
     command += ["--write-orders", orders] if orders else []
     done = subprocess.run(command, capture_output=True, text=True)
@@ -214,7 +214,7 @@ def after_searches(arguments, caution, path, count, source):
     """The row of the chain on the set at `path` after `count` earlier searches, on runs of `source` or of the set itself; none if it has
     too few runs, or if the metric of `source` is better in the other direction."""
     size = arguments.sizes[0]
-    command = [arguments.foretell, "replay", str(path), "--policy", "chain", "--caution", caution, "--format", "json"]
+    command = [arguments.foretell, "replay", str(path), "--sampler", "random", "--policy", "chain", "--caution", caution, "--format", "json"]
     command += ["--study-size", str(size), "--orderings", str(arguments.orderings), "--seed", str(arguments.seed)]
     command += ["--workers", str(arguments.workers[0])]
     command += ["--earlier-searches", str(count)] if count else []
@@ -357,6 +357,7 @@ def main():
     parser.add_argument("--sizes", type=whole, default=[40], help="runs of a study; several with commas")
     parser.add_argument("--workers", type=whole, default=[1], help="workers of a study; several with commas")
     parser.add_argument("--by-family", action="store_true", help="also each family's figures")
+    parser.add_argument("--sampler", default="random", help="whose orders are replayed; tpe-gp is that of a search")
     parser.add_argument("--orderings", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--leave-out", action="store_true", help="choose the stop probability on all families but one")

@@ -93,14 +93,18 @@ fn mistakes_are_named_with_their_place() {
         (&["n=int:1:4", "m=float:0:1 if n>=9"], &[], "no value of n=int:1:4 fits its condition n>=9"),
         (&["n=int:1:4", "m=float:0:1 if n>=many"], &[], "compares with `many`, which is not a number"),
         (&["n=int:1:1000", "m=int:1:1000"], &["--limit", "n*m<=5"], "fewer than 1 in 1000 configurations"),
-        (&["n=int:1:100"], &["--limit", "n<=50", "--enqueue", "n=70"], "breaks the limit n<=50"),
+        (
+            &["n=int:1:100"],
+            &["--limit", "n<=50", "--enqueue", "n=70"],
+            "breaks the limit n<=50, because it has 70",
+        ),
     ];
     for (parameters, more, expected) in rows {
         let command = ["--", "sh", "trial.sh"];
         let (_, said) =
             output(&mut search(folder.path(), &[&flags(parameters)[..], more, &command].concat()), 2);
         assert!(said.contains(expected), "{said}");
-        assert!(!folder.path().join("study").exists(), "{said}");
+        assert!(!folder.path().join("study/events.jsonl").exists(), "{said}");
     }
     let file = "metric = \"val_acc\"\nepochs = 1\ncommand = [\"sh\", \"trial.sh\"]\n[param]\nm = \"int:0:1 if q=1\"\n";
     std::fs::write(folder.path().join("study.toml"), file).unwrap();

@@ -159,7 +159,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         (&[&good, "--observed", "1.5"], &["1.5", "between 0 and 1"]),
         (&[&good, "--observed", "0.5,0"], &["between 0 and 1"]),
         (&[&good, "--train", "10", "--observed", "0.01"], &["good", "0.01 of 12 points is 0"]),
-        (&[&good, "--train", "19"], &["good", "19 runs", "needs 21", "there are 20", "`train`"]),
+        (&[&good, "--train", "19"], &["good", "19 runs", "needs 21", "there are 20", "--train"]),
         (&[&gone], &["gone.csv"]),
         (&[&bad], &["bad.csv", "3", "acc_2", "soon"]),
         (&[&good, "--plot", "figure.pdf"], &["figure.pdf", ".svg or .png"]),

@@ -309,7 +309,12 @@ fn commands_of_the_other_pages_do_what_they_say() {
 fn typed_and_shown(page: &str) -> (Vec<String>, Vec<String>) {
     let (mut typed, mut shown) = (Vec::new(), Vec::new());
     let (mut block, mut line) = (None, String::new());
+    let mut is_recorded = false;
     for written in page.lines() {
+        // texts that were recorded on a terminal are compared with their record: see `the_first_pages_show_what_was_recorded`
+        if written.starts_with("<!-- recorded") {
+            is_recorded = !written.starts_with("<!-- recorded: end");
+        }
         if let Some(language) = written.trim_start().strip_prefix("```") {
             block = if block.is_some() { None } else { Some(language.to_owned()) };
             continue;
@@ -322,7 +327,7 @@ fn typed_and_shown(page: &str) -> (Vec<String>, Vec<String>) {
                     typed.push(std::mem::take(&mut line));
                 }
             },
-            Some("text") if !typed.is_empty() => shown.push(written.to_owned()),
+            Some("text") if !typed.is_empty() && !is_recorded => shown.push(written.to_owned()),
             _ => {}
         }
     }

@@ -334,8 +334,10 @@ fn every_log_is_read_line_by_line_as_it_is_read_whole() {
         reports.iter().map(|report| (report.step, report.value)).collect::<Vec<_>>()
     };
     let mut wrong = Vec::new();
-    // a search has stored the first values of steps that a resumed training repeats
-    for (name, metric, log) in logs.iter().filter(|(name, ..)| name != "resumed") {
+    // a search has stored the first values of steps that a resumed training repeats, and has counted a value before the first heading, as it
+    // can't wait for headings that may never come
+    let is_alike = |name: &str| name != "resumed" && !name.starts_with("140-before-step");
+    for (name, metric, log) in logs.iter().filter(|(name, ..)| is_alike(name)) {
         let reader = ReportReader::new(MetricSource::parse(metric).unwrap(), 0);
         let whole = reader.clone().read_all(log);
         let live = points(&reader.read_lines(log));

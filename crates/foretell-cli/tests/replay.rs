@@ -36,7 +36,8 @@ fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
     let curves = folder.path().join("small.csv");
     write_curves(&curves, 60, 12)?;
     let path = curves.to_string_lossy();
-    let flags = ["--policy", "none,last-value,oracle", "--burn-in", "10", "--orderings", "4"];
+    let flags =
+        ["--policy", "none,last-value,oracle", "--burn-in", "10", "--orderings", "4", "--sampler", "random"];
     let document = replayed(
         &[&[&*path], &flags[..], &["--stop-probability", "0.95", "--agreeing-checks", "1,2"]].concat(),
     )?;

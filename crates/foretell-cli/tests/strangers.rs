@@ -30,10 +30,13 @@ fn search(folder: &Path, metric: &str, command: &[&str]) -> Searched {
     }
     let rates = ["0.01", "0.02", "0.005", "0.9", "0.0001", "0.8"];
     let queue: Vec<String> = rates.iter().map(|rate| format!("--enqueue=lr={rate}")).collect();
-    let sizes = ["search", "--param", "lr=log:1e-5:1", "--trials", "6", "--burn-in", "3", "--epochs", "8"];
+    // the first three train to their end
+    let rule = ["--policy", "srm", "--burn-in", "3"];
+    let sizes = ["search", "--param", "lr=log:1e-5:1", "--trials", "6", "--epochs", "8"];
     let how = ["--workers", "2", "--metric", metric, "--out", "study", "--format", "json"];
     let queue: Vec<&str> = queue.iter().map(String::as_str).collect();
-    let output = foretell(folder, &[&sizes[..], &how, &queue, &["--"], command].concat()).output().unwrap();
+    let output =
+        foretell(folder, &[&sizes[..], &rule, &how, &queue, &["--"], command].concat()).output().unwrap();
     let said = text(&output.stderr);
     let result = json(&output);
     let trials = (0..rates.len()).map(|trial| {

@@ -85,7 +85,7 @@ fn a_space_of_networks_is_stored_in_full_and_searched_at_random() {
 fn what_q_learning_cannot_do_is_refused() {
     let cases = [
         (r#"{"space": {"lr": "log:1e-4:1"}, "reward": null}"#, "sampler", "layer by layer"),
-        (r#"{"scheduler": "asha"}"#, "sampler", "Choose the scheduler full"),
+        (r#"{"scheduler": "asha", "epochs": 9}"#, "sampler", "Choose the scheduler full"),
         (r#"{"enqueue": ["[SM(10)]"]}"#, "enqueue", "Queue none"),
         (r#"{"alpha": 0}"#, "sampler", "learning_rate = 0"),
         (r#"{"space": {"metaqnn": {"max_deep": 3}}}"#, "space", "max_deep"),

@@ -345,11 +345,11 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
             "limit: latency<20 is not a limit. Write a name or a formula, then <= or >=, then a number",
         ),
         (
-            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "policy": "srm""#,
+            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "epochs": 9, "policy": "srm""#,
             "policy: a policy at rungs compares trials by val_acc alone",
         ),
         (
-            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "rank": "mean""#,
+            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "epochs": 9, "rank": "mean""#,
             "rank: ranking by forecasts compares trials by val_acc alone",
         ),
         (

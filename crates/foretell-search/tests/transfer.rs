@@ -103,7 +103,9 @@ fn further_ones_follow_every_second_time_while_they_lead_and_the_log_restores_th
         first.iter().any(|run| run.configuration["lr"] == configuration["lr"])
     };
     records.extend(run(&mut study, |_, configuration| if is_earlier(configuration) { 0.9 } else { 0.4 }));
-    assert_eq!(repeated(&study), [0, 2, 4, 6, 8, 10, 12, 14], "every second one, and eight in all");
+    let many = repeated(&study).len();
+    assert!((3..=8).contains(&many), "{many}: as many as are far from all trials, and eight at most");
+    assert_eq!(repeated(&study), (0..many).map(|i| 2 * i).collect::<Vec<_>>(), "every second one");
     let rates: Vec<f64> =
         repeated(&study).iter().map(|&i| study.trials()[i].configuration["lr"].number().unwrap()).collect();
     for (i, a) in rates.iter().enumerate() {

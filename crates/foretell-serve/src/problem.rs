@@ -78,7 +78,7 @@ impl From<HostError> for Problem {
     fn from(error: HostError) -> Self {
         let status = match &error {
             HostError::NoTrial { .. } => StatusCode::NOT_FOUND,
-            HostError::NotEnqueued(_) => StatusCode::BAD_REQUEST,
+            HostError::NotEnqueued(_) | HostError::Fold { .. } => StatusCode::BAD_REQUEST,
             HostError::Store(error) => return Self::midway(error),
             _ => StatusCode::CONFLICT,
         };

@@ -181,6 +181,7 @@ fn measure(
             EvaluationError::Observed { .. } => {
                 format!(" (up to step {}). Change --observed or --target", last_step(&history))
             }
+            EvaluationError::TooFewRuns { got: 3.., .. } => ", with --train".to_owned(),
             _ => String::new(),
         };
         Failure::input(format!("{}: {error}{remedy}", path.display()))

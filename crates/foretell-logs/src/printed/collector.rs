@@ -30,6 +30,19 @@ static PAIRS: LazyLock<Regex> = LazyLock::new(|| {
         r#"["']?([A-Za-z][0-9A-Za-z_ ./@-]*)["']? *[:=] *\[((?:[(\[][0-9]+, *[^()\[\],]+[)\]](?:, *)?)+)\]"#,
     )
 });
+/// Whether a line may be of a table: columns, a rule or nothing.
+fn is_row(text: &str) -> bool {
+    text.trim().is_empty()
+        || text.contains("  ")
+        || text.contains(['|', '│', '─', '━', '═', '┃', '=', '_', '-', '\t'])
+}
+
+/// Whether a line begins with the number of an epoch or a step.
+fn is_counted(text: &str) -> bool {
+    let label = text.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+    label.len() < text.len() && counter(label.trim_matches(|c: char| !c.is_alphanumeric())).is_some()
+}
+
 /// The process of a line that Ray prints: `(RayTrainWorker pid=9)`.
 static PROCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"pid=([0-9]+)"));
 static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"[(\[]([0-9]+), *([^()\[\],]+)[)\]]"));
@@ -269,7 +282,8 @@ impl Collector {
 
     /// Whether a line is of a summary of the model's layers, from the heading of its table to the count of all parameters.
     fn is_of_summary(&mut self, text: &str) -> bool {
-        let is_end = |lines: usize| lines > MOST_LINES || is_total(text);
+        // many summaries have no count: the first sentence, or the first line that counts epochs, is the training's
+        let is_end = |lines: usize| lines > MOST_LINES || is_total(text) || !is_row(text) || is_counted(text);
         self.summary = match self.summary {
             None => is_of_layers(text).then_some(0),
             Some(lines) => Some(lines + 1).filter(|_| !is_end(lines)),

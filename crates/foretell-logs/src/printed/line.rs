@@ -228,7 +228,9 @@ impl Parser<'_> {
         // Epoch -3-
         let value = if counter(label).is_some() { value.abs() } else { value };
         let is_count = value >= 0.0 && !percent && value < 1e15;
-        let is_before_epoch = is_epoch_behind(after, &self.text[..token.start]);
+        // in `Fold 1/3 Epoch 2`, the first number is that of the fold
+        let is_numbered = words::is_group(&label.rsplit(' ').next().unwrap_or_default().to_lowercase());
+        let is_before_epoch = !is_numbered && is_epoch_behind(after, &self.text[..token.start]);
         let has_label = label.chars().any(char::is_alphabetic) && !is_before_epoch;
         let is_taken = is_count
             && match has_label {

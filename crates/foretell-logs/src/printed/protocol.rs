@@ -11,6 +11,8 @@ use super::words::stage;
 const MARK: &str = "foretell";
 /// The field of a report that holds the step.
 const STEP: &str = "step";
+/// The field with the number of the fold, from 1, in a training that cross-validates.
+pub const FOLD: &str = "fold";
 
 /// Where a trial's metric is found.
 #[derive(Clone, Debug)]
@@ -231,11 +233,12 @@ fn read_fields(
 }
 
 fn chosen<'a>(fields: &'a Map<String, Value>, field: Option<&str>) -> Result<&'a Value, ReportProblem> {
-    let names = || fields.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let metrics = || fields.iter().filter(|(name, _)| *name != FOLD);
+    let names = || metrics().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     match field {
         Some(name) => fields.get(name).ok_or_else(|| missing(name, names())),
-        None if fields.len() > 1 => Err(ReportProblem::Ambiguous { found: names() }),
-        None => fields.values().next().ok_or_else(|| missing("(any)", String::new())),
+        None if metrics().count() > 1 => Err(ReportProblem::Ambiguous { found: names() }),
+        None => metrics().next().map(|(_, value)| value).ok_or_else(|| missing("(any)", String::new())),
     }
 }
 

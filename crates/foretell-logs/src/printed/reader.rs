@@ -567,7 +567,7 @@ impl ReportReader {
 
     /// Notes report lines whose steps do not rise.
     fn note_fall(&mut self, report: &Report) {
-        if report.metrics.contains_key("fold") {
+        if report.metrics.contains_key(super::protocol::FOLD) {
             return; // each fold counts its own steps
         }
         if self.reported.replace(report.step).is_some_and(|last| report.step <= last) {

@@ -198,7 +198,7 @@ fn a_study_names_all_its_settings_and_they_make_the_same_study() {
         assert_eq!(StudyRequest::from_fields(&named.fields()).expect(way), named, "{way}");
     }
     // those of a sampler of another crate, and who continues trials and which runs are learned from: no study keeps these
-    let others = "alpha checkpoints epsilon_trials gamma initial_value learn_from replay reward";
+    let others = "alpha checkpoints epsilon_trials folds gamma initial_value learn_from replay reward";
     open.sort();
     assert_eq!(open.join(" "), others, "fields that no way sets");
 }
@@ -223,7 +223,7 @@ fn a_default_that_is_named_changes_no_study() {
     ];
     let mut compared = 0;
     for base in bases {
-        let base = request(SPACE).overlaid(&request(base));
+        let base = request(SPACE).overlaid(&request(r#"{"epochs": 20}"#)).overlaid(&request(base));
         let usual = base.clone().resolve(None).unwrap();
         for (name, value) in usual.request().fields() {
             if excluded.contains(&name.as_str()) {

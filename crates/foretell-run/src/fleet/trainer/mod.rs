@@ -16,7 +16,7 @@ use crate::fleet::executor::{Begin, Executor, ExecutorError};
 use crate::host::hosted::{Reading, silent_end};
 use crate::process::message::{Message, MessageKind, Notice, Status};
 use crate::process::trial::folds_of;
-use foretell_logs::printed::{Report, final_value};
+use foretell_logs::printed::{FOLD, Report, final_value};
 use further::Further;
 pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent};
 
@@ -380,9 +380,9 @@ fn reading(report: &Report, late: bool) -> Reading {
 
 /// The report with the fold that its line names, counted from 1, as the number of its training, which is counted from 0.
 fn with_fold_as_training(mut report: Report) -> Report {
-    let fold = report.metrics.get("fold").filter(|fold| fold.fract() == 0.0 && **fold >= 1.0).copied();
+    let fold = report.metrics.get(FOLD).filter(|fold| fold.fract() == 0.0 && **fold >= 1.0).copied();
     if let Some(fold) = fold {
-        report.metrics.remove("fold");
+        report.metrics.remove(FOLD);
         report.training = fold as u64 - 1;
     }
     report

@@ -84,7 +84,9 @@ impl Study {
         let mut studies: Vec<(&str, Vec<(&Run, f64)>)> = Vec::new();
         for run in &self.warm_start {
             let Some(score) = self.spec.run_score.value_of(&run.curve) else { continue };
-            let study = split_lesson(&run.id).0;
+            // runs of a file of curves may be of any program, and only their curves are learned from
+            let study = Some(split_lesson(&run.id).0).filter(|study| !study.is_empty());
+            let Some(study) = study else { continue };
             match studies.iter_mut().find(|(name, _)| *name == study) {
                 Some((_, runs)) => runs.push((run, score)),
                 None => studies.push((study, vec![(run, score)])),
