@@ -189,7 +189,7 @@ pub enum Error {
         candidates: String,
     },
     /// The file records runs of other metrics or directions only.
-    #[error("{}: {problem}. Choose the metric and direction of the file, or another file", file.display())]
+    #[error("{}: {problem}. Give the file's own metric and direction (`--metric` and `--direction` of the command), or another file", file.display())]
     OtherMetric {
         /// The file.
         file: PathBuf,

@@ -48,13 +48,14 @@ impl Comparison {
 
     /// Whether it holds between `left` and `right`; between a number and NaN none does.
     pub(crate) fn holds(self, left: f64, right: f64) -> bool {
+        let Some(order) = left.partial_cmp(&right) else { return false };
         match self {
-            Self::Equal => left == right,
-            Self::Unequal => left < right || left > right,
-            Self::Below => left < right,
-            Self::AtMost => left <= right,
-            Self::AtLeast => left >= right,
-            Self::Above => left > right,
+            Self::Equal => order.is_eq(),
+            Self::Unequal => order.is_ne(),
+            Self::Below => order.is_lt(),
+            Self::AtMost => order.is_le(),
+            Self::AtLeast => order.is_ge(),
+            Self::Above => order.is_gt(),
         }
     }
 }

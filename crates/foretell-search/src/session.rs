@@ -611,7 +611,8 @@ impl<S: Store> Session<S> {
             news.push(record.clone());
             Ok(())
         });
-        for record in self.news[before..].to_vec() {
+        let new: Vec<Record> = self.news[before..].to_vec();
+        for record in new {
             self.watch_record(&record, resource);
             if let Record::Started { trial, configuration, seed, from, until } = record {
                 let known = self.study.trial(trial);

@@ -205,7 +205,8 @@ fn earlier_curves_that_fit_save_training_and_others_do_no_harm() {
 #[test]
 fn earlier_studies_that_do_not_move_change_nothing() {
     let loss = |trial: u64, epoch: u64| 1.1 - steady(trial, epoch);
-    let dead: [(&str, fn(u64, u64) -> f64); 4] = [
+    type Curves = fn(u64, u64) -> f64;
+    let dead: [(&str, Curves); 4] = [
         ("zero", |_, _| 0.0),
         ("a constant", |_, _| 0.5),
         ("one constant each", |trial, _| 0.1 + end(trial)),

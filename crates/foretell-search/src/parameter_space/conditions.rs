@@ -38,7 +38,7 @@ fn settle_conditions(parameters: Vec<Parameter>) -> Result<Vec<Parameter>, Param
 }
 
 /// The tests of `clauses` by the parameter that they are about.
-pub(super) fn tests_by_name<'a>(clauses: &'a [Clause]) -> BTreeMap<&'a str, Vec<&'a Test>> {
+pub(super) fn tests_by_name(clauses: &[Clause]) -> BTreeMap<&str, Vec<&Test>> {
     let mut tests: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
     for clause in clauses {
         tests.entry(&clause.name).or_default().push(&clause.test);

@@ -134,13 +134,7 @@ impl StudyRequest {
             policy: self.policy(named, is_rewarded || sets_forecasts, there),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
-            criterion: StopCriterion {
-                stop_probability: self.stop_probability.unwrap_or(usual.criterion.stop_probability),
-                offset: self.offset.unwrap_or(usual.criterion.offset),
-                nth_best: self.nth_best.unwrap_or(usual.criterion.nth_best),
-                agreeing_checks: self.agreeing_checks.unwrap_or(usual.criterion.agreeing_checks),
-                error_budget: self.error_budget.unwrap_or(usual.criterion.error_budget),
-            },
+            criterion: self.criterion(usual.criterion),
             refit: self.refit.map_or(usual.refit, Refit::growth),
             exempt: self.exempt.or(there.map(|there| there.exempt)).unwrap_or(0.0),
             seed: self.seed.or(there.map(|there| there.seed)).unwrap_or(0),
@@ -155,6 +149,17 @@ impl StudyRequest {
             space,
         };
         Ok(spec.made(catalogue)?)
+    }
+
+    /// When a forecast stops a trial: as requested, otherwise as `usual`.
+    fn criterion(&self, usual: StopCriterion) -> StopCriterion {
+        StopCriterion {
+            stop_probability: self.stop_probability.unwrap_or(usual.stop_probability),
+            offset: self.offset.unwrap_or(usual.offset),
+            nth_best: self.nth_best.unwrap_or(usual.nth_best),
+            agreeing_checks: self.agreeing_checks.unwrap_or(usual.agreeing_checks),
+            error_budget: self.error_budget.unwrap_or(usual.error_budget),
+        }
     }
 
     /// That only Hyperband has runs.

@@ -121,14 +121,14 @@ fn loss(
     let (n, (weights, signal, floor)) = (targets.len(), theta.split());
     let mut kernel = Symmetric::zeros(n);
     let mut slopes_in_q = Symmetric::zeros(n);
-    for i in 0..n {
+    for (i, own) in noise.iter().enumerate() {
         for k in 0..=i {
             let q: f64 = distances.pair(i, k).iter().zip(&weights).map(|(d, w)| d * w).sum();
             let (value, slope) = matern(q);
             kernel.row_mut(i)[k] = signal * value;
             slopes_in_q.row_mut(i)[k] = signal * slope;
         }
-        kernel.row_mut(i)[i] += floor + noise[i];
+        kernel.row_mut(i)[i] += floor + own;
     }
     let mut inverse = kernel.clone();
     let log_determinant = inverse.invert()?;

@@ -75,24 +75,15 @@ impl Study {
             }
             Record::Reported { trial, step, value, metrics } => self.take_in(*trial, *step, *value, metrics),
             Record::Repeated { trial, step, epochs, elsewhere } => {
-                let (index, reached) = (self.known(*trial)?, (!elsewhere).then_some(*step));
-                self.change(index, |trial| trial.repeat(reached, *epochs));
-                Ok(())
+                let reached = (!elsewhere).then_some(*step);
+                self.change_known(*trial, |trial| trial.repeat(reached, *epochs))
             }
-            Record::Late { trial, .. } => {
-                let index = self.known(*trial)?;
-                self.change(index, |trial| trial.late += 1);
-                Ok(())
-            }
+            Record::Late { trial, .. } => self.change_known(*trial, |trial| trial.late += 1),
             Record::Read { trial, position } => {
-                let index = self.known(*trial)?;
-                self.change(index, |trial| trial.read = Some(*position));
-                Ok(())
+                self.change_known(*trial, |trial| trial.read = Some(*position))
             }
             Record::Returned { trial, value } => {
-                let index = self.known(*trial)?;
-                self.change(index, |trial| trial.returned = Some(*value));
-                Ok(())
+                self.change_known(*trial, |trial| trial.returned = Some(*value))
             }
             Record::Decided(decision) => {
                 let index = self.known(decision.trial)?;
@@ -103,6 +94,13 @@ impl Study {
             Record::Completed { trial } => self.trained(*trial, true),
             Record::Failed { trial, reason } => self.fail(*trial, reason),
         }
+    }
+
+    /// Changes trial number `trial`.
+    fn change_known(&mut self, trial: u64, change: impl FnOnce(&mut Trial)) -> Result<(), Misfit> {
+        let index = self.known(trial)?;
+        self.change(index, change);
+        Ok(())
     }
 
     /// A trial failed.
