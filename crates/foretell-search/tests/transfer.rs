@@ -96,7 +96,8 @@ fn further_ones_follow_every_second_time_while_they_lead_and_the_log_restores_th
         (0..20).map(|i| (10_f64.powf(-4.0 + 0.2 * f64::from(i)), 0.5 + 0.01 * f64::from(i))).collect();
     let asked = spec(&["lr=log:1e-4:1"]);
     let mut study = Study::new(asked.clone()).unwrap();
-    let mut records = study.warm_start(&earlier("first", &runs));
+    let mut records = vec![Record::Created { study: Box::new(asked.clone()) }];
+    records.extend(study.warm_start(&earlier("first", &runs)));
     // whatever is repeated is the best of this search
     let first = earlier("first", &runs);
     let is_earlier = |configuration: &Configuration| {

@@ -99,10 +99,8 @@ def report(seen, raw, place, epoch, counted):
         seen.finals[-1] = got
     elif FOLDS > 1:
         seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
-        fields = {SERIES: finite(got), "fold": seen.training}
-        if epoch is not None and not seen.is_between:
-            fields["step"] = int(epoch)
-        append_report(fields, None)
+        step = int(epoch) if epoch is not None and not seen.is_between else seen.count
+        append_report({"step": step, SERIES: finite(got), "fold": seen.training}, None)
     elif seen.training == 1:
         seen.is_between = seen.is_between or (epoch is not None and epoch != int(epoch))
         place = None if place is None or begins_again(float(place), counted) else finite(float(place))
