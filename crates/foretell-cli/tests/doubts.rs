@@ -92,7 +92,7 @@ fn several_trainings_can_be_confirmed() {
     print(f'--- fold {fold + 1} of 3 ---')
     for e in range(a.epochs): print(f'epoch {e + 1}/{a.epochs} val_acc {.3 + gain * e / 20:.4f}', flush=True)
 ";
-    let (folder, study) = in_doubt(body, "metric", &["runs 3 times"]);
+    let (folder, study) = in_doubt(body, "metric", &["trains 3 times"]);
     search(folder.path(), &study, &[]);
 }
 
