@@ -190,7 +190,7 @@ fn numbered(file: &Path) -> Option<(String, u64)> {
     Some((format!("{}{}", &name[..start], &name[end..]), number))
 }
 
-/// The metric that most of the logs seem to report: its source for `--metric`, and its name. What is in doubt is asked, or refused.
+/// The metric that most of the logs seem to report: its source for `--metric`, and its name. The command asks about a doubt, or refuses.
 fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let settled: Vec<(&Path, FirstTrial)> =
         texts.iter().map(|(file, text)| (file.as_path(), settle_first(text, None, None))).collect();

@@ -200,7 +200,7 @@ impl Lines<'_> {
     }
 
     /// Reads the metric and the direction. Returns whether the run counts: one of another metric or direction than those asked for is
-    /// set aside. What was not asked for must equal that of the earlier lines.
+    /// set aside. A metric or direction that the caller left open must be the same in all lines.
     fn declare(&mut self, object: &Map<String, Json>) -> Result<bool, Error> {
         let metric = match object.get("metric") {
             None | Some(Json::Null) => None,

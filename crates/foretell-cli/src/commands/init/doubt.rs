@@ -1,4 +1,4 @@
-//! A doubt about the study file: what is in doubt, in which line, and what to write there.
+//! A doubt about the study file: the doubtful setting, its line, and the text to write there.
 
 /// A possible text of the line in doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]

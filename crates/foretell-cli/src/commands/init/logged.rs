@@ -69,7 +69,7 @@ pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged>
     all
 }
 
-/// The first series of held-out data that may be a metric, though its name does not say which way is better.
+/// The first series of held-out data that may be a metric, though its name does not show the direction.
 pub(super) fn of_unknown_direction(records: &[HookRecord], epochs: Option<u64>) -> Option<Logged> {
     gather(records, epochs).into_iter().find(|logged| {
         let values: Vec<f64> = logged.values.iter().filter_map(|value| value.value).collect();

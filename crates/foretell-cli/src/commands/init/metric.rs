@@ -41,7 +41,7 @@ pub(super) struct Found {
     pub(super) is_watched: bool,
     /// The reasons why a person should confirm it.
     pub(super) doubts: Vec<Doubt>,
-    /// Whether nothing says which way is better.
+    /// Whether the direction of the metric is unknown.
     pub(super) is_direction_unknown: bool,
     /// The number of values of a whole training, by the length that the library was asked for, or by the loop that prints them.
     pub(super) expected: Option<u64>,
@@ -186,7 +186,7 @@ impl Found {
         found
     }
 
-    /// Nothing says which way is better: both lines are offered.
+    /// The direction is unknown: the study file offers both lines.
     fn ask_direction(&mut self) {
         let way =
             |line: &str, meaning: &str| Choice { lines: vec![line.to_owned()], meaning: meaning.to_owned() };

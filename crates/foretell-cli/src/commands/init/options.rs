@@ -163,7 +163,7 @@ impl Described {
     }
 
     /// The same with a command whose option for epochs takes them from the study, and the option's own value; `None` without such an option, or if
-    /// it counts iterations, of which one or two are no training.
+    /// it counts iterations, and one or two iterations are no training.
     pub(super) fn with_epochs_option(&self) -> Option<(Self, u64)> {
         let (at, own) = (self.epochs_option?, self.epochs?);
         let option = &self.options[at];

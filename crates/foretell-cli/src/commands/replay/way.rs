@@ -56,7 +56,7 @@ impl Way {
         self.name == ForecastRule::NAME
     }
 
-    /// Whether a caution says how much risk it takes.
+    /// Whether a caution sets the risk.
     pub(super) fn has_caution(&self) -> bool {
         self.is_compared() || self.policy.setting("caution").is_some()
     }
