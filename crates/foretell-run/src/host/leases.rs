@@ -574,9 +574,9 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    fn held(leases: Leases) -> Leases {
-        let mut leases = leases;
-        let start = Start {
+    /// The start of trial 0, of nine epochs.
+    fn first_start() -> Start {
+        Start {
             trial: 0,
             configuration: Default::default(),
             seed: 0,
@@ -584,8 +584,12 @@ mod tests {
             until: 9,
             reported: None,
             read: None,
-        };
-        leases.give(start, None);
+        }
+    }
+
+    fn held(leases: Leases) -> Leases {
+        let mut leases = leases;
+        leases.give(first_start(), None);
         leases
     }
 
@@ -611,15 +615,7 @@ mod tests {
     #[test]
     fn after_a_restart_a_trial_that_was_given_to_nobody_is_free_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let start = |trial| Start {
-            trial,
-            configuration: Default::default(),
-            seed: 0,
-            from: 0,
-            until: 9,
-            reported: None,
-            read: None,
-        };
+        let start = |trial| Start { trial, ..first_start() };
         let restarted = || {
             let mut leases = Leases::new(MINUTE).with_folder(folder.path());
             leases.take_over(vec![start(0), start(1)]);
@@ -638,15 +634,7 @@ mod tests {
     #[test]
     fn a_trial_starts_again_twice_without_a_new_epoch_and_a_restart_of_the_host_does_not_forget_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let start = Start {
-            trial: 0,
-            configuration: Default::default(),
-            seed: 0,
-            from: 0,
-            until: 9,
-            reported: None,
-            read: None,
-        };
+        let start = first_start();
         let limit = Some("time limit of the jobs: 1:00:00".to_owned());
         let host = || Leases::new(MINUTE).with_folder(folder.path()).with_limit(limit.clone());
         let mut leases = host();
