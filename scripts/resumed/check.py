@@ -98,15 +98,13 @@ def check(case, seed, modules):
     codes = [search.wait(LIMIT)]
     if codes[0] != 0:
         codes.append(start(folder, words, environment).wait(LIMIT))
-    # what a script erases from its file while no search runs to read it cannot be read by anyone
-    may_miss = form == "truncated" and event in ("kill the search", "kill both", "Ctrl-C")
-    problem = compare(folder, source, codes, may_miss)
+    problem = compare(folder, source, codes)
     if problem is None:
         shutil.rmtree(folder, ignore_errors=True)
     return f"{source}, {form}, {event}", problem and f"{problem} (in {folder})"
 
 
-def compare(folder, source, codes, may_miss):
+def compare(folder, source, codes):
     if codes[-1] != 0:
         return f"the search ended with {codes}"
     records = [json.loads(line)["record"] for line in (folder / "o/events.jsonl").read_text().splitlines()]
@@ -114,12 +112,12 @@ def compare(folder, source, codes, may_miss):
     for record in records:
         if record["event"] == "reported":
             recorded.setdefault(record["trial"], {})[record["step"]] = record["value"]
-    truth, may_miss = truth_of(folder), may_miss or "are lost" in (folder / "said").read_text()
+    truth, is_said = truth_of(folder), "are lost" in (folder / "said").read_text()
     for trial, right in truth.items():
         reached[trial] = max(right)
         has_gap = len(right) < reached[trial]
         got = recorded.get(trial, {})
-        if got != right and not (has_gap and source in UNNUMBERED) and not (may_miss and all(right.get(step) == loss for step, loss in got.items())):
+        if got != right and not (has_gap and source in UNNUMBERED) and not (is_said and all(right.get(step) == loss for step, loss in got.items())):
             return f"trial {trial}: recorded {got}, reported {right}"
     return None if reached and max(reached.values()) == EPOCHS else f"no trial was trained to its end: {reached}"
 

@@ -88,11 +88,11 @@ fn training_values_alone_can_be_confirmed() {
 
 #[test]
 fn several_trainings_can_be_confirmed() {
-    let body = "for fold in range(3):
-    print(f'--- fold {fold + 1} of 3 ---')
+    let body = "for part in range(3):
+    print(f'--- part {part + 1} of 3 ---')
     for e in range(a.epochs): print(f'epoch {e + 1}/{a.epochs} val_acc {.3 + gain * e / 20:.4f}', flush=True)
 ";
-    let (folder, study) = in_doubt(body, "metric", &["trains 3 times"]);
+    let (folder, study) = in_doubt(body, "metric", &["3 times"]);
     search(folder.path(), &study, &[]);
 }
 

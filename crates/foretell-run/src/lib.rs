@@ -47,7 +47,7 @@ pub use log::atomic_write::{Draft, write_atomically, write_output, write_private
 pub use log::event_store::{EventStore, Survey};
 pub use log::notes::{NOTES, notes, replace_notes};
 pub use log::room::Room;
-pub use log::stored::{Stored, StoredError, described, log_in, studies_in};
+pub use log::stored::{Stored, StoredError, log_in, stored_spec, studies_in};
 pub use log::{
     EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened, Position, Repair, Salvage,
     Stamp, read_log,
@@ -55,7 +55,7 @@ pub use log::{
 pub use own_files::{NOTICES, is_own_file};
 pub use placeholder::{EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in};
 pub use process::abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
-pub use process::checkpoints::{checkpoint_directory, trial_directory};
+pub use process::checkpoints::{checkpoint_directory, remove as remove_checkpoints, trial_directory};
 pub use process::executor::LocalProcesses;
 pub use process::group::{PORTABLE, ProcessIdentity};
 pub use process::guardian::{Guardian, adopt_orphans, guard};

@@ -83,7 +83,7 @@ fn first(
 }
 
 /// The description of the study in `directory` when it was new: only the first record of its log is read. `None` without a readable one.
-pub fn described(directory: &Path) -> Option<StudySpec> {
+pub fn stored_spec(directory: &Path) -> Option<StudySpec> {
     let mut reader = LogReader::<Record>::open(log_in(directory), Position::START).ok()?;
     match reader.next()? {
         Ok(Record::Created { study }) => Some(*study),

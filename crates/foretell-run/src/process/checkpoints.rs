@@ -63,8 +63,8 @@ pub(crate) fn copied(directory: &Path) -> io::Result<()> {
     Err(io::Error::other(format!("{}: it changes all the time", last.display())))
 }
 
-/// Removes all of them.
-pub(crate) fn remove(directory: &Path) {
+/// Removes the checkpoints of the trial in `directory`. A folder that cannot be removed stays.
+pub fn remove(directory: &Path) {
     // what cannot be removed only takes room
     all(directory).iter().for_each(|(_, path)| drop(fs::remove_dir_all(path)));
 }

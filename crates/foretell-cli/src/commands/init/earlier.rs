@@ -5,7 +5,7 @@ use super::options::Described;
 use crate::catalogue::catalogue;
 use crate::commands::search::{STUDIES, name_in};
 use foretell::Direction;
-use foretell_run::{Stored, described, program_of, studies_in};
+use foretell_run::{Stored, program_of, stored_spec, studies_in};
 use foretell_search::StudySpec;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(super) fn studies(described_script: &Described, metric: Option<&Found>, arou
     let folders = studies_in(&around.join(STUDIES)).unwrap_or_default();
     let read = |folder: PathBuf| {
         // only the first line of other programs' logs is read
-        described(&folder).filter(|spec| is_of(described_script, metric, spec))?;
+        stored_spec(&folder).filter(|spec| is_of(described_script, metric, spec))?;
         let stored = Stored::read(&folder, catalogue()).ok()?;
         let finished = stored.study.progress().trials.completed;
         let folder = folder.strip_prefix(around).map(Path::to_path_buf).unwrap_or(folder);

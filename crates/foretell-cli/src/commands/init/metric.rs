@@ -361,7 +361,8 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let Some(loops) = loops::around(&sample.records, &found.whole.reports, epochs) else {
         return Some(found);
     };
-    if let Some(trainings) = loops.trainings.filter(|_| found.doubts.is_empty()) {
+    let is_settled = found.folds.is_some() || !found.doubts.is_empty();
+    if let Some(trainings) = loops.trainings.filter(|_| !is_settled) {
         let name = &found.name;
         found.doubts.push(trains_often(format!(
             "the loop that prints {name} runs {trainings} times, for example for folds"

@@ -18,7 +18,7 @@ use foretell::Run;
 use foretell_run::log_in;
 use foretell_run::{
     Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Room, Survey, TrialSetup,
-    adopt_orphans, end_all_abandoned, trial_directory,
+    adopt_orphans, end_all_abandoned, remove_checkpoints, trial_directory,
 };
 use foretell_search::{Refusal, Session, SessionError, Study, StudyRequest, StudySpec, Times};
 use std::collections::BTreeMap;
@@ -184,8 +184,8 @@ impl StudyRun {
     }
 }
 
-/// The session on the study in `store`. It starts from the beginning if nothing was reported yet, for the same study or one that
-/// failed as it was. Another study that has not reported yet is refused like any other.
+/// The session on the study in `store`. A study without a report whose trials failed starts from the beginning, with the command as it is
+/// now, and without the checkpoints of those trials. Any other study continues: its trials may have written values that nobody has read.
 fn open_session(
     directory: &Path,
     Described { mut spec, request, new_study }: Described,
@@ -195,8 +195,10 @@ fn open_session(
     if let Some(there) = &survey.study {
         let again = request
             .map_or_else(|| Ok(spec.clone()), |request| request.resolve_with(Some(there), catalogue()));
-        if !survey.has_reports && (again.is_ok() || survey.has_failures) {
+        if !survey.has_reports && survey.has_failures {
             end_abandoned_trials(directory, survey.trials)?;
+            // a new trial must not continue from the checkpoint of an earlier one of the same number
+            (0..survey.trials).for_each(|trial| remove_checkpoints(&trial_directory(directory, trial)));
             note(&format!(
                 "{}: nothing was reported yet, so the study starts from scratch",
                 directory.display()

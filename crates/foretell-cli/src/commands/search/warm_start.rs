@@ -5,7 +5,7 @@ use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::note;
 use foretell::{Direction, Run};
-use foretell_run::{Stored, described, log_in, program_of, studies_in};
+use foretell_run::{Stored, log_in, program_of, stored_spec, studies_in};
 use foretell_search::{ParameterKind, Space, StudyRequest, StudySpec};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ fn program(spec: &StudySpec) -> Vec<String> {
 fn studies_beside(directory: &Path, is_wanted: impl Fn(&StudySpec) -> bool) -> Vec<Stored> {
     let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
-    folders.retain(|folder| described(folder).is_some_and(|spec| is_wanted(&spec)));
+    folders.retain(|folder| stored_spec(folder).is_some_and(|spec| is_wanted(&spec)));
     folders.sort_by_key(|folder| std::fs::metadata(log_in(folder)).and_then(|log| log.modified()).ok());
     folders.iter().filter_map(|folder| Stored::read(folder, catalogue()).ok()).collect()
 }
