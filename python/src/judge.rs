@@ -51,13 +51,13 @@ impl LengthWatch {
 
     /// Trial `trial` reports `step`; its first report was for step `first`.
     fn reported(&mut self, trial: u64, first: f64, step: f64) -> Option<String> {
-        let mismatch = self.watch.reported(self.resource, trial, first as u64, step as u64)?;
+        let mismatch = self.watch.check_report(self.resource, trial, first as u64, step as u64)?;
         Some(mismatch.describe(LengthSource::Setting(&self.name, self.is_optional)))
     }
 
     /// A trial is complete after `length` steps.
     fn completed(&mut self, burn_in: u64, length: f64) -> Option<String> {
-        let mismatch = self.watch.completed(self.resource, burn_in, length as u64)?;
+        let mismatch = self.watch.check_completed(self.resource, burn_in, length as u64)?;
         Some(mismatch.describe(LengthSource::Setting(&self.name, self.is_optional)))
     }
 }

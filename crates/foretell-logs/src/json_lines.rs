@@ -219,7 +219,7 @@ impl Lines<'_> {
         if metric.is_some_and(|own| asked.metric.as_deref().is_some_and(|asked| own != asked))
             || is_other(direction)
         {
-            *self.aside.entry(described(metric, direction)).or_default() += 1;
+            *self.aside.entry(metric_in_words(metric, direction)).or_default() += 1;
             return Ok(false);
         }
         if let Some(metric) = metric {
@@ -306,7 +306,7 @@ impl Lines<'_> {
         if !self.aside.is_empty() {
             let others = self.aside.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             if self.raw.runs.is_empty() {
-                let asked = described(self.asked.metric.as_deref(), self.asked.direction);
+                let asked = metric_in_words(self.asked.metric.as_deref(), self.asked.direction);
                 let problem = format!("none of its runs is of {asked}, but of {others}");
                 return Err(Error::OtherMetric { file: self.file.to_owned(), problem });
             }
@@ -336,7 +336,7 @@ impl Lines<'_> {
 }
 
 /// A metric and its direction in words.
-fn described(metric: Option<&str>, direction: Option<Direction>) -> String {
+fn metric_in_words(metric: Option<&str>, direction: Option<Direction>) -> String {
     let metric = metric.map_or_else(|| "a metric".to_owned(), |metric| format!("`{metric}`"));
     match direction {
         None => metric,

@@ -1,7 +1,7 @@
 //! Conditions of parameters: `momentum=float:0:1 if optimizer=sgd,rmsprop and layers>=3`.
 
 use crate::comparison::Comparison;
-use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, unquoted};
+use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, without_quotes};
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -152,8 +152,9 @@ fn read_clause(text: &str) -> Result<Clause, ConditionError> {
     if name.is_empty() || values.is_empty() {
         return Err(refused(""));
     }
-    let read =
-        |text: &str| unquoted(text).map_or_else(|| read_value(text), |text| Value::Text(text.to_owned()));
+    let read = |text: &str| {
+        without_quotes(text).map_or_else(|| read_value(text), |text| Value::Text(text.to_owned()))
+    };
     let listed = || split_at_commas(values).into_iter().map(read).collect();
     let test = match comparison {
         Comparison::Equal => Test::AnyOf(listed()),

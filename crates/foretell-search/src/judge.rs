@@ -292,7 +292,7 @@ impl Judge {
         let is_far = first > self.last || step >= 2.0 * self.last;
         if resource > 0 && is_far && !self.finished.is_empty() {
             let trial = id.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0);
-            let mismatch = self.lengths.reported(resource, trial, first as u64, step as u64);
+            let mismatch = self.lengths.check_report(resource, trial, first as u64, step as u64);
             self.mismatch = self.mismatch.or(mismatch);
         }
     }

@@ -76,7 +76,7 @@ impl Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.describe(LengthSource::EPOCHS))
+        f.write_str(&self.describe(LengthSource::EPOCHS_SETTING))
     }
 }
 
@@ -91,7 +91,7 @@ pub enum LengthSource<'a> {
 
 impl LengthSource<'_> {
     /// The setting of a study.
-    const EPOCHS: LengthSource<'static> = LengthSource::Setting("epochs", true);
+    const EPOCHS_SETTING: LengthSource<'static> = LengthSource::Setting("epochs", true);
 
     fn name(self, resource: u64) -> String {
         match self {
@@ -155,13 +155,13 @@ pub struct LengthWatch {
 
 impl LengthWatch {
     /// A training reports `step`; its first report was for step `first`.
-    pub fn reported(&mut self, resource: u64, trial: u64, first: u64, step: u64) -> Option<Mismatch> {
+    pub fn check_report(&mut self, resource: u64, trial: u64, first: u64, step: u64) -> Option<Mismatch> {
         self.once(Mismatch::of_report(resource, trial, first, step)?)
     }
 
     /// A training has completed after `length` steps. One that is far too short is named at once; of others, several must agree, as many as the
     /// burn-in where their lengths differ: a training may end early for its own reasons.
-    pub fn completed(&mut self, resource: u64, burn_in: u64, length: u64) -> Option<Mismatch> {
+    pub fn check_completed(&mut self, resource: u64, burn_in: u64, length: u64) -> Option<Mismatch> {
         self.shortest = if self.count == 0 { length } else { self.shortest.min(length) };
         self.longest = self.longest.max(length);
         self.count += 1;
@@ -186,7 +186,7 @@ mod tests {
     fn each_difference_is_named_once_with_both_numbers_and_the_fix() {
         let mut watch = LengthWatch::default();
         let said = [(1, 1), (1, 8), (1, 9), (1, 10), (300, 300)]
-            .map(|(first, step)| watch.reported(8, 0, first, step).map(|it| it.to_string()));
+            .map(|(first, step)| watch.check_report(8, 0, first, step).map(|it| it.to_string()));
         assert_eq!([&said[0], &said[1], &said[3]], [&None; 3], "within, at the end, and for the second time");
         for (text, step) in [(&said[2], "step 9"), (&said[4], "step 300")] {
             let text = text.as_deref().unwrap_or_default();
@@ -210,7 +210,7 @@ mod tests {
         ];
         for (resource, lengths, expected) in cases {
             let mut watch = LengthWatch::default();
-            let said = lengths.iter().find_map(|&length| watch.completed(resource, 3, length));
+            let said = lengths.iter().find_map(|&length| watch.check_completed(resource, 3, length));
             let count = said.map(|it| match it {
                 Mismatch::Shorter { count, .. } => count,
                 Mismatch::Unit { .. } | Mismatch::Longer { .. } => 0,

@@ -1,7 +1,7 @@
 //! One numeric or categorical parameter of a search space, written `lr=log:1e-4:1`.
 
 use crate::condition::{Condition, ConditionError};
-use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, unquoted};
+use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, without_quotes};
 use foretell::{Configuration, Value};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
@@ -447,7 +447,7 @@ impl ParameterKind {
     pub(crate) fn value_of(&self, text: &str) -> Option<Value> {
         let text = text.trim();
         let number = text.parse().ok().map(Value::Number);
-        let unquoted = unquoted(text).map(|text| Value::Text(text.to_owned()));
+        let unquoted = without_quotes(text).map(|text| Value::Text(text.to_owned()));
         let written = [number, Some(Value::Text(text.to_owned())), unquoted];
         written.into_iter().flatten().find(|value| self.contains(value))
     }
@@ -529,7 +529,7 @@ fn read_options(text: &str) -> Vec<Value> {
     if values.iter().all(|value| value.number().is_some()) {
         return values;
     }
-    options.iter().map(|&text| Value::Text(unquoted(text).unwrap_or(text).to_owned())).collect()
+    options.iter().map(|&text| Value::Text(without_quotes(text).unwrap_or(text).to_owned())).collect()
 }
 
 impl Parameter {

@@ -140,7 +140,7 @@ pub enum Record {
         /// The last step that was recorded before; 0 for a new trial.
         from: u64,
         /// The step it is to train to; `null` while R is unknown.
-        #[serde(with = "crate::resource", default = "crate::resource::unknown")]
+        #[serde(with = "crate::resource", default = "crate::resource::unknown_resource")]
         until: u64,
     },
     /// A trial reported the metric.

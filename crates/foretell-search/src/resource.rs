@@ -11,7 +11,7 @@ pub fn known_resource(max_resource: u64) -> Option<u64> {
 }
 
 /// The value for a log that leaves R out.
-pub(crate) fn unknown() -> u64 {
+pub(crate) fn unknown_resource() -> u64 {
     UNKNOWN_RESOURCE
 }
 

@@ -478,7 +478,7 @@ impl<S: Store> Session<S> {
         let spec = self.study.spec();
         let Some(resource) = spec.resource().filter(|_| !spec.is_open_ended) else { return };
         let first = self.study.trial(trial).and_then(Trial::first_step).unwrap_or(step);
-        let mismatch = self.lengths.reported(resource, trial, first, step);
+        let mismatch = self.lengths.check_report(resource, trial, first, step);
         self.notices.extend(mismatch.map(LengthNotice::from));
     }
 
@@ -501,7 +501,7 @@ impl<S: Store> Session<S> {
             }
             Record::Completed { trial } if !spec.is_open_ended => {
                 let length = self.study.trial(trial).map_or(0, Trial::trained);
-                let mismatch = self.lengths.completed(spec.max_resource, spec.burn_in, length);
+                let mismatch = self.lengths.check_completed(spec.max_resource, spec.burn_in, length);
                 self.notices.extend(mismatch.map(LengthNotice::from));
             }
             _ => {}

@@ -57,7 +57,7 @@ pub(crate) fn split_unquoted<'a>(text: &'a str, separator: &str) -> Vec<&'a str>
 }
 
 /// The text between the quotes that `text` as a whole is in.
-pub(crate) fn unquoted(text: &str) -> Option<&str> {
+pub(crate) fn without_quotes(text: &str) -> Option<&str> {
     ['"', '\''].into_iter().find_map(|quote| {
         text.strip_prefix(quote)?.strip_suffix(quote).filter(|inner| !inner.contains(quote))
     })
@@ -68,7 +68,7 @@ pub(crate) fn quoted(option: &Value, are_texts: bool) -> String {
     let text = option.to_string();
     let is_whole = [" if ", " and ", " or "].iter().all(|word| split_unquoted(&text, word).len() == 1);
     let is_plain =
-        is_whole && split_at_commas(&text) == [text.as_str()] && unquoted(&text).is_none() && balanced(&text);
+        is_whole && split_at_commas(&text) == [text.as_str()] && without_quotes(&text).is_none() && balanced(&text);
     if is_plain && !(are_texts && text.parse::<f64>().is_ok()) {
         return text;
     }

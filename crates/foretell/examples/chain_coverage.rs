@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 
 /// With earlier searches, a trial whose chance among its own is at least this fraction of an average trial's is not stopped.
-const OPEN: f64 = 0.5;
+const OPEN_FRACTION: f64 = 0.5;
 
 struct Setting {
     workers: usize,
@@ -78,7 +78,7 @@ fn search(
                 }
                 let bar = if prospect.is_taught { taught } else { cold };
                 let is_behind = prospect.chance * (prospect.rivals as f64) < bar;
-                is_behind && (!prospect.is_taught || prospect.alone < OPEN) && !prospect.must_finish
+                is_behind && (!prospect.is_taught || prospect.alone < OPEN_FRACTION) && !prospect.must_finish
             });
             if stops {
                 contest.stop(run);

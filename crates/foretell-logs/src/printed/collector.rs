@@ -557,7 +557,7 @@ impl Collector {
         let above = self.heading.clone();
         let place = self.place(own, !line.fields.is_empty());
         // a line of the same epoch below `Evaluating on val`
-        let said = if line.fields.is_empty() { None } else { self.said(&line, &above) };
+        let said = if line.fields.is_empty() { None } else { self.stage_from_heading(&line, &above) };
         let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= TITLE;
         let is_test = |stage: &Stage| *stage == Stage::Test && line.notations == [0, 0];
         if let Some(stage) = stage(text)
@@ -587,7 +587,7 @@ impl Collector {
     ///
     /// A form of line that was read with another stage before keeps it: text between its lines may have a stage word, too. It changes only below
     /// a plain heading, if its place repeats, or if it has none and something ends such a heading: an epoch, or the heading of another stage.
-    fn said(&mut self, line: &Line, above: &Heading) -> Option<Stage> {
+    fn stage_from_heading(&mut self, line: &Line, above: &Heading) -> Option<Stage> {
         let (own, at) = (line.place, (line.place.epoch, line.place.step));
         let said = above.stage.filter(|_| own.epoch.is_none() || own.epoch == above.place.epoch);
         let shape = line.shape();

@@ -474,7 +474,7 @@ impl ReportReader {
         }
         chosen.copies = if unit == Unit::Count { copies(&records, ENOUGH) } else { 1 };
         chosen.late = earlier.map_or_else(|| is_late(&records), |earlier| earlier.late);
-        chosen.single = !matches!(unit, Unit::Bar | Unit::Tick)
+        chosen.single = !unit.is_of_bar()
             && series.repeats == 0
             && series.places >= 3
             && !series.key.is_batched

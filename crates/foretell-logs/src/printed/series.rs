@@ -328,6 +328,16 @@ pub(crate) enum Unit {
     Count,
 }
 
+impl Unit {
+    /// Whether the steps are ticks of a progress bar.
+    pub(crate) fn is_of_bar(self) -> bool {
+        match self {
+            Self::Bar | Self::Tick => true,
+            Self::Epoch | Self::Step | Self::Count => false,
+        }
+    }
+}
+
 impl Chosen {
     pub(crate) fn new(key: &Key, unit: Unit) -> Self {
         let Key { label, stage, is_batched, group, nth, shape, .. } = key.clone();

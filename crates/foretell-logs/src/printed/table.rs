@@ -26,6 +26,15 @@ enum Sign {
     Blank,
 }
 
+impl Sign {
+    fn is_blank(self) -> bool {
+        match self {
+            Self::Blanks | Self::Blank => true,
+            Self::Bar | Self::Tab | Self::Comma | Self::Semicolon => false,
+        }
+    }
+}
+
 /// The headings of a table that is being printed.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -64,7 +73,7 @@ fn cleared(cell: &str) -> &str {
 }
 
 /// How many of the first `names` the other half of a heading has no word for: that of the counter.
-fn uncovered(names: &[String], others: usize) -> usize {
+fn count_unpaired(names: &[String], others: usize) -> usize {
     usize::from(names.len() == others + 1 && names.first().is_some_and(|name| counter(name).is_some()))
 }
 
@@ -130,7 +139,7 @@ impl Table {
     /// This heading with the line above it, if that is the upper half of a heading in two lines: `average  since` above `loss  last`, or
     /// `Train  Valid` above `Epoch  Loss  Acc  Loss  Acc`.
     pub(crate) fn under(self, above: &str) -> Self {
-        let is_blank = matches!(self.sign, Sign::Blanks | Sign::Blank);
+        let is_blank = self.sign.is_blank();
         let is_half = |cell: &&str| heading(cell).is_some() && counter(cell).is_none();
         let halves = |sign| -> Vec<&str> {
             let mut upper = cells(above, sign);
@@ -150,7 +159,7 @@ impl Table {
             return self;
         }
         let join = |upper: &str, name: &String| format!("{upper} {name}");
-        let counted = uncovered(&names, upper.len());
+        let counted = count_unpaired(&names, upper.len());
         if is_blank && upper.len() + counted == names.len() {
             let joined = upper.iter().zip(&names[counted..]).map(|(upper, name)| join(upper, name));
             return Self { names: names[..counted].iter().cloned().chain(joined).collect(), ..self };
@@ -170,7 +179,7 @@ impl Table {
     /// The two lines of one heading, joined column by column.
     pub(crate) fn joined(&self, text: &str) -> Option<Self> {
         let under = cells(text, self.sign);
-        let counted = uncovered(&self.names, under.len());
+        let counted = count_unpaired(&self.names, under.len());
         let is_under = self.rows == 0
             && matches!(self.sign, Sign::Bar | Sign::Blanks)
             && under.len() + counted == self.names.len();

@@ -245,7 +245,7 @@ impl LocalProcesses {
         let reports = spec.reader(if has_folds { 0 } else { spec.resumed_at });
         let output = Output::new(trial, reports, log).sharing(chosen);
         let process = Process::new(child, reads, spec.directory.clone(), output, grace)
-            .watched(spec.watch.clone(), followed)
+            .with_watch(spec.watch.clone(), followed)
             .remembered(record);
         running.lock().insert(trial);
         if watcher.watch(process, starting) {

@@ -120,7 +120,7 @@ impl Process {
     }
 
     /// The same, with `watch` kept, and a file `followed`.
-    pub(crate) fn watched(mut self, watch: Watch, followed: Option<Followed>) -> Self {
+    pub(crate) fn with_watch(mut self, watch: Watch, followed: Option<Followed>) -> Self {
         self.followed = followed;
         self.output.is_followed = self.followed.is_some();
         if let Some(followed) = &self.followed {

@@ -272,11 +272,11 @@ fn ask_all(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
         }
         found.doubts.clear(); // a person has decided
     }
-    const OPEN: &str = "as runs show";
-    let known = guess.epochs.number().map_or(OPEN.to_owned(), |epochs| epochs.to_string());
+    const FROM_RUNS: &str = "as runs show";
+    let known = guess.epochs.number().map_or(FROM_RUNS.to_owned(), |epochs| epochs.to_string());
     loop {
         let answer = ask("epochs of a full trial", &known)?;
-        if answer == OPEN {
+        if answer == FROM_RUNS {
             return Ok(());
         }
         match answer.parse().ok().filter(|&epochs: &u64| epochs > 0) {

@@ -71,7 +71,7 @@ pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, F
     let parameters = others(&guess.described.parameters);
     Ok(Some(match outcome {
         Ok(outcome) => judge(&outcome, &found.whole.reports, &in_words(&parameters)),
-        Err(error) => Proof { doubt: Some(unstarted(&error)), ..Proof::default() },
+        Err(error) => Proof { doubt: Some(start_doubt(&error)), ..Proof::default() },
     }))
 }
 
@@ -196,7 +196,7 @@ fn in_words(parameters: &Map<String, serde_json::Value>) -> String {
     parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn unstarted(error: &str) -> Doubt {
+fn start_doubt(error: &str) -> Doubt {
     Doubt::with_advice(
         format!("the command does not start: {error}"),
         "command",

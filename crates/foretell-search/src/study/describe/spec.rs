@@ -64,7 +64,7 @@ pub struct StudySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<Formula>,
     /// R, the resource that a whole training takes: epochs. [`UNKNOWN_RESOURCE`] until a trial has shown it, where nobody gave it.
-    #[serde(with = "resource", default = "resource::unknown")]
+    #[serde(with = "resource", default = "resource::unknown_resource")]
     pub max_resource: u64,
     /// Whether trials show R, because nobody gave it: a longer trial is not cut, and raises it.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -48,7 +48,7 @@ impl Queue {
     }
 
     /// The trials of earlier studies that are tried again.
-    pub(super) fn repeated(&self) -> impl ExactSizeIterator<Item = &EarlierTrial> {
+    pub(super) fn repeated_trials(&self) -> impl ExactSizeIterator<Item = &EarlierTrial> {
         self.repeated.values()
     }
 

@@ -29,7 +29,7 @@ impl Study {
 
     /// The earlier trial to repeat next, if one is due.
     fn earlier_due(&mut self) -> Option<(Configuration, EarlierTrial)> {
-        let repeated = self.queue.repeated().len();
+        let repeated = self.queue.repeated_trials().len();
         let is_open = !self.warm_start.is_empty()
             && repeated < MAX_REPEATED
             && self.queue.waiting().is_empty()
