@@ -67,8 +67,10 @@ pub(crate) fn without_quotes(text: &str) -> Option<&str> {
 pub(crate) fn quoted(option: &Value, are_texts: bool) -> String {
     let text = option.to_string();
     let is_whole = [" if ", " and ", " or "].iter().all(|word| split_unquoted(&text, word).len() == 1);
-    let is_plain =
-        is_whole && split_at_commas(&text) == [text.as_str()] && without_quotes(&text).is_none() && balanced(&text);
+    let is_plain = is_whole
+        && split_at_commas(&text) == [text.as_str()]
+        && without_quotes(&text).is_none()
+        && balanced(&text);
     if is_plain && !(are_texts && text.parse::<f64>().is_ok()) {
         return text;
     }
