@@ -7,7 +7,9 @@ mod needed;
 use flate2::{Compression, write::GzEncoder};
 use foretell_nn::{Archive, Download, Error, Fetch, RemoteFile};
 use sha2::{Digest, Sha256};
-use std::io::{BufRead, BufReader, Cursor, Write};
+#[cfg(feature = "zip")]
+use std::io::Cursor;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -74,6 +76,7 @@ fn tar_gz() -> Vec<u8> {
     tar.into_inner().unwrap().finish().unwrap()
 }
 
+#[cfg(feature = "zip")]
 fn zip() -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in MEMBERS {
@@ -111,7 +114,12 @@ fn archives_are_unpacked_without_their_root_and_removed() {
     if !needed::has_program("curl", &["--version"]) {
         return;
     }
-    for (name, content) in [("set.tar.gz", tar_gz()), ("set.zip", zip())] {
+    let archives = [
+        ("set.tar.gz", tar_gz()),
+        #[cfg(feature = "zip")]
+        ("set.zip", zip()),
+    ];
+    for (name, content) in archives {
         let (address, starts) = serve(name, content.clone());
         let mut set = set("http://127.0.0.1:1/", name, &content, Some(archive()));
         let into = tempfile::tempdir().unwrap();
@@ -133,6 +141,15 @@ fn archives_are_unpacked_without_their_root_and_removed() {
         assert!(error.contains("cannot unpack") && error.contains("it contains no elsewhere/…"), "{error}");
         assert!(!folder.exists());
     }
+}
+
+#[cfg(not(feature = "zip"))]
+#[test]
+fn without_the_feature_an_archive_of_zip_is_refused_before_its_download() {
+    let into = tempfile::tempdir().unwrap();
+    let set = set("http://127.0.0.1:1/", "set.zip", b"", Some(archive()));
+    let error = fetch(into.path()).run(&set).unwrap_err().to_string();
+    assert!(error.contains("--features zip"), "{error}");
 }
 
 #[test]

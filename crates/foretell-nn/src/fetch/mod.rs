@@ -11,6 +11,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Why a build without the feature `zip` refuses a ZIP archive.
+#[cfg(not(feature = "zip"))]
+const WITHOUT_ZIP: &str = "this program is built without ZIP archives. Build it with `--features zip`";
+
 /// Downloads data sets with the program `curl`, which knows the certificates and proxies of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
@@ -37,6 +41,12 @@ impl Fetch {
             match &file.archive {
                 Some(archive) if !folder.exists() => {
                     let path = self.into.join(&file.name);
+                    // before the download, which takes minutes
+                    #[cfg(not(feature = "zip"))]
+                    if unpack::is_zip(&path) {
+                        let address = file.base.clone() + &file.name;
+                        return Err(Error::Fetch { address, reason: WITHOUT_ZIP.to_owned(), path });
+                    }
                     self.bring(file, &path)?;
                     unpack::unpack(&path, archive, &folder)?;
                     std::fs::remove_file(&path).map_err(|error| Error::write(&path, error))?;

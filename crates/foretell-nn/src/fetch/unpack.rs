@@ -17,8 +17,7 @@ pub(super) fn unpack(path: &Path, archive: &Archive, folder: &Path) -> Result<()
         fs::remove_dir_all(&aside).map_err(|error| Error::write(&aside, error))?;
     }
     let file = BufReader::new(File::open(path).map_err(|error| Error::read(path, error))?);
-    let zipped = path.extension().is_some_and(|extension| extension == "zip");
-    let count = if zipped { unzip(file, archive, &aside) } else { untar(file, archive, &aside) };
+    let count = if is_zip(path) { unzip(file, archive, &aside) } else { untar(file, archive, &aside) };
     if count.map_err(failed)? == 0 {
         return Err(failed(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -26,6 +25,11 @@ pub(super) fn unpack(path: &Path, archive: &Archive, folder: &Path) -> Result<()
         )));
     }
     fs::rename(&aside, folder).map_err(|error| Error::write(folder, error))
+}
+
+/// Whether the file at `path` is a ZIP archive, by its name.
+pub(super) fn is_zip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zip")
 }
 
 fn untar(file: impl Read, archive: &Archive, into: &Path) -> io::Result<usize> {
@@ -41,6 +45,7 @@ fn untar(file: impl Read, archive: &Archive, into: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
+#[cfg(feature = "zip")]
 fn unzip(file: impl Read + io::Seek, archive: &Archive, into: &Path) -> io::Result<usize> {
     let mut zip = zip::ZipArchive::new(file)?;
     let mut count = 0;
@@ -53,6 +58,12 @@ fn unzip(file: impl Read + io::Seek, archive: &Archive, into: &Path) -> io::Resu
         }
     }
     Ok(count)
+}
+
+/// Refused: the crate `zip` isn't in this build.
+#[cfg(not(feature = "zip"))]
+fn unzip(_file: impl Read, _archive: &Archive, _into: &Path) -> io::Result<usize> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, super::WITHOUT_ZIP))
 }
 
 /// Where a member of an archive goes; none if it is not wanted, or would leave the folder.
