@@ -1,7 +1,7 @@
 //! The log of a study: read whole, and salvaged when it is not; what is salvaged is read again.
 #![no_main]
 
-use foretell_run::{LogReader, Salvage};
+use foretell_run::{LogReader, LogSalvage};
 use foretell_search::Record;
 use libfuzzer_sys::fuzz_target;
 use std::io::Write;
@@ -14,7 +14,7 @@ fuzz_target!(|log: &[u8]| {
     }
     let mut file = tempfile::NamedTempFile::new().expect("there is room");
     file.write_all(log).expect("there is room");
-    let Ok(salvage) = Salvage::<Record>::look(file.path()) else { return };
+    let Ok(salvage) = LogSalvage::<Record>::look(file.path()) else { return };
     let lines = salvage.last_line();
     assert!(salvage.unsound().iter().all(|unsound| unsound.line <= lines));
     for record in salvage.records().expect("it was opened before") {

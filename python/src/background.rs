@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The longest time until a Ctrl-C is noticed.
-const PATIENCE: Duration = Duration::from_millis(50);
+const INTERRUPT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The threads of a process. A forked child inherits none of its parent's threads, but the state of all locks, those that a thread of the
 /// parent held included: it makes its own.
-struct Workers {
+struct WorkerPool {
     process: u32,
     pool: ThreadPool,
     /// One piece of work at a time. A worker of the pool that waits for its own pieces may otherwise take up a second fit of the
@@ -21,7 +21,7 @@ struct Workers {
 }
 
 /// Those of this process. Locked by threads that hold the interpreter alone, so that no fork finds it locked.
-static WORKERS: Mutex<Option<Arc<Workers>>> = Mutex::new(None);
+static PROCESS_WORKERS: Mutex<Option<Arc<WorkerPool>>> = Mutex::new(None);
 
 /// Runs `work` on threads of its own and returns its result. A signal's exception, such as `KeyboardInterrupt`, is returned at once; the
 /// work then completes in the background and is forgotten.
@@ -43,7 +43,7 @@ pub(crate) fn run<T: Send + 'static>(
     loop {
         let waited = py.detach(|| {
             let result = result.lock().unwrap_or_else(PoisonError::into_inner);
-            result.recv_timeout(PATIENCE)
+            result.recv_timeout(INTERRUPT_POLL_INTERVAL)
         });
         match waited {
             Ok(result) => return Ok(result),
@@ -56,14 +56,14 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-fn workers() -> Result<Arc<Workers>, String> {
-    let mut kept = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
+fn workers() -> Result<Arc<WorkerPool>, String> {
+    let mut kept = PROCESS_WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if let Some(workers) = kept.as_ref().filter(|workers| workers.process == process) {
         return Ok(Arc::clone(workers));
     }
     let pool = ThreadPoolBuilder::new().build().map_err(|error| format!("cannot start threads: {error}"))?;
-    let workers = Arc::new(Workers { process, pool, turn: Mutex::new(()) });
+    let workers = Arc::new(WorkerPool { process, pool, turn: Mutex::new(()) });
     // the parent's pool cannot be ended here: its threads are not in this process
     std::mem::forget(kept.replace(Arc::clone(&workers)));
     Ok(workers)

@@ -41,7 +41,7 @@ pub(crate) fn numbers(given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
 /// A curve of `values` at `steps`; without steps one value an epoch, from 1 on.
 pub(crate) fn curve(values: &[f64], steps: Option<&[f64]>, direction: Direction) -> PyResult<Curve> {
     match steps {
-        None => Ok(Curve::of_epochs(values, direction)),
+        None => Ok(Curve::from_epoch_values(values, direction)),
         Some(steps) => {
             if let Some(step) = steps.iter().find(|step| **step < 0.0) {
                 return Err(invalid(format!("step {step} is negative. Count steps from 0 or 1")));
@@ -59,7 +59,7 @@ pub(crate) fn configuration(given: Option<&Bound<'_, PyDict>>) -> PyResult<Confi
         let name: String = name.extract().map_err(|_| {
             PyTypeError::new_err(format!(
                 "the names in a configuration must be strings, not {}",
-                described(&name)
+                describe_object(&name)
             ))
         })?;
         let value = self::value(&name, &value)?;
@@ -90,7 +90,7 @@ fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     Err(PyTypeError::new_err(format!(
         "configuration value `{name}` is {}. Use a number, a string or None",
-        described(given)
+        describe_object(given)
     )))
 }
 
@@ -98,7 +98,7 @@ fn number_or_missing(number: f64) -> Value {
     if number.is_finite() { Value::Number(number) } else { Value::Missing }
 }
 
-fn described(given: &Bound<'_, PyAny>) -> String {
+fn describe_object(given: &Bound<'_, PyAny>) -> String {
     given.get_type().name().map_or_else(|_| "of no known type".to_owned(), |name| format!("of type {name}"))
 }
 

@@ -118,20 +118,20 @@ impl Forecast {
         let (low, high) = self.interval(0.9)?;
         let target = self.target();
         if self.recorded.is_some() {
-            return Ok(format!("Forecast({}, recorded at step {target})", short(self.mean())));
+            return Ok(format!("Forecast({}, recorded at step {target})", format_short(self.mean())));
         }
         let chance = match self.best() {
             Some(best) => {
-                format!(", beats {} with {:.1} %", short(best), 100.0 * self.prob_beats(None)?)
+                format!(", beats {} with {:.1} %", format_short(best), 100.0 * self.prob_beats(None)?)
             }
             None => String::new(),
         };
         Ok(format!(
             "Forecast({} ± {} at step {target}, 90 % in [{}, {}]{chance})",
-            short(self.mean()),
-            short(self.std()),
-            short(low),
-            short(high)
+            format_short(self.mean()),
+            format_short(self.std()),
+            format_short(low),
+            format_short(high)
         ))
     }
 
@@ -252,14 +252,15 @@ impl Decision {
 /// `will not win: forecast 0.71 ± 0.02 at step 20, no better than 0.93 with 99.8 %`.
 fn reason(text: &str, forecast: &Forecast, probability: f64, incumbent: Option<f64>) -> String {
     let against = incumbent.map_or(String::new(), |value| {
-        format!(", no better than {} with {:.1} %", short(value), 100.0 * probability)
+        format!(", no better than {} with {:.1} %", format_short(value), 100.0 * probability)
     });
-    let (mean, std, target) = (short(forecast.mean()), short(forecast.std()), forecast.target());
+    let (mean, std, target) =
+        (format_short(forecast.mean()), format_short(forecast.std()), forecast.target());
     format!("{text}: forecast {mean} ± {std} at step {target}{against}")
 }
 
 /// Four significant digits.
-fn short(value: f64) -> String {
+fn format_short(value: f64) -> String {
     let size = value.abs();
     if size > 0.0 && !(1e-3..1e5).contains(&size) {
         return format!("{value:.2e}");

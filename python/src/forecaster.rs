@@ -18,26 +18,26 @@ const DIVERGED_AFTER: usize = 2;
 /// Completed runs and a predictor.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Forecaster {
-    held: Mutex<Held>,
-    source: Source,
+    held: Mutex<HeldCore>,
+    source: CoreSource,
     best: Option<f64>,
 }
 
 /// The core, and who works with it: a fit holds its locks.
-struct Held {
+struct HeldCore {
     core: Arc<Core>,
     usage: Use,
 }
 
 /// The input of the core.
-struct Source {
+struct CoreSource {
     runs: Arc<Vec<Run>>,
     options: HistoryOptions,
     predictor: String,
     seed: u64,
 }
 
-impl Source {
+impl CoreSource {
     fn core(&self) -> Result<Core, String> {
         let options = PredictorOptions { seed: self.seed, ..PredictorOptions::default() };
         let predictor = predictor(&self.predictor, &options).map_err(|error| error.to_string())?;
@@ -68,7 +68,7 @@ impl Forecaster {
             literal: false,
         };
         let runs = Arc::clone(&runs.runs);
-        let source = Source { runs, options, predictor: predictor_name.to_owned(), seed };
+        let source = CoreSource { runs, options, predictor: predictor_name.to_owned(), seed };
         let core = py.detach(|| source.core()).map_err(invalid)?;
         let finals = (0..core.history().len()).filter_map(|i| core.history().final_score(i));
         let best = StopCriterion::default().incumbent(finals);
@@ -77,7 +77,7 @@ impl Forecaster {
                 "no run reaches the target, so there is nothing to learn from or to beat. Choose an earlier target",
             ));
         }
-        let held = Mutex::new(Held { core: Arc::new(core), usage: Use::new() });
+        let held = Mutex::new(HeldCore { core: Arc::new(core), usage: Use::new() });
         Ok(Self { held, source, best })
     }
 
@@ -140,7 +140,7 @@ impl Forecaster {
         origin: Option<Py<PyAny>>,
     ) -> PyResult<Forecast> {
         let (curve, _) = self.curve(values, steps)?;
-        self.answer(py, configuration(config)?, curve, origin)
+        self.make_forecast(py, configuration(config)?, curve, origin)
     }
 
     /// Whether the run with this curve is to be stopped.
@@ -174,7 +174,7 @@ impl Forecaster {
                 return Ok(Decision::undecided(first, incumbent));
             };
             let seen = if agreed == 0 { curve.clone() } else { curve.until(step) };
-            let forecast = self.answer(py, configuration.clone(), seen, None)?;
+            let forecast = self.make_forecast(py, configuration.clone(), seen, None)?;
             let (core, forecasted) = (self.core(), forecast.distribution());
             let verdict = incumbent.map(|incumbent| self.verdict(&criterion, incumbent, forecasted));
             let stops = verdict.is_some_and(|verdict| verdict.action == Action::Stop);
@@ -198,7 +198,7 @@ impl Forecaster {
         if held.usage.is_broken()
             && let Ok(core) = self.source.core()
         {
-            *held = Held { core: Arc::new(core), usage: Use::new() };
+            *held = HeldCore { core: Arc::new(core), usage: Use::new() };
         }
         (Arc::clone(&held.core), held.usage.clone())
     }
@@ -217,14 +217,14 @@ impl Forecaster {
         Ok((curve(&values, steps.as_deref(), self.core().history().direction())?, values))
     }
 
-    fn answer(
+    fn make_forecast(
         &self,
         py: Python<'_>,
         configuration: Configuration,
         curve: Curve,
         origin: Option<Py<PyAny>>,
     ) -> PyResult<Forecast> {
-        self.check(&curve)?;
+        self.check_curve(&curve)?;
         let (core, usage) = self.held();
         let working = usage.begin();
         let forecast = if core.is_fitted_for(&curve) {
@@ -240,7 +240,7 @@ impl Forecaster {
     }
 
     /// Refuses a curve that no forecast is meant for.
-    fn check(&self, curve: &Curve) -> PyResult<()> {
+    fn check_curve(&self, curve: &Curve) -> PyResult<()> {
         match self.core().history().standing(curve) {
             Standing::Late { first } => Err(invalid(format!(
                 "the curve starts at step {first}, after step {}, which is forecast",

@@ -3,7 +3,7 @@
 use crate::background::{self, Use};
 use crate::convert::{configuration, curve, direction, invalid, numbers};
 use crate::runs::Runs;
-use crate::study::request_of;
+use crate::study::parse_request;
 use crate::view::as_dict;
 use foretell::{Direction, Metric, Run};
 use foretell_search::{
@@ -21,11 +21,11 @@ pub(crate) struct Judge {
     spec: StudySpec,
     /// Whether returned values tell which report counts.
     detects: bool,
-    held: Mutex<Held>,
+    held: Mutex<JudgeState>,
 }
 
 /// The core, its current users, and all that it was told, to make it again. Locked by threads that hold the interpreter alone.
-struct Held {
+struct JudgeState {
     core: Arc<Mutex<Core>>,
     usage: Use,
     finished: Vec<(Run, Option<f64>)>,
@@ -69,7 +69,7 @@ impl Judge {
     fn new(metric: &str, direction: &str, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let usual = Core::spec(metric, self::direction(direction)?);
         check_names(&settings.keys().extract::<Vec<String>>()?)?;
-        let asked = request_of(settings)?;
+        let asked = parse_request(settings)?;
         Core::check(&asked).map_err(invalid)?;
         let detects = asked.score.is_none();
         let request = StudyRequest {
@@ -86,7 +86,7 @@ impl Judge {
         let spec = request.resolve(None).map_err(invalid)?;
         let core = Arc::new(Mutex::new(Core::new(spec.clone()).map_err(invalid)?));
         let (usage, finished, logarithmic) = (Use::new(), Vec::new(), BTreeSet::new());
-        Ok(Self { spec, detects, held: Mutex::new(Held { core, usage, finished, logarithmic }) })
+        Ok(Self { spec, detects, held: Mutex::new(JudgeState { core, usage, finished, logarithmic }) })
     }
 
     /// Old runs to learn from; those that were stopped teach nothing.
@@ -128,7 +128,7 @@ impl Judge {
         let returned = returned.filter(|_| self.detects);
         self.held().finished.push((run.clone(), returned));
         let relation = self.call(py, move |core| finish(core, run, returned))?;
-        Ok(relation.and_then(|relation| Some((relation.noteworthy()?, relation.to_string()))))
+        Ok(relation.and_then(|relation| Some((relation.unusual_name()?, relation.to_string()))))
     }
 
     /// The decision on a running training, as a dict.
@@ -191,7 +191,7 @@ impl Judge {
 }
 
 impl Judge {
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn held(&self) -> std::sync::MutexGuard<'_, JudgeState> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct Regressor {
 }
 
 /// Predictions and their standard deviations.
-type Predictions<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+type MeansAndDeviations<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
 impl Regressor {
@@ -35,7 +35,7 @@ impl Regressor {
         let predictor = predictor(name, &options).map_err(invalid)?;
         let rows = rows(&x);
         let columns = x.as_array().ncols();
-        let (prefixes, configurations) = split(&rows, points, columns);
+        let (prefixes, configurations) = split_columns(&rows, points, columns);
         let training = TrainingSet {
             steps: (1..=points).map(|step| step as f64).collect(),
             target_step: (points + 1) as f64,
@@ -52,7 +52,7 @@ impl Regressor {
     }
 
     /// Means and standard deviations for the rows of `x`.
-    fn predict<'py>(&self, py: Python<'py>, x: PyReadonlyArray2<'py, f64>) -> Predictions<'py> {
+    fn predict<'py>(&self, py: Python<'py>, x: PyReadonlyArray2<'py, f64>) -> MeansAndDeviations<'py> {
         let rows = rows(&x);
         let forecast = |row: &Vec<f64>| {
             let (prefix, configuration) = row.split_at(self.points);
@@ -68,7 +68,7 @@ fn rows(x: &PyReadonlyArray2<'_, f64>) -> Vec<Vec<f64>> {
     x.as_array().rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
-fn split(rows: &[Vec<f64>], points: usize, columns: usize) -> (Matrix, Matrix) {
+fn split_columns(rows: &[Vec<f64>], points: usize, columns: usize) -> (Matrix, Matrix) {
     let prefixes = Matrix::from_fn(rows.len(), points, |i, j| rows[i][j]);
     let configurations = Matrix::from_fn(rows.len(), columns - points, |i, j| rows[i][points + j]);
     (prefixes, configurations)

@@ -4,7 +4,7 @@ use crate::convert::{
     configuration, curve, dict, direction, direction_name, groups, invalid, numbers, scales,
 };
 use foretell::{Columns, Curve, Direction, FeatureGroup, Metric, Run, Scale};
-use foretell_logs::{Ended, Format, ReadOptions, Recorded, Topic, read};
+use foretell_logs::{Ended, Format, NoteTopic, ReadOptions, Recorded, read};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -37,7 +37,7 @@ pub(crate) struct Runs {
 }
 
 /// A run as Python hands it over: id, configuration, steps, values.
-type Record<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyAny>>, Bound<'py, PyAny>);
+type RunRecord<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyAny>>, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Runs {
@@ -54,7 +54,7 @@ impl Runs {
     ) -> PyResult<Self> {
         let metric = Metric::new(metric, self::direction(direction)?);
         let run = |record: Bound<'_, PyAny>| -> PyResult<Run> {
-            let (id, config, steps, values): Record<'_> = record.extract()?;
+            let (id, config, steps, values): RunRecord<'_> = record.extract()?;
             let steps = steps.as_ref().map(numbers).transpose()?;
             let curve = curve(&numbers(&values)?, steps.as_deref(), metric.direction);
             let curve = curve.map_err(|error| invalid(format!("run `{id}`: {}", text(&error, &record))))?;
@@ -101,7 +101,7 @@ impl Runs {
                 foretell_logs::Error::OtherMetric { .. } => OtherMetric::new_err(error.to_string()),
                 error => invalid(error),
             })?;
-        let warnings = notes.iter().filter(|note| note.topic == Topic::SetAside).map(ToString::to_string);
+        let warnings = notes.iter().filter(|note| note.topic == NoteTopic::SetAside).map(ToString::to_string);
         let warnings = warnings.collect();
         // logs of other tools may have been cut off where they say nothing; our own lines say it
         let is_certain = path.to_string_lossy().contains(".jsonl");

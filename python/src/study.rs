@@ -5,7 +5,7 @@ use crate::convert::{dict, invalid};
 use crate::runs::Runs;
 use crate::store::AnyStore;
 use crate::view::{self, as_dict};
-use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
+use foretell_run::{EventStore, HostError, MetricReading, Orders, StudyHost};
 use foretell_search::{
     Memory, Order, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
     known_resource,
@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-type AnyHost = Hosted<AnyStore>;
+type AnyHost = StudyHost<AnyStore>;
 
 /// The host of a study; `None` once the study is closed.
-type Held = Mutex<Option<AnyHost>>;
+type HostSlot = Mutex<Option<AnyHost>>;
 
 /// A study that is driven from Python.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Study {
-    host: Arc<Held>,
+    host: Arc<HostSlot>,
     /// The process that opened it.
     usage: Use,
 }
@@ -51,10 +51,11 @@ impl Study {
                 (AnyStore::Folder(Box::new(store)), survey.study)
             }
         };
-        let request = request_of(settings)?;
+        let request = parse_request(settings)?;
         let asked = request.clone();
-        let mut spec =
-            request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
+        let mut spec = request
+            .resolve(there.as_deref())
+            .map_err(|refusal| request_error(&refusal, folder.as_deref()))?;
         if let Some(runs) = learn_from {
             runs.check_direction(spec.direction)?;
         }
@@ -67,9 +68,9 @@ impl Study {
             }
         }
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
-        let mut host = Hosted::new(session);
+        let mut host = StudyHost::new(session);
         host.warm_start(runs).map_err(refused)?;
-        let host = match folder.as_deref().map(Orders::in_study) {
+        let host = match folder.as_deref().map(Orders::for_study) {
             Some(orders) => host.with_orders(orders),
             None => host,
         };
@@ -79,8 +80,8 @@ impl Study {
     /// Refuses the `settings` of another study.
     fn check(&self, settings: &Bound<'_, PyDict>, folder: Option<PathBuf>) -> PyResult<()> {
         let there = self.read(|host| host.session().study().spec().clone())?;
-        let resolved = request_of(settings)?.resolve(Some(&there));
-        resolved.map(drop).map_err(|refusal| unfit(&refusal, folder.as_deref()))
+        let resolved = parse_request(settings)?.resolve(Some(&there));
+        resolved.map(drop).map_err(|refusal| request_error(&refusal, folder.as_deref()))
     }
 
     /// Ends the use of the study's folder, whose lock is free then.
@@ -98,18 +99,18 @@ impl Study {
 
     /// A trial is stopped by the objective itself.
     fn stop(&self, py: Python<'_>, trial: u64) -> PyResult<()> {
-        self.call(py, move |host| host.order(trial, Order::Stop).map(drop))?.map_err(refused)
+        self.call(py, move |host| host.carry_out_order(trial, Order::Stop).map(drop))?.map_err(refused)
     }
 
     /// The next training to start: (trial, configuration, seed, from, until), the last `None` while R is unknown; `None` while there is no training.
     fn ask<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let task = self.call(py, |host| host.ask(None))?.map_err(refused)?;
-        task.map(|task| as_tuple(py, &task.start)).transpose()
+        task.map(|task| start_tuple(py, &task.start)).transpose()
     }
 
     /// The training of a trial that was to be resumed starts after only `from` epochs.
     fn begin(&self, py: Python<'_>, trial: u64, from: u64) -> PyResult<()> {
-        self.call(py, move |host| host.begin(trial, from, None, None).map(|_| ()))?.map_err(refused)
+        self.call(py, move |host| host.begin_attempt(trial, from, None, None).map(|_| ()))?.map_err(refused)
     }
 
     /// A value of a trial's metric; returns (stop, decision or None).
@@ -121,7 +122,7 @@ impl Study {
         value: f64,
         metrics: BTreeMap<String, f64>,
     ) -> PyResult<(bool, Option<Bound<'py, PyDict>>)> {
-        let reading = Reading {
+        let reading = MetricReading {
             step,
             value: Some(value).filter(|value| value.is_finite()),
             metrics,
@@ -145,7 +146,7 @@ impl Study {
     ) -> PyResult<Option<(&'static str, String)>> {
         let tell = move |host: &mut AnyHost| {
             if let Some(value) = returned {
-                host.returned(trial, value, None)?;
+                host.record_returned_value(trial, value, None)?;
             }
             host.tell(trial, failure, None)?;
             Ok(host.session().study().told_relation())
@@ -155,7 +156,7 @@ impl Study {
 
     /// The sentences about R since the last call: text, and whether something should be changed.
     fn notices(&self) -> PyResult<Vec<(String, bool)>> {
-        let notices = self.read(Hosted::take_notices)?;
+        let notices = self.read(StudyHost::take_notices)?;
         Ok(notices.into_iter().map(|notice| (notice.text, notice.is_warning)).collect())
     }
 
@@ -170,8 +171,8 @@ impl Study {
     /// From here on, other settings hold; settings left open stay as before.
     fn change(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let there = self.read(|host| host.session().study().spec().clone())?;
-        let spec = request_of(settings)?.resolve(Some(&there)).map_err(invalid)?;
-        self.call(py, move |host| host.change(spec.settings()))?.map_err(refused)
+        let spec = parse_request(settings)?.resolve(Some(&there)).map_err(invalid)?;
+        self.call(py, move |host| host.change_settings(spec.settings()))?.map_err(refused)
     }
 
     /// The best trial so far: (trial, score, configuration).
@@ -251,7 +252,7 @@ fn closed() -> PyErr {
     )
 }
 
-fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
+fn start_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
     let configuration = dict(py, &start.configuration)?;
     Ok((start.trial, configuration, start.seed, start.from, known_resource(start.until))
         .into_pyobject(py)?
@@ -259,7 +260,7 @@ fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> 
 }
 
 /// The request that keyword arguments make.
-pub(crate) fn request_of(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
+pub(crate) fn parse_request(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
     let mut fields = Map::new();
     for (name, value) in given {
         let name: String = name.extract()?;
@@ -298,7 +299,7 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// The problem with the request for the study in `folder`.
-fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
+fn request_error(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
     match folder {
         Some(folder) if refusal.differs => invalid(format!(
             "{}: this folder contains another study ({refusal}). Choose another folder, or pass only this folder to continue that study",
@@ -317,7 +318,7 @@ fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
 fn refused(error: HostError) -> PyErr {
     match error {
         HostError::Store(error) => PyOSError::new_err(error.to_string()),
-        HostError::NoTrial { .. } | HostError::Ended { .. } => PyKeyError::new_err(error.to_string()),
+        HostError::NoTrial { .. } | HostError::TrialEnded { .. } => PyKeyError::new_err(error.to_string()),
         error => invalid(error),
     }
 }

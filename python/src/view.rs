@@ -1,7 +1,7 @@
 //! A study as Python's own values.
 
 use crate::convert::invalid;
-use foretell_run::Stored;
+use foretell_run::StoredStudy;
 use foretell_search::{Catalogue, Decision, DecisionView, Record, Study, StudyView, Times};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,9 +12,9 @@ use std::path::PathBuf;
 #[pyfunction]
 pub(crate) fn stored(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let read = || -> Result<_, String> {
-        let stored = Stored::read(&folder, &Catalogue::default()).map_err(|error| error.to_string())?;
+        let stored = StoredStudy::read(&folder, &Catalogue::default()).map_err(|error| error.to_string())?;
         let mut records = Vec::new();
-        stored.each_record(|record| records.push(record)).map_err(|error| error.to_string())?;
+        stored.for_each_record(|record| records.push(record)).map_err(|error| error.to_string())?;
         Ok((stored, records))
     };
     let (stored, records) = py.detach(read).map_err(invalid)?;

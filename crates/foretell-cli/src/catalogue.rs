@@ -5,17 +5,17 @@ use foretell_search::{Catalogue, Named, SamplerSpec, Space};
 use serde_json::{Map, Value};
 use std::sync::OnceLock;
 
-static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+static PROCESS_CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
 
 /// The catalogue of this process.
 pub(crate) fn catalogue() -> &'static Catalogue {
-    CATALOGUE.get_or_init(usual)
+    PROCESS_CATALOGUE.get_or_init(usual)
 }
 
 /// The catalogue of the command as it is built.
 #[cfg(feature = "paper")]
 pub(crate) fn usual() -> Catalogue {
-    foretell_paper::catalogue()
+    foretell_paper::full_catalogue()
 }
 
 /// The catalogue of the command as it is built.
@@ -53,5 +53,5 @@ pub(crate) fn named_space(
 /// Makes `catalogue` that of this process, unless there is one.
 pub(crate) fn set(catalogue: &Catalogue) {
     // a second command of one process has the flags of the first
-    let _ = CATALOGUE.set(catalogue.clone());
+    let _ = PROCESS_CATALOGUE.set(catalogue.clone());
 }

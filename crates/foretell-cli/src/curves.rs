@@ -12,13 +12,13 @@ use foretell::{
     Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Predictor,
     PredictorOptions, Purpose, Run, Scale, UnknownPredictor, direction_of,
 };
-use foretell_logs::{EmptyEnds, Format, Limits, Manifest, Progress, ReadOptions, Recorded, Topic};
+use foretell_logs::{EmptyEnds, Format, ImportManifest, Limits, NoteTopic, Progress, ReadOptions, Recorded};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The heading of these flags in the help.
-const HEADING: &str = "Recorded curves";
+const CURVES_HELP_HEADING: &str = "Recorded curves";
 
 /// The default predictor of commands.
 pub(crate) const DEFAULT_PREDICTOR: &str = "auto";
@@ -55,68 +55,68 @@ impl From<EmptyEndsName> for EmptyEnds {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CurveFlags {
     /// Tool that wrote the logs (default: detected from their content).
-    #[arg(long, help_heading = HEADING, value_name = "TOOL", value_parser = tool)]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "TOOL", value_parser = tool)]
     pub(crate) log_format: Option<Format>,
     /// Read this metric: a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = CURVES_HELP_HEADING)]
     pub(crate) metric: Option<String>,
     /// Minimize the metric (default: inferred from its name).
-    #[arg(long, help_heading = HEADING, conflicts_with = "maximize")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, conflicts_with = "maximize")]
     pub(crate) minimize: bool,
     /// Maximize the metric (default: inferred from its name).
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = CURVES_HELP_HEADING)]
     pub(crate) maximize: bool,
     /// Forecast the logarithm of the metric, as positive metrics that are minimized are by default.
-    #[arg(long, help_heading = HEADING, conflicts_with = "linear_scale")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, conflicts_with = "linear_scale")]
     pub(crate) log_scale: bool,
     /// Forecast the metric itself instead of its logarithm.
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = CURVES_HELP_HEADING)]
     pub(crate) linear_scale: bool,
     /// Score each run by its last or its best value.
-    #[arg(long, help_heading = HEADING, value_enum, default_value_t)]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_enum, default_value_t)]
     pub(crate) score: ScoreName,
     /// Forecast the value at this step (default: the last step that at least half of the runs reach).
-    #[arg(long, help_heading = HEADING, value_name = "STEP", value_parser = step)]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "STEP", value_parser = step)]
     pub(crate) target: Option<f64>,
     /// Column with the name of the run (default: detected by its heading).
-    #[arg(long, help_heading = HEADING, value_name = "COLUMN")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
     /// Column with the step in a long file, or `epoch`, `step` or `time` in a tool's logs.
-    #[arg(long, help_heading = HEADING, value_name = "COLUMN")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "COLUMN")]
     pub(crate) resource: Option<String>,
     /// Columns that are not features.
-    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) exclude: Vec<String>,
     /// Columns that are features, whatever their names.
-    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) include: Vec<String>,
     /// Columns that describe the architecture (default: detected by their names).
-    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) architecture: Vec<String>,
     /// Columns with hyperparameters (default: detected by their names).
-    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) hyperparameters: Vec<String>,
     /// Columns to convert to log10 (default: positive numbers that span more than a factor of 20).
-    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) log_columns: Vec<String>,
     /// Columns to use as they are, without log10.
-    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) linear_columns: Vec<String>,
     /// File with the configurations of the runs, for a long file.
-    #[arg(long, help_heading = HEADING, value_name = "FILE")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
     /// Meaning of empty cells at the end of a run (default: diverged for two or more in a long file, or for one in a file of running runs;
     /// otherwise unmeasured).
-    #[arg(long, help_heading = HEADING, value_enum, value_name = "MEANING")]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_enum, value_name = "MEANING")]
     pub(crate) empty_ends: Option<EmptyEndsName>,
     /// Refuse lines longer than this, in MB (default: 8).
-    #[arg(long, help_heading = HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_line: Option<u64>,
     /// Refuse compressed files that expand to more than this, in MB (default: 64, or 200 times its size).
-    #[arg(long, help_heading = HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_file: Option<u64>,
     /// Keep all runs with equal curves or configurations (default: only the first one of each).
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = CURVES_HELP_HEADING)]
     pub(crate) keep_repeats: bool,
 }
 
@@ -140,7 +140,7 @@ impl CurveFlags {
         let recorded = read(path, &options)
             .map_err(|error| unread(error, ""))
             .or_else(|failure| read_printed(path, failure, &self.asked(), &options))?;
-        self.say(&recorded);
+        self.print_notes(&recorded);
         Ok(recorded)
     }
 
@@ -148,8 +148,8 @@ impl CurveFlags {
     pub(crate) fn read_logs(
         &self,
         paths: &[PathBuf],
-        before: Option<(Manifest, &Path)>,
-    ) -> Result<(Recorded, Manifest), Failure> {
+        before: Option<(ImportManifest, &Path)>,
+    ) -> Result<(Recorded, ImportManifest), Failure> {
         let options = ReadOptions { keep_all_columns: true, ..self.read_options()? };
         let read = with_bar(|watch| foretell_logs::update_logs(paths, &options, before, watch));
         let (recorded, manifest) = read.map_err(|error| unread(error, ""))?;
@@ -158,7 +158,7 @@ impl CurveFlags {
         recorded
             .notes
             .iter()
-            .filter(|said| said.topic != Topic::Found)
+            .filter(|said| said.topic != NoteTopic::Found)
             .for_each(|said| note(&format!("{}: {said}", recorded.name)));
         Ok((recorded, manifest))
     }
@@ -181,7 +181,7 @@ impl CurveFlags {
     }
 
     /// Prints the notes on the reading.
-    fn say(&self, recorded: &Recorded) {
+    fn print_notes(&self, recorded: &Recorded) {
         self.say_direction(recorded);
         say_notes(recorded);
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
@@ -253,11 +253,11 @@ impl CurveFlags {
             exclude: self.exclude.clone(),
             include: self.include.clone(),
             columns: Columns {
-                groups: declared(
+                groups: merge_column_values(
                     ("--architecture", &self.architecture, FeatureGroup::Architecture),
                     ("--hyperparameters", &self.hyperparameters, FeatureGroup::Hyperparameter),
                 )?,
-                scales: declared(
+                scales: merge_column_values(
                     ("--log-columns", &self.log_columns, Scale::Log),
                     ("--linear-columns", &self.linear_columns, Scale::Linear),
                 )?,
@@ -370,8 +370,9 @@ fn without_value(runs: &[Run], history: &History) -> Option<String> {
     for (at, curve) in runs.iter().map(|run| &run.curve).enumerate().filter(|(_, curve)| !curve.is_empty()) {
         let finished = history.final_score(at).is_some();
         short += usize::from(!finished);
-        between +=
-            usize::from(finished && curve.value_at(target).is_none() && curve.interpolate(target).is_some());
+        between += usize::from(
+            finished && curve.value_at(target).is_none() && curve.interpolate_at(target).is_some(),
+        );
         late += usize::from(curve.steps()[0] > target);
     }
     let parts = [
@@ -425,7 +426,7 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
 /// Prints the notes of the reader.
 fn say_notes(recorded: &Recorded) {
     for said in &recorded.notes {
-        let remedy = if said.topic == Topic::EmptyEnds { "; change this with --empty-ends" } else { "" };
+        let remedy = if said.topic == NoteTopic::EmptyEnds { "; change this with --empty-ends" } else { "" };
         note(&format!("{}: {said}{remedy}", recorded.name));
     }
 }
@@ -465,8 +466,9 @@ fn read_printed(
     asked: &Asked<'_>,
     options: &ReadOptions,
 ) -> Result<Recorded, Failure> {
-    const TABLES: [&str; 6] = ["csv", "tsv", "jsonl", "json", "parquet", "gz"];
-    let is_table = path.extension().is_some_and(|ending| TABLES.iter().any(|table| ending == *table));
+    const TABLE_EXTENSIONS: [&str; 6] = ["csv", "tsv", "jsonl", "json", "parquet", "gz"];
+    let is_table =
+        path.extension().is_some_and(|ending| TABLE_EXTENSIONS.iter().any(|table| ending == *table));
     let files = if is_table { Vec::new() } else { printed_logs::below(&[path.to_owned()]) };
     if files.is_empty() || !path.exists() {
         return Err(failure);
@@ -485,17 +487,20 @@ fn with_bar<T>(read: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T {
 }
 
 /// A flag, the columns that it names, and the value that it gives them.
-type Naming<'a, T> = (&'static str, &'a [String], T);
+type ColumnNaming<'a, T> = (&'static str, &'a [String], T);
 
 /// The values that two flags give the columns that they name; no column can be named by both.
-fn declared<T: Copy>(first: Naming<'_, T>, second: Naming<'_, T>) -> Result<BTreeMap<String, T>, Failure> {
+fn merge_column_values<T: Copy>(
+    first: ColumnNaming<'_, T>,
+    second: ColumnNaming<'_, T>,
+) -> Result<BTreeMap<String, T>, Failure> {
     if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
         let (one, other) = (first.0, second.0);
         return Err(Failure::input(format!(
             "{one} and {other} both contain `{column}`. Remove it from one of them"
         )));
     }
-    let says = |naming: Naming<'_, T>| {
+    let says = |naming: ColumnNaming<'_, T>| {
         naming.1.iter().map(move |column| (column.clone(), naming.2)).collect::<Vec<_>>()
     };
     Ok(says(first).into_iter().chain(says(second)).collect())

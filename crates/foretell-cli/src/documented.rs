@@ -407,7 +407,7 @@ fn help_of(command: &str, name: &str) -> String {
 #[cfg(feature = "nn")]
 #[test]
 fn flags_of_the_networks_list_every_space_data_set_and_schedule() {
-    let spaces: Vec<&str> = foretell_nn::SPACES.iter().map(|space| space.name()).collect();
+    let spaces: Vec<&str> = foretell_nn::BUILT_IN_SPACES.iter().map(|space| space.name()).collect();
     let data: Vec<&str> =
         foretell_nn::DataSpec::KNOWN.split([',', ' ']).filter(|name| name.contains(':')).collect();
     let unknown = "".parse::<foretell_nn::RateSchedule>().expect_err("it has no name").to_string();

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The time between two looks for a signal.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Whether the program is to end: by a signal, or since one of its threads cannot go on.
 #[derive(Clone, Debug, Default)]
@@ -36,18 +36,18 @@ impl Interrupt {
         let this = self.clone();
         let died =
             |why: &str| note(&format!("signals may not end this program any more, because of a bug: {why}"));
-        supervised("signals", move || this.insist(patience), died).map_err(no_thread)?;
+        supervised("signals", move || this.end_after_patience(patience), died).map_err(no_thread)?;
         Ok(())
     }
 
     /// Waits for a signal, and then ends the program once the time for its own end is over.
-    fn insist(&self, patience: Duration) {
+    fn end_after_patience(&self, patience: Duration) {
         while self.signal.load(Ordering::SeqCst) == 0 {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         let until = Instant::now() + patience;
         while Instant::now() < until {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         note(&format!(
             "ended without waiting any longer: after {} s, a thread was still busy. What was recorded is kept",

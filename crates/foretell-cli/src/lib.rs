@@ -49,14 +49,14 @@ enum Command {
     #[command(after_help = examples::SEARCH)]
     Search(Box<commands::search::SearchArguments>),
     /// Measure forecast accuracy on recorded runs.
-    #[command(after_help = examples::EVALUATE)]
+    #[command(after_help = examples::EVALUATE_EXAMPLES)]
     Evaluate(commands::evaluate::EvaluateArguments),
     /// Forecast the final values of unfinished runs.
-    #[command(after_help = examples::FORECAST)]
+    #[command(after_help = examples::FORECAST_EXAMPLES)]
     Forecast(commands::forecast::ForecastArguments),
     /// Reproduce the paper's tables and figures from its released curves.
     #[cfg(feature = "paper")]
-    #[command(after_help = examples::REPRODUCE)]
+    #[command(after_help = examples::REPRODUCE_EXAMPLES)]
     Reproduce(commands::reproduce::ReproduceArguments),
     /// Tells that this build does not reproduce the paper.
     #[cfg(not(feature = "paper"))]
@@ -67,13 +67,13 @@ enum Command {
         words: Vec<OsString>,
     },
     /// Replay recorded runs, to measure the training that early stopping would have saved.
-    #[command(after_help = examples::REPLAY)]
+    #[command(after_help = examples::REPLAY_EXAMPLES)]
     Replay(Box<commands::replay::ReplayArguments>),
     /// Plot recorded curves, colored by final value.
-    #[command(after_help = examples::DRAW)]
+    #[command(after_help = examples::DRAW_EXAMPLES)]
     Draw(Box<commands::draw::DrawArguments>),
     /// Import logs and tables of earlier runs into a file of curves.
-    #[command(after_help = examples::IMPORT)]
+    #[command(after_help = examples::IMPORT_EXAMPLES)]
     Import(Box<commands::import::ImportArguments>),
     /// Write a study file for a training script, from its `--help` and its output.
     #[command(after_help = examples::INIT)]
@@ -82,7 +82,7 @@ enum Command {
     #[command(after_help = examples::SCHEMA)]
     Schema,
     /// Generate completions for a shell.
-    #[command(after_help = examples::COMPLETIONS)]
+    #[command(after_help = examples::COMPLETIONS_EXAMPLES)]
     Completions {
         /// Shell to generate completions for.
         shell: clap_complete::Shell,
@@ -95,10 +95,10 @@ enum Command {
     },
     /// Serve a page that shows studies while they run.
     #[cfg(feature = "serve")]
-    #[command(after_help = examples::SERVE)]
+    #[command(after_help = examples::SERVE_EXAMPLES)]
     Serve(commands::serve::ServeArguments),
     /// Run trials of a study that another machine owns.
-    #[command(after_help = examples::WORKER)]
+    #[command(after_help = examples::WORKER_EXAMPLES)]
     Worker(commands::worker::WorkerArguments),
     /// Write the page of a study as a single HTML file.
     #[cfg(feature = "serve")]
@@ -124,7 +124,7 @@ enum Command {
     Data(commands::data::DataArguments),
     /// Train one built-in network, as `search --space` does for each trial.
     #[cfg(feature = "nn")]
-    #[command(after_help = examples::TRAIN)]
+    #[command(after_help = examples::TRAIN_EXAMPLES)]
     Train(commands::train::TrainArguments),
 }
 
@@ -163,13 +163,13 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
         #[cfg(not(feature = "paper"))]
         Command::Reproduce { words: _ } => Err(Failure::input(format!(
             "`foretell reproduce` {}; install the command with its default features",
-            foretell::NO_LABORATORY
+            foretell::MISSING_PAPER_CRATE
         ))),
         Command::Draw(arguments) => commands::draw::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Schema => commands::schema::run(),
-        Command::Completions { shell } => completions(shell),
+        Command::Completions { shell } => print_completions(shell),
         Command::ManualPages { folder } => clap_mangen::generate_to(Program::command(), &folder)
             .map_err(|error| Failure::midway(format!("{}: {error}", folder.display()))),
         #[cfg(feature = "serve")]
@@ -202,7 +202,7 @@ fn parsed(words: &[OsString]) -> Result<(Program, ArgMatches), clap::Error> {
     Ok((program, matches))
 }
 
-fn completions(shell: clap_complete::Shell) -> failure::Outcome {
+fn print_completions(shell: clap_complete::Shell) -> failure::Outcome {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Program::command(), "foretell", &mut text);
     output::print(&String::from_utf8_lossy(&text))

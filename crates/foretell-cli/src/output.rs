@@ -62,7 +62,7 @@ pub(crate) fn metric_value(value: f64) -> String {
 /// A difference between values about as large as `near`, such as a standard deviation, written as these are, with so many `decimals` where
 /// they have decimals.
 pub(crate) fn metric_difference(difference: f64, near: f64, decimals: usize) -> String {
-    let text = rounded(difference, near, decimals);
+    let text = format_rounded(difference, near, decimals);
     // what is rounded to 0 has no sign
     match text.strip_prefix('-') {
         Some(digits) if digits.chars().all(|c| "0.".contains(c)) => digits.to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn metric_difference(difference: f64, near: f64, decimals: usize) -> 
     }
 }
 
-fn rounded(difference: f64, near: f64, decimals: usize) -> String {
+fn format_rounded(difference: f64, near: f64, decimals: usize) -> String {
     let size = if near.is_finite() { near.abs() } else { 0.0 }.max(difference.abs());
     if !difference.is_finite() {
         "–".to_owned()

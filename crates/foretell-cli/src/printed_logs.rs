@@ -13,7 +13,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 /// A larger log is not read whole.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_LOG_BYTES: u64 = 1 << 30;
 
 /// The metric that the user set, if any, and its direction.
 pub(crate) struct Asked<'a> {
@@ -36,7 +36,7 @@ pub(crate) fn runs(files: &[PathBuf], asked: &Asked<'_>) -> Result<(Vec<Run>, Me
         files.iter().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
     let (source, name) = match asked.metric {
         Some(metric) => (metric.to_owned(), name_in(metric)),
-        None => guessed(&texts)?,
+        None => guess_metric(&texts)?,
     };
     let parsed = MetricSource::parse(&source).map_err(Failure::input)?;
     let direction = direction(asked, &name)?;
@@ -46,9 +46,9 @@ pub(crate) fn runs(files: &[PathBuf], asked: &Asked<'_>) -> Result<(Vec<Run>, Me
         .iter()
         .map(|(file, text)| (file.as_path(), ReportReader::new(parsed.clone(), 0).read_all(text)))
         .collect();
-    say_mixture(&read);
-    for (file, whole) in joined(read) {
-        say_of(file, &whole)?;
+    note_mixture(&read);
+    for (file, whole) in join_run_files(read) {
+        note_reading(file, &whole)?;
         match curve(&whole, direction) {
             curve if !curve.is_empty() => runs.push(Run {
                 id: unique(file, &mut taken),
@@ -109,7 +109,7 @@ fn direction(asked: &Asked<'_>, name: &str) -> Result<Direction, Failure> {
 }
 
 /// Notes how a log was read; refuses one that can be read in two ways.
-fn say_of(file: &Path, whole: &Whole) -> Outcome {
+fn note_reading(file: &Path, whole: &Whole) -> Outcome {
     let refused = whole
         .problems
         .iter()
@@ -122,7 +122,7 @@ fn say_of(file: &Path, whole: &Whole) -> Outcome {
 }
 
 /// Notes it if the logs have the metric of different data.
-fn say_mixture(read: &[(&Path, Whole)]) {
+fn note_mixture(read: &[(&Path, Whole)]) {
     let mut first: BTreeMap<&str, &Path> = BTreeMap::new();
     for (file, whole) in read {
         if let Some(chosen) = &whole.chosen {
@@ -141,10 +141,10 @@ fn say_mixture(read: &[(&Path, Whole)]) {
 }
 
 /// The logs, with those that are one run in several files joined: the files of its epochs, each with one value, named alike but for a number.
-fn joined(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
+fn join_run_files(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
     let mut alike: BTreeMap<(Option<&Path>, String), Vec<usize>> = BTreeMap::new();
     for (at, (file, whole)) in read.iter().enumerate() {
-        if let (Some((name, _)), [_]) = (numbered(file), &whole.reports[..]) {
+        if let (Some((name, _)), [_]) = (split_number(file), &whole.reports[..]) {
             alike.entry((file.parent(), name)).or_default().push(at);
         }
     }
@@ -157,7 +157,7 @@ fn joined(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
             let (file, whole) = log_at(at)?;
             let own =
                 whole.reports.first().filter(|_| whole.unit != StepUnit::Report).map(|report| report.step);
-            own.or_else(|| numbered(file).map(|(_, number)| number).filter(|_| counts_files))
+            own.or_else(|| split_number(file).map(|(_, number)| number).filter(|_| counts_files))
         };
         let mut steps: Vec<(u64, usize)> = places.iter().filter_map(|at| Some((step(at)?, *at))).collect();
         steps.sort_unstable();
@@ -182,7 +182,7 @@ fn joined(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
 }
 
 /// The name of a file without its only number, and that number: `metrics_epoch_` and 3 of `metrics_epoch_3.json`.
-fn numbered(file: &Path) -> Option<(String, u64)> {
+fn split_number(file: &Path) -> Option<(String, u64)> {
     let name = file.file_stem()?.to_string_lossy().into_owned();
     let is_digit = |c: char| c.is_ascii_digit();
     let (start, end) = (name.find(is_digit)?, name.rfind(is_digit)? + 1);
@@ -191,7 +191,7 @@ fn numbered(file: &Path) -> Option<(String, u64)> {
 }
 
 /// The metric that most of the logs seem to report: its source for `--metric`, and its name. The command asks about a doubt, or refuses.
-fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
+fn guess_metric(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let settled: Vec<(&Path, FirstTrial)> =
         texts.iter().map(|(file, text)| (file.as_path(), settle_first(text, None, None))).collect();
     let metric = |first: &FirstTrial| match &first.metric {
@@ -218,11 +218,11 @@ fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
         note(&format!(
             "using the metric `{}`{}. Choose another one with --metric",
             best.0,
-            chosen_from(first)
+            describe_choice(first)
         ));
         return Ok(best);
     }
-    let list = listed(&first.series);
+    let list = list_series(&first.series);
     let doubts: Vec<&str> = first.doubts.iter().map(|doubt| doubt.what.as_str()).collect();
     let doubts = doubts.join("; ");
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
@@ -238,12 +238,12 @@ fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
 }
 
 /// The values of the metric, and the names of the others, as a part of a sentence.
-fn chosen_from(first: &FirstTrial) -> String {
+fn describe_choice(first: &FirstTrial) -> String {
     let values: Vec<String> = first
         .whole
         .reports
         .iter()
-        .take(SHOWN)
+        .take(MAX_SHOWN_VALUES)
         .map(|report| report.value.map_or("nan".to_owned(), |value| value.to_string()))
         .collect();
     let printed::Metric::One { name, why, .. } = &first.metric else { return String::new() };
@@ -259,10 +259,10 @@ fn chosen_from(first: &FirstTrial) -> String {
 }
 
 /// How many values of a series are shown.
-const SHOWN: usize = 3;
+const MAX_SHOWN_VALUES: usize = 3;
 
 /// The printed series, a line each.
-fn listed(series: &[PrintedSeries]) -> String {
+fn list_series(series: &[PrintedSeries]) -> String {
     let line = |series: &PrintedSeries| {
         let role = match series.role {
             Role::Training => " of training data",
@@ -281,8 +281,8 @@ fn read(file: &Path) -> Result<String, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", file.display()));
     let mut bytes = Vec::new();
     let open = File::open(file).map_err(|error| failed(&error))?;
-    let read = open.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
-    if read as u64 > MOST_BYTES {
+    let read = open.take(MAX_LOG_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    if read as u64 > MAX_LOG_BYTES {
         return Err(failed(&"the file is larger than a gigabyte. Keep only the lines with the metric"));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// The bar of a shorter command is not shown.
-const MOMENT: Duration = Duration::from_millis(500);
+const MIN_SHOWN_DURATION: Duration = Duration::from_millis(500);
 
 /// A bar on standard error, which is gone when it is dropped.
 pub(crate) struct Steps {
@@ -27,21 +27,21 @@ impl Steps {
 
     /// One step more is done.
     pub(crate) fn step(&self) {
-        self.show(|bar| bar.inc(1));
+        self.update_bar(|bar| bar.inc(1));
     }
 
     /// So many of so many steps are done; `message` goes into the template.
     pub(crate) fn set(&self, done: u64, total: u64, message: String) {
-        self.show(|bar| {
+        self.update_bar(|bar| {
             bar.set_length(total);
             bar.set_position(done);
             bar.set_message(message);
         });
     }
 
-    fn show(&self, change: impl FnOnce(&ProgressBar)) {
+    fn update_bar(&self, change: impl FnOnce(&ProgressBar)) {
         let Some(bar) = &self.bar else { return };
-        if bar.is_hidden() && self.started.elapsed() > MOMENT {
+        if bar.is_hidden() && self.started.elapsed() > MIN_SHOWN_DURATION {
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         }
         change(bar);

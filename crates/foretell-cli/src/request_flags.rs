@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
 /// Fields that have flags of other forms: `--param`, `--space`; a pattern for `--metric`; `--minimize`, `--maximize`.
-const OTHERWISE: [&str; 3] = ["space", "metric", "direction"];
+const OTHER_FORM_FIELDS: [&str; 3] = ["space", "metric", "direction"];
 
 /// Headings, and further fields, for the few who tune them: keys of a study file. Their flags still work, and no help lists them.
 const FILE_ONLY: [&str; 8] =
     ["Rungs", "Q-learning", "checkpoints", "agreeing_checks", "error_budget", "refit", "exempt", "patience"];
 
 /// Fields whose flags stand first under their heading, because most searches set them.
-const FIRST: [&str; 2] = ["epochs", "trials"];
+const LEADING_FIELDS: [&str; 2] = ["epochs", "trials"];
 
 /// The values of the flags of a study.
 #[derive(Clone, Debug, Default)]
@@ -36,10 +36,10 @@ fn flag_name(name: &str, schema: &Value) -> String {
 }
 
 /// The fields that have a flag of their name, with their schemas.
-static FIELDS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
+static FLAG_FIELDS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
     StudyRequest::schema(catalogue())
         .into_iter()
-        .filter(|(name, _)| !OTHERWISE.contains(&name.as_str()))
+        .filter(|(name, _)| !OTHER_FORM_FIELDS.contains(&name.as_str()))
         .collect()
 });
 
@@ -47,7 +47,7 @@ static FIELDS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
 pub(crate) fn is_field(key: &str) -> bool {
     let key = key.replace('-', "_");
     let key = key.strip_prefix("no_").unwrap_or(&key);
-    ["direction", "objectives", "limits"].contains(&key) || FIELDS.iter().any(|(name, _)| name == key)
+    ["direction", "objectives", "limits"].contains(&key) || FLAG_FIELDS.iter().any(|(name, _)| name == key)
 }
 
 /// `text`, where fields in backticks stand as flags.
@@ -61,19 +61,19 @@ fn with_flags(text: &str) -> String {
 }
 
 /// The first of `keys` that the field of a flag has, as a text.
-fn first_of(schema: &Value, keys: &[&str]) -> String {
+fn first_text_of(schema: &Value, keys: &[&str]) -> String {
     let text = keys.iter().find_map(|key| schema.get(key)).and_then(Value::as_str);
     with_flags(text.unwrap_or_default())
 }
 
 /// The meaning of the field of a flag, without the defaults of a search.
-fn meaning(schema: &Value) -> String {
-    first_of(schema, &["x-flag-help", "x-meaning", "description"])
+fn field_meaning(schema: &Value) -> String {
+    first_text_of(schema, &["x-flag-help", "x-meaning", "description"])
 }
 
 /// The help text of a flag.
 fn help(schema: &Value) -> String {
-    let text = first_of(schema, &["x-flag-help", "description"]);
+    let text = first_text_of(schema, &["x-flag-help", "description"]);
     match &schema["default"] {
         _ if text.contains("(default: ") => text,
         Value::Null | Value::Bool(_) => text.trim_end_matches('.').to_owned(),
@@ -94,7 +94,7 @@ fn arg(name: &str, schema: &Value) -> Arg {
         Some(heading) => arg.help_heading(heading),
         None => arg,
     };
-    let arg = match FIRST.iter().position(|first| *first == name) {
+    let arg = match LEADING_FIELDS.iter().position(|first| *first == name) {
         Some(place) => arg.display_order(place),
         None => arg,
     };
@@ -121,7 +121,7 @@ fn parser(name: &str, schema: &Value) -> ValueParser {
         Some("integer") => {
             let least = schema["minimum"].as_u64().unwrap_or(0);
             let example = schema["default"].as_u64().unwrap_or(30);
-            ValueParser::from(move |text: &str| whole(text, least, example))
+            ValueParser::from(move |text: &str| parse_whole(text, least, example))
         }
         Some("number") => ValueParser::from(finite),
         _ => ValueParser::string(),
@@ -129,7 +129,7 @@ fn parser(name: &str, schema: &Value) -> ValueParser {
 }
 
 /// A whole number that is at least `least`. A refusal shows `example`.
-fn whole(text: &str, least: u64, example: u64) -> Result<u64, String> {
+fn parse_whole(text: &str, least: u64, example: u64) -> Result<u64, String> {
     match text.trim().parse::<u64>() {
         Ok(number) if number >= least => Ok(number),
         Ok(_) => Err(format!("it must be at least {least}")),
@@ -157,7 +157,7 @@ fn json(schema: &Value, text: &str) -> Value {
 
 impl Args for RequestFlags {
     fn augment_args(command: Command) -> Command {
-        FIELDS.iter().fold(command, |command, (name, schema)| {
+        FLAG_FIELDS.iter().fold(command, |command, (name, schema)| {
             let heading = schema["x-heading"].as_str().unwrap_or_default();
             command.arg(
                 arg(name, schema).hide(FILE_ONLY.contains(&heading) || FILE_ONLY.contains(&name.as_str())),
@@ -173,7 +173,7 @@ impl Args for RequestFlags {
 impl FromArgMatches for RequestFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = Map::new();
-        for (name, schema) in FIELDS.iter().filter(|(name, _)| is_given(matches, name)) {
+        for (name, schema) in FLAG_FIELDS.iter().filter(|(name, _)| is_given(matches, name)) {
             let mut texts = values(matches, name, schema);
             let value = match schema["type"].as_str() {
                 Some("boolean") => (schema["default"] != true).into(),
@@ -183,7 +183,7 @@ impl FromArgMatches for RequestFlags {
             given.insert(name.clone(), value);
         }
         let request = StudyRequest::from_fields(&given);
-        request.map(|request| Self { request }).map_err(|refusal| invalid(&refusal))
+        request.map(|request| Self { request }).map_err(|refusal| invalid_value(&refusal))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -207,18 +207,18 @@ fn values<'a>(
     texts.into_iter().map(|text| json(schema, &text.to_string_lossy()))
 }
 
-fn invalid(refusal: &Refusal) -> clap::Error {
-    clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{}\n", worded(refusal)))
+fn invalid_value(refusal: &Refusal) -> clap::Error {
+    clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{}\n", format_refusal_for_cli(refusal)))
 }
 
 /// A refusal in the words of the command line: by the flag.
-fn worded(refusal: &Refusal) -> String {
+fn format_refusal_for_cli(refusal: &Refusal) -> String {
     let reason = with_flags(&refusal.reason);
     let flag = match refusal.field.as_str() {
         "space" => return reason,
         "direction" => return reason.replace("Set maximize or minimize", "Add --maximize or --minimize"),
         "metric" => "metric".to_owned(),
-        field => match FIELDS.iter().find(|(name, _)| name == field) {
+        field => match FLAG_FIELDS.iter().find(|(name, _)| name == field) {
             Some((name, schema)) => flag_name(name, schema),
             None => return reason,
         },
@@ -228,12 +228,12 @@ fn worded(refusal: &Refusal) -> String {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::input(worded(&refusal))
+        Self::input(format_refusal_for_cli(&refusal))
     }
 }
 
 /// The flags of a study that a replay supports, too.
-const REPLAYED: [&str; 18] = [
+const REPLAY_FIELDS: [&str; 18] = [
     "predictor",
     "stop_probability",
     "offset",
@@ -295,7 +295,7 @@ pub(crate) struct ComparedFlags {
 impl ComparedFlags {
     /// The values that the flag of the field `name` was given; `None` without the flag.
     pub(crate) fn all<T: DeserializeOwned>(&self, name: &str) -> Option<Vec<T>> {
-        debug_assert!(REPLAYED.contains(&name), "{name} is no flag of replay");
+        debug_assert!(REPLAY_FIELDS.contains(&name), "{name} is no flag of replay");
         serde_json::from_value(self.given.get(name)?.clone()).ok()
     }
 
@@ -303,7 +303,7 @@ impl ComparedFlags {
     pub(crate) fn values<T: DeserializeOwned>(&self, name: &str, with_rungs: bool) -> Vec<T> {
         self.all(name).unwrap_or_else(|| {
             let usual = || {
-                let (_, schema) = replayed().find(|(known, _)| known == name).expect("a flag of replay");
+                let (_, schema) = replay_fields().find(|(known, _)| known == name).expect("a flag of replay");
                 json!([schema["default"]])
             };
             let values = compared_values(name, with_rungs).unwrap_or_else(usual);
@@ -336,9 +336,9 @@ impl ComparedFlags {
     }
 }
 
-/// The fields of [`REPLAYED`], with their schemas.
-fn replayed() -> impl Iterator<Item = &'static (String, Value)> {
-    FIELDS.iter().filter(|(name, _)| REPLAYED.contains(&name.as_str()))
+/// The fields of [`REPLAY_FIELDS`], with their schemas.
+fn replay_fields() -> impl Iterator<Item = &'static (String, Value)> {
+    FLAG_FIELDS.iter().filter(|(name, _)| REPLAY_FIELDS.contains(&name.as_str()))
 }
 
 impl Args for ComparedFlags {
@@ -346,9 +346,9 @@ impl Args for ComparedFlags {
         let several = |(name, schema): &(String, Value)| {
             let arg = arg(name, schema).action(ArgAction::Append).value_delimiter(',');
             let Some(default) = compared_default(name) else { return arg };
-            arg.help(format!("{} (default: {default})", meaning(schema).trim_end_matches('.')))
+            arg.help(format!("{} (default: {default})", field_meaning(schema).trim_end_matches('.')))
         };
-        replayed().fold(command, |command, field| command.arg(several(field)))
+        replay_fields().fold(command, |command, field| command.arg(several(field)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -359,11 +359,11 @@ impl Args for ComparedFlags {
 impl FromArgMatches for ComparedFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = Map::new();
-        for (name, schema) in replayed().filter(|(name, _)| is_given(matches, name)) {
+        for (name, schema) in replay_fields().filter(|(name, _)| is_given(matches, name)) {
             let values: Vec<Value> = values(matches, name, schema).collect();
             for value in &values {
                 let one = Map::from_iter([(name.clone(), value.clone())]);
-                StudyRequest::from_fields(&one).map_err(|refusal| invalid(&refusal))?;
+                StudyRequest::from_fields(&one).map_err(|refusal| invalid_value(&refusal))?;
             }
             given.insert(name.clone(), values.into());
         }

@@ -1,6 +1,6 @@
 //! Standard error, on which commands speak: writing there never ends anything, and nothing that a terminal would carry out is written.
 
-use foretell_run::NOTICES;
+use foretell_run::NOTICES_FILE;
 use indicatif::MultiProgress;
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -9,29 +9,29 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The beginning of a line that people copy, which stays whole.
-const COMMAND: &str = "foretell ";
+const COPIED_LINE_START: &str = "foretell ";
 
 /// The file for messages that cannot be written to standard error; none outside of a search.
-static UNSAID: Mutex<Option<PathBuf>> = Mutex::new(None);
+static UNSAID_FILE: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// The bars of a search on a terminal; while they exist, messages are printed above them.
-static BARS: Mutex<Option<MultiProgress>> = Mutex::new(None);
+static LIVE_BARS: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
 /// Prints everything above `bars` from now on; `None` ends that.
 pub(crate) fn speak_above(bars: Option<MultiProgress>) {
-    *BARS.lock().unwrap_or_else(PoisonError::into_inner) = bars;
+    *LIVE_BARS.lock().unwrap_or_else(PoisonError::into_inner) = bars;
 }
 
 /// From now on, messages that cannot be written to standard error are kept in `notices.log` in `folder`.
 pub(crate) fn keep_unsaid_in(folder: &Path) {
-    *UNSAID.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.join(NOTICES));
+    *UNSAID_FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.join(NOTICES_FILE));
 }
 
 /// Prints a note on the work to standard error; on a terminal, in lines that fit it.
 pub(crate) fn note(text: &str) {
     let text = harmless(text);
     let text = fitted(&text, &console::Term::stderr());
-    let bars = BARS.lock().unwrap_or_else(PoisonError::into_inner);
+    let bars = LIVE_BARS.lock().unwrap_or_else(PoisonError::into_inner);
     match bars.as_ref().map(|bars| bars.println(&text)) {
         None => say(&format!("{text}\n")),
         Some(Err(error)) => keep_unsaid(&format!("{text}\n"), &error),
@@ -56,14 +56,16 @@ pub(crate) fn fitted<'a>(text: &'a str, terminal: &console::Term) -> Cow<'a, str
 /// `text` with lines of at most `width` columns: broken between words, each further line indented by two more columns than the first.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let is_long = |line: &str| console::measure_text_width(line) > width;
-    let lines = text.split('\n').map(|line| match is_long(line) && !line.trim_start().starts_with(COMMAND) {
-        true => broken(line, width),
-        false => line.to_owned(),
+    let lines = text.split('\n').map(|line| {
+        match is_long(line) && !line.trim_start().starts_with(COPIED_LINE_START) {
+            true => break_line(line, width),
+            false => line.to_owned(),
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn broken(line: &str, width: usize) -> String {
+fn break_line(line: &str, width: usize) -> String {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let (mut text, mut column) = (" ".repeat(indent), indent);
     for word in line.split(' ').skip(indent) {
@@ -93,7 +95,7 @@ pub(crate) fn say(text: &str) {
 
 /// Keeps a message that could not be written because of `error`.
 pub(crate) fn keep_unsaid(text: &str, error: &std::io::Error) {
-    let unsaid = UNSAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let unsaid = UNSAID_FILE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(path) = unsaid.as_ref() else { return };
     let begins = !path.exists();
     let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) else { return };

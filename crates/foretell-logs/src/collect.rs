@@ -1,9 +1,9 @@
 //! Makes runs of the content of a file: direction, curves, the columns that are features, repeats, and the notes.
 
-use crate::columns::{Configurations, column_names, configurations, feature_columns};
+use crate::columns::{RecordedConfigurations, column_names, configurations, feature_columns};
 use crate::error::Error;
 use crate::names::is_repetition_group;
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::recorded::Recorded;
@@ -27,7 +27,7 @@ pub(crate) fn collect(
     let direction = direction(&raw, options, &mut notes);
     let declared = declared_groups(&raw, file, options, &mut notes)?;
     let columns = feature_columns(&raw, options, &mut notes);
-    let gappy = raw.runs.iter().filter(|run| run.empty_inside > 0 || gaps(&run.values) > 0).count();
+    let gappy = raw.runs.iter().filter(|run| run.empty_inside > 0 || count_gaps(&run.values) > 0).count();
     let runs = runs(&mut raw, direction, &columns.groups, file)?;
     let empty_between = crate::raw::empty_between(&raw.runs);
     note_curves(gappy, &runs, &mut notes);
@@ -37,7 +37,7 @@ pub(crate) fn collect(
     let (ended, seconds) = raw.runs.iter().map(|run| (run.ended, run.seconds)).unzip();
     let (target, other_metrics, declared_direction) = (raw.target, raw.others, raw.direction);
     raw.notes.clear();
-    let configurations = Configurations { raw, options: options.clone() };
+    let configurations = RecordedConfigurations { raw, options: options.clone() };
     let recorded = Recorded {
         name,
         runs,
@@ -68,7 +68,7 @@ fn direction(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Directi
         (None, None) => direction_of_data(&raw.runs),
     };
     let text = format!("metric `{}`: {} is better ({ground})", raw.metric, direction.better());
-    notes.push(Note::new(Topic::Direction, text));
+    notes.push(Note::new(NoteTopic::Direction, text));
     direction
 }
 
@@ -111,7 +111,10 @@ fn declared_groups(
         |run: &RawRun| run.configuration.get(column).map(Value::to_string).filter(|text| !text.is_empty());
     let cells: Vec<Option<String>> = raw.runs.iter().map(cell).collect();
     let groups = cells.iter().flatten().collect::<HashSet<_>>().len();
-    notes.push(Note::new(Topic::Repeats, format!("runs grouped by `{column}`: {}", count(groups, "group"))));
+    notes.push(Note::new(
+        NoteTopic::Repeats,
+        format!("runs grouped by `{column}`: {}", count(groups, "group")),
+    ));
     Ok(cells)
 }
 
@@ -149,19 +152,23 @@ fn note_curves(gappy: usize, runs: &[Run], notes: &mut Vec<Note>) {
             notes.push(Note::new(topic, format!("{count} of {} runs {text}", runs.len())));
         }
     };
-    note(Topic::Unmeasured, how_many(&|run| run.curve.is_empty()), "contain no finite value");
+    note(NoteTopic::Unmeasured, how_many(&|run| run.curve.is_empty()), "contain no finite value");
     let diverged: Vec<f64> = runs.iter().filter_map(|run| run.curve.diverged_at()).collect();
     let first = diverged.iter().copied().fold(f64::INFINITY, f64::min);
     let last = diverged.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let steps = if first < last { format!("steps {first} to {last}") } else { format!("step {first}") };
-    note(Topic::Diverged, diverged.len(), &format!("diverged at {steps}: their last values are not finite"));
-    note(Topic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "are constant, and are kept");
-    note(Topic::Gaps, gappy, "contain gaps: values that are missing or not finite");
+    note(
+        NoteTopic::Diverged,
+        diverged.len(),
+        &format!("diverged at {steps}: their last values are not finite"),
+    );
+    note(NoteTopic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "are constant, and are kept");
+    note(NoteTopic::Gaps, gappy, "contain gaps: values that are missing or not finite");
     note_lengths(runs, notes);
 }
 
 /// The number of values before the last finite one that are not finite.
-fn gaps(values: &[f64]) -> usize {
+fn count_gaps(values: &[f64]) -> usize {
     let end = values.iter().rposition(|value| value.is_finite()).unwrap_or(0);
     values[..end].iter().filter(|value| !value.is_finite()).count()
 }
@@ -173,7 +180,7 @@ fn note_lengths(runs: &[Run], notes: &mut Vec<Note>) {
     if shortest < longest {
         let median = lengths[lengths.len() / 2];
         let text = format!("lengths differ: {shortest} to {longest} finite points, median {median}");
-        notes.push(Note::new(Topic::Lengths, text));
+        notes.push(Note::new(NoteTopic::Lengths, text));
     }
 }
 
@@ -181,6 +188,6 @@ fn note_repeats(repeats: &[usize], notes: &mut Vec<Note>) {
     let repeated = repeats.iter().enumerate().filter(|&(at, &first)| at != first).count();
     if repeated > 0 {
         let text = format!("{repeated} of {} runs repeat an earlier one", repeats.len());
-        notes.push(Note::new(Topic::Repeats, text));
+        notes.push(Note::new(NoteTopic::Repeats, text));
     }
 }

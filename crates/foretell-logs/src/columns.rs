@@ -1,7 +1,7 @@
 //! The configuration columns of a file: which are features, which never vary, and which only label the run.
 
 use crate::names::{is_label, is_outcome};
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::table::{count, list, shortened};
@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The configurations of the runs of a file as they stand there, and how their columns are judged.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Configurations {
+pub(crate) struct RecordedConfigurations {
     /// Without curves and notes.
     pub(crate) raw: Raw,
     pub(crate) options: ReadOptions,
 }
 
-impl Configurations {
+impl RecordedConfigurations {
     /// The columns that are features, by the runs `indices` alone.
-    pub(crate) fn judged_by(&self, indices: &[usize]) -> Columns {
+    pub(crate) fn features_by_runs(&self, indices: &[usize]) -> Columns {
         let runs = indices.iter().map(|&at| self.raw.runs[at].clone()).collect();
         let (id_column, joined) = (self.raw.id_column.clone(), self.raw.joined.clone());
         feature_columns(&Raw { runs, id_column, joined, ..Raw::default() }, &self.options, &mut Vec::new())
@@ -34,8 +34,8 @@ impl Configurations {
     pub(crate) fn constants(&self) -> Configuration {
         let Some(first) = self.raw.runs.first() else { return Configuration::new() };
         let constant = |name: &str| {
-            let cells = Cells::in_column(&self.raw, name);
-            fate(name, &cells, &self.raw, &self.options) == Fate::Constant
+            let cells = ColumnCells::in_column(&self.raw, name);
+            fate(name, &cells, &self.raw, &self.options) == ColumnFate::Constant
                 && !is_outcome(name, cells.numeric())
                 && !is_label(name)
         };
@@ -55,7 +55,7 @@ pub(crate) fn column_names(raw: &Raw) -> BTreeSet<&str> {
 
 /// The fate of a configuration column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum ColumnFate {
     Feature,
     Constant,
     Outcome,
@@ -67,11 +67,11 @@ enum Fate {
 /// The columns that are features, with their groups; notes record the fate of the others.
 pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Columns {
     let mut groups = BTreeMap::new();
-    let mut fates: BTreeMap<Fate, Vec<&str>> = BTreeMap::new();
+    let mut fates: BTreeMap<ColumnFate, Vec<&str>> = BTreeMap::new();
     for name in column_names(raw) {
-        let cells = Cells::in_column(raw, name);
+        let cells = ColumnCells::in_column(raw, name);
         let fate = fate(name, &cells, raw, options);
-        if fate == Fate::Feature {
+        if fate == ColumnFate::Feature {
             let sequences = note_sequences(name, &cells, notes);
             // kept as an exact copy, a label is still no feature
             if !is_label(name) || options.include.iter().any(|entry| entry == name) {
@@ -89,31 +89,31 @@ pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<
     Columns { groups, scales: options.columns.scales.clone() }
 }
 
-fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
+fn fate(name: &str, cells: &ColumnCells<'_>, raw: &Raw, options: &ReadOptions) -> ColumnFate {
     if options.exclude.iter().any(|entry| entry == name) {
-        Fate::Asked
+        ColumnFate::Asked
     } else {
         fate_unless_excluded(name, cells, raw, options)
     }
 }
 
-fn fate_unless_excluded(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
+fn fate_unless_excluded(name: &str, cells: &ColumnCells<'_>, raw: &Raw, options: &ReadOptions) -> ColumnFate {
     let named = |list: &[String]| list.iter().any(|entry| entry == name);
     if options.keep_all_columns || named(&options.include) {
-        Fate::Feature
+        ColumnFate::Feature
     } else if raw.runs.len() > 1 && cells.constant() {
-        Fate::Constant
+        ColumnFate::Constant
     } else if is_outcome(name, cells.numeric()) {
-        Fate::Outcome
+        ColumnFate::Outcome
     } else if is_label(name)
         || raw.id_column.as_deref() == Some(name)
         || options.group_by.as_deref() == Some(name)
     {
-        Fate::Label
-    } else if cells.unrepeated_text() {
-        Fate::Unrepeated
+        ColumnFate::Label
+    } else if cells.is_unique_text() {
+        ColumnFate::Unrepeated
     } else {
-        Fate::Feature
+        ColumnFate::Feature
     }
 }
 
@@ -125,7 +125,8 @@ pub(crate) fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions
     let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
     names.extend(column_names(raw).into_iter().filter(|name| {
         options.exclude.iter().any(|entry| entry == name)
-            && fate_unless_excluded(name, &Cells::in_column(raw, name), raw, options) == Fate::Feature
+            && fate_unless_excluded(name, &ColumnCells::in_column(raw, name), raw, options)
+                == ColumnFate::Feature
     }));
     let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
     let configuration_of = |run: &RawRun| {
@@ -144,15 +145,17 @@ fn ids_are_settings(raw: &Raw) -> bool {
     numbers.is_some_and(|numbers| numbers.iter().any(|number| number.fract().abs() > 0.0))
 }
 
-fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
+fn note_fates(fates: &BTreeMap<ColumnFate, Vec<&str>>, notes: &mut Vec<Note>) {
     for (fate, names) in fates {
         let (topic, why) = match fate {
-            Fate::Feature => continue,
-            Fate::Constant => (Topic::Constant, "dropped as constant"),
-            Fate::Outcome => (Topic::Excluded, "excluded because outcomes are not settings"),
-            Fate::Label => (Topic::Excluded, "excluded because labels of a run are not settings"),
-            Fate::Asked => (Topic::Excluded, "excluded as requested"),
-            Fate::Unrepeated => (Topic::Excluded, "of text excluded because no two runs share a value"),
+            ColumnFate::Feature => continue,
+            ColumnFate::Constant => (NoteTopic::Constant, "dropped as constant"),
+            ColumnFate::Outcome => (NoteTopic::Excluded, "excluded because outcomes are not settings"),
+            ColumnFate::Label => (NoteTopic::Excluded, "excluded because labels of a run are not settings"),
+            ColumnFate::Asked => (NoteTopic::Excluded, "excluded as requested"),
+            ColumnFate::Unrepeated => {
+                (NoteTopic::Excluded, "of text excluded because no two runs share a value")
+            }
         };
         notes.push(Note::new(
             topic,
@@ -172,12 +175,12 @@ fn note_unknown<'a>(
     for name in named.into_iter().filter(|name| !columns.contains(name.as_str())) {
         let there = list(columns.iter().copied());
         let text = format!("there is no column `{name}` to {option}. The columns are {there}");
-        notes.push(Note::new(Topic::Excluded, text));
+        notes.push(Note::new(NoteTopic::Excluded, text));
     }
 }
 
 /// Whether the column is in layer notation; notes how many of its texts can be read.
-fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool {
+fn note_sequences(name: &str, cells: &ColumnCells<'_>, notes: &mut Vec<Note>) -> bool {
     let texts = cells.0.iter().filter_map(|value| value.text());
     let (mut read, mut all) = (0, 0);
     for text in texts {
@@ -186,13 +189,13 @@ fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool 
     }
     if read > 0 {
         let text = format!("column `{name}` contains networks in layer notation ({read} of {all} strings)");
-        notes.push(Note::new(Topic::Architecture, text));
+        notes.push(Note::new(NoteTopic::Architecture, text));
     }
     read > 0
 }
 
 /// Notes the texts that make categories of a column whose values are numbers in at least two cases and at least half of all.
-fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
+fn note_categories(name: &str, cells: &ColumnCells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
     let numbers = cells.0.iter().filter(|value| value.number().is_some()).count();
     let texts: Vec<(&RawRun, &str)> =
         raw.runs.iter().zip(&cells.0).filter_map(|(run, value)| Some((run, value.text()?))).collect();
@@ -209,7 +212,7 @@ fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Not
     let text = format!(
         "column `{name}` contains {numbers} numbers and {said}, so its values are read as categories"
     );
-    notes.push(Note::new(Topic::Categories, text));
+    notes.push(Note::new(NoteTopic::Categories, text));
 }
 
 fn is_sequence(text: &str) -> bool {
@@ -217,9 +220,9 @@ fn is_sequence(text: &str) -> bool {
 }
 
 /// One column, down all the runs.
-struct Cells<'a>(Vec<&'a Value>);
+struct ColumnCells<'a>(Vec<&'a Value>);
 
-impl<'a> Cells<'a> {
+impl<'a> ColumnCells<'a> {
     fn in_column(raw: &'a Raw, name: &str) -> Self {
         Self(raw.runs.iter().map(|run| run.configuration.get(name).unwrap_or(&Value::Missing)).collect())
     }
@@ -233,7 +236,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Ten texts or more, no two of them alike and none in layer notation: a name, not a category.
-    fn unrepeated_text(&self) -> bool {
+    fn is_unique_text(&self) -> bool {
         let mut seen = HashSet::new();
         let mut texts = self.0.iter().filter_map(|value| value.text());
         texts.all(|text| seen.insert(text) && !is_sequence(text)) && seen.len() >= 10

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 /// Whether a file that starts so may be a history: an object whose first value is a list or an object, or a list of objects.
 pub(crate) fn begins_one(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&start[..start.len().min(1 << 10)]);
-    let text = json::in_quotes(text.trim_start());
+    let text = json::requote_python_dict(text.trim_start());
     if let Some(rest) = text.strip_prefix('[') {
         return rest.trim_start().starts_with('{');
     }
@@ -25,7 +25,7 @@ pub(crate) fn begins_one(start: &[u8]) -> bool {
 /// A sentence if the lists have different lengths, so that their epochs are not known.
 pub(crate) fn table(text: &str) -> Result<Option<String>, String> {
     let columns = match json::parse(text) {
-        Some(Json::Object(object)) => series_of(&object).unwrap_or_else(|| columns_of(&object)),
+        Some(Json::Object(object)) => step_value_columns(&object).unwrap_or_else(|| columns_of(&object)),
         Some(Json::Array(rows)) => columns_of_rows(&rows),
         _ => Vec::new(),
     };
@@ -64,10 +64,10 @@ pub(crate) fn table(text: &str) -> Result<Option<String>, String> {
 }
 
 /// A metric's name and its values.
-type Column = (String, Vec<Option<f64>>);
+type HistoryColumn = (String, Vec<Option<f64>>);
 
 /// Metrics that are objects with lists of steps and values, as in Sacred's `metrics.json`, by the union of their steps.
-fn series_of(object: &Map<String, Json>) -> Option<Vec<Column>> {
+fn step_value_columns(object: &Map<String, Json>) -> Option<Vec<HistoryColumn>> {
     let list = |metric: &Json, keys: &[&str]| -> Option<Vec<Option<f64>>> {
         let values = keys.iter().find_map(|key| metric.get(key)?.as_array())?;
         Some(values.iter().map(json::number).collect())
@@ -92,7 +92,7 @@ fn series_of(object: &Map<String, Json>) -> Option<Vec<Column>> {
     let columns = series
         .iter()
         .map(|(name, points)| ((*name).clone(), steps.iter().map(|step| value(points, step)).collect()));
-    let columns: Vec<Column> = columns.collect();
+    let columns: Vec<HistoryColumn> = columns.collect();
     (!columns.is_empty()).then(|| {
         std::iter::once(("step".to_owned(), steps.iter().copied().map(Some).collect()))
             .chain(columns)
@@ -102,7 +102,7 @@ fn series_of(object: &Map<String, Json>) -> Option<Vec<Column>> {
 
 /// The columns of the history among lists of several lengths, which may also be shapes or rows of a matrix: those with the name of a metric.
 /// A name that all of them have in front goes, if it is that of the history.
-fn history_in(columns: Vec<Column>) -> Vec<Column> {
+fn history_in(columns: Vec<HistoryColumn>) -> Vec<HistoryColumn> {
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
     let is_known = |name: &str| is_metric(&last(name)) || step_rank(&last(name)).is_some();
     let differ = columns.windows(2).any(|pair| pair[0].1.len() != pair[1].1.len());
@@ -122,7 +122,7 @@ fn history_in(columns: Vec<Column>) -> Vec<Column> {
 }
 
 /// The lists of numbers in an object, or in the one object that it holds under `history`; curves of recorded runs (`values`) are none.
-fn columns_of(object: &Map<String, Json>) -> Vec<Column> {
+fn columns_of(object: &Map<String, Json>) -> Vec<HistoryColumn> {
     if object.contains_key("values") || object.contains_key("log_history") {
         return Vec::new();
     }
@@ -133,7 +133,7 @@ fn columns_of(object: &Map<String, Json>) -> Vec<Column> {
 }
 
 /// The columns of one entry: its list, or those of the lists in it, as in `{"train": {"loss": […]}}`.
-fn columns_in(name: &str, value: &Json) -> Vec<Column> {
+fn columns_in(name: &str, value: &Json) -> Vec<HistoryColumn> {
     let is_index =
         |values: &Map<String, Json>| values.keys().enumerate().all(|(at, key)| *key == at.to_string());
     if let Json::Object(inner) = value
@@ -157,7 +157,7 @@ fn columns_in(name: &str, value: &Json) -> Vec<Column> {
 }
 
 /// The numbers of rows that are objects; a row may lack some.
-fn columns_of_rows(rows: &[Json]) -> Vec<Column> {
+fn columns_of_rows(rows: &[Json]) -> Vec<HistoryColumn> {
     let Some(rows) = rows.iter().map(Json::as_object).collect::<Option<Vec<_>>>() else { return Vec::new() };
     if rows.iter().any(|row| row.contains_key("values")) {
         return Vec::new();

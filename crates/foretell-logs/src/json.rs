@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 /// Parses `text`; bare `NaN`, `Infinity` and `-Infinity` become texts of that name, which [`number`] reads.
 pub(crate) fn parse(text: &str) -> Option<Json> {
-    let text = in_quotes(text);
+    let text = requote_python_dict(text);
     serde_json::from_str(&text).ok().or_else(|| serde_json::from_str(&quoted(&text)?).ok())
 }
 
 /// The text of a dictionary that Python printed, in the quotes of JSON; other text as it is.
-pub(crate) fn in_quotes(text: &str) -> Cow<'_, str> {
+pub(crate) fn requote_python_dict(text: &str) -> Cow<'_, str> {
     let is_printed =
         text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('\''));
     if is_printed { Cow::Owned(text.replace('\'', "\"")) } else { Cow::Borrowed(text) }
@@ -32,15 +32,15 @@ pub(crate) fn number(value: &Json) -> Option<f64> {
 
 /// The text with `NaN`, `Infinity` and `-Infinity`, which Python writes, replaced by `null`; `None` if it has none.
 pub(crate) fn finite_only(text: &str) -> Option<String> {
-    replaced(text, |_| "null".to_owned())
+    replace_special_numbers(text, |_| "null".to_owned())
 }
 
 /// The same with texts of these names.
 fn quoted(text: &str) -> Option<String> {
-    replaced(text, |word| format!("\"{word}\""))
+    replace_special_numbers(text, |word| format!("\"{word}\""))
 }
 
-fn replaced(text: &str, by: impl Fn(&str) -> String) -> Option<String> {
+fn replace_special_numbers(text: &str, by: impl Fn(&str) -> String) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     let (mut quoted, mut found) = (false, false);

@@ -1,7 +1,7 @@
 //! Reads and writes JSON lines, one object per run.
 
 use crate::error::Error;
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::old::{self, Ended};
 use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-const FIELDS: [&str; 8] =
+const KNOWN_FIELDS: [&str; 8] =
     ["id", "metric", "direction", "configuration", "values", "steps", "ended", "seconds"];
 
 /// One run, as a line.
 #[derive(Serialize)]
-struct Line<'a> {
+struct RunLine<'a> {
     id: &'a str,
     metric: &'a str,
     direction: Direction,
@@ -97,7 +97,7 @@ fn write_lines<'a>(
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (steps, values) = points.into_iter().unzip();
         let configuration = &run.configuration;
-        let line = Line { id: &run.id, metric, direction, configuration, values, steps, ended, seconds };
+        let line = RunLine { id: &run.id, metric, direction, configuration, values, steps, ended, seconds };
         serde_json::to_writer(&mut writer, &line)?;
         writer.write_all(b"\n")?;
     }
@@ -109,7 +109,7 @@ fn write_lines<'a>(
 pub(crate) fn read(source: Source, asked: &ReadOptions) -> Result<Raw, Error> {
     let (file, gzip) = (source.file().to_owned(), source.is_gzip());
     let mut reader = source.into_reader();
-    let mut lines = Lines {
+    let mut lines = RunLines {
         file: &file,
         asked,
         metric: asked.metric.clone(),
@@ -135,7 +135,7 @@ pub(crate) fn read(source: Source, asked: &ReadOptions) -> Result<Raw, Error> {
 }
 
 /// The lines read so far.
-struct Lines<'a> {
+struct RunLines<'a> {
     file: &'a Path,
     asked: &'a ReadOptions,
     metric: Option<String>,
@@ -147,8 +147,8 @@ struct Lines<'a> {
     raw: Raw,
 }
 
-impl Lines<'_> {
-    fn fail(&self, message: impl Into<String>) -> Error {
+impl RunLines<'_> {
+    fn line_error(&self, message: impl Into<String>) -> Error {
         Error::Json { file: self.file.to_owned(), line: self.line, message: message.into() }
     }
 
@@ -159,8 +159,8 @@ impl Lines<'_> {
             field: "the line".to_owned(),
         })?;
         let object = self.parse(text)?;
-        self.unknown.extend(object.keys().filter(|key| !FIELDS.contains(&key.as_str())).cloned());
-        if !self.declare(&object)? {
+        self.unknown.extend(object.keys().filter(|key| !KNOWN_FIELDS.contains(&key.as_str())).cloned());
+        if !self.read_metric(&object)? {
             return Ok(());
         }
         let run = RawRun {
@@ -168,13 +168,13 @@ impl Lines<'_> {
             line: self.line,
             configuration: self.configuration(&object)?,
             values: self
-                .numbers(&object, "values")?
-                .ok_or_else(|| self.fail("the field `values` is missing"))?,
+                .read_numbers(&object, "values")?
+                .ok_or_else(|| self.line_error("the field `values` is missing"))?,
             ended: self.ended(&object)?,
             seconds: object.get("seconds").and_then(Json::as_f64),
             ..RawRun::default()
         };
-        let steps = self.numbers(&object, "steps")?;
+        let steps = self.read_numbers(&object, "steps")?;
         let steps = steps.unwrap_or_else(|| (1..=run.values.len()).map(|epoch| epoch as f64).collect());
         self.raw.runs.push(RawRun { steps, ..run });
         Ok(())
@@ -187,30 +187,32 @@ impl Lines<'_> {
         });
         match parsed {
             Ok(Json::Object(object)) => Ok(object),
-            Ok(other) => Err(self.fail(format!("found {} instead of an object", kind(&other)))),
+            Ok(other) => Err(self.line_error(format!("found {} instead of an object", json_kind(&other)))),
             Err(error) if error.is_eof() && text.starts_with('[') => {
-                Err(self.fail("the file contains a JSON list"))
+                Err(self.line_error("the file contains a JSON list"))
             }
             Err(error) => {
                 let full = error.to_string();
                 let message = full.rsplit_once(" at line").map_or(full.as_str(), |(message, _)| message);
-                Err(self.fail(format!("column {}: {message}", error.column())))
+                Err(self.line_error(format!("column {}: {message}", error.column())))
             }
         }
     }
 
     /// Reads the metric and the direction. Returns whether the run counts: one of another metric or direction than those asked for is
     /// set aside. A metric or direction that the caller left open must be the same in all lines.
-    fn declare(&mut self, object: &Map<String, Json>) -> Result<bool, Error> {
+    fn read_metric(&mut self, object: &Map<String, Json>) -> Result<bool, Error> {
         let metric = match object.get("metric") {
             None | Some(Json::Null) => None,
             Some(Json::String(metric)) => Some(metric.as_str()),
-            Some(other) => return Err(self.fail(format!("`metric` is {}, not a string", kind(other)))),
+            Some(other) => {
+                return Err(self.line_error(format!("`metric` is {}, not a string", json_kind(other))));
+            }
         };
         let direction: Option<Direction> = match object.get("direction") {
             None | Some(Json::Null) => None,
             Some(word) => Some(serde_json::from_value(word.clone()).map_err(|_| {
-                self.fail(format!("`direction` is {word}, not \"maximize\" or \"minimize\""))
+                self.line_error(format!("`direction` is {word}, not \"maximize\" or \"minimize\""))
             })?),
         };
         let asked = self.asked;
@@ -219,7 +221,7 @@ impl Lines<'_> {
         if metric.is_some_and(|own| asked.metric.as_deref().is_some_and(|asked| own != asked))
             || is_other(direction)
         {
-            *self.aside.entry(metric_in_words(metric, direction)).or_default() += 1;
+            *self.aside.entry(describe_metric(metric, direction)).or_default() += 1;
             return Ok(false);
         }
         if let Some(metric) = metric {
@@ -229,14 +231,14 @@ impl Lines<'_> {
                     "the metric of the run in line {} is `{metric}`, not `{known}` as before. Choose one of them as the metric, or split the file",
                     self.line
                 );
-                return Err(self.fail(problem));
+                return Err(self.line_error(problem));
             }
         }
         let differs = |direction| *self.raw.direction.get_or_insert(direction) != direction;
         if direction.is_some_and(differs) {
-            return Err(
-                self.fail("`direction` differs from that of the lines before. Split the file by direction")
-            );
+            return Err(self.line_error(
+                "`direction` differs from that of the lines before. Split the file by direction",
+            ));
         }
         Ok(true)
     }
@@ -248,7 +250,9 @@ impl Lines<'_> {
             Some(Json::String(id)) => id.clone(),
             Some(Json::Number(id)) => id.to_string(),
             Some(other) => {
-                return Err(self.fail(format!("`id` is {}, not a string or a number", kind(other))));
+                return Err(
+                    self.line_error(format!("`id` is {}, not a string or a number", json_kind(other)))
+                );
             }
         };
         match self.first.insert(id.clone(), self.line) {
@@ -264,7 +268,7 @@ impl Lines<'_> {
             None | Some(Json::Null) => Ok(Ended::Unknown),
             Some(word) => serde_json::from_value(word.clone()).map_err(|_| {
                 let known = "finished, failed, pruned, stopped, interrupted, partial or running";
-                self.fail(format!("`ended` is {word}, not {known}"))
+                self.line_error(format!("`ended` is {word}, not {known}"))
             }),
         }
     }
@@ -275,18 +279,22 @@ impl Lines<'_> {
             None | Some(Json::Null) => {}
             Some(Json::Object(values)) => flatten("", values, &mut configuration),
             Some(other) => {
-                return Err(self.fail(format!("`configuration` is {}, not an object", kind(other))));
+                return Err(
+                    self.line_error(format!("`configuration` is {}, not an object", json_kind(other)))
+                );
             }
         }
         Ok(configuration)
     }
 
     /// A list of numbers; `null`, `"nan"` and the like are NaN.
-    fn numbers(&self, object: &Map<String, Json>, field: &str) -> Result<Option<Vec<f64>>, Error> {
+    fn read_numbers(&self, object: &Map<String, Json>, field: &str) -> Result<Option<Vec<f64>>, Error> {
         let list = match object.get(field) {
             None | Some(Json::Null) => return Ok(None),
             Some(Json::Array(list)) => list,
-            Some(other) => return Err(self.fail(format!("`{field}` is {}, not a list", kind(other)))),
+            Some(other) => {
+                return Err(self.line_error(format!("`{field}` is {}, not a list", json_kind(other))));
+            }
         };
         let number = |(at, item): (usize, &Json)| {
             let number = match item {
@@ -296,7 +304,7 @@ impl Lines<'_> {
                 Json::String(text) => text.trim().parse().ok(),
                 _ => None,
             };
-            number.ok_or_else(|| self.fail(format!("`{field}[{at}]` is {item}, not a number or null")))
+            number.ok_or_else(|| self.line_error(format!("`{field}[{at}]` is {item}, not a number or null")))
         };
         list.iter().enumerate().map(number).collect::<Result<_, _>>().map(Some)
     }
@@ -306,13 +314,13 @@ impl Lines<'_> {
         if !self.aside.is_empty() {
             let others = self.aside.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             if self.raw.runs.is_empty() {
-                let asked = metric_in_words(self.asked.metric.as_deref(), self.asked.direction);
+                let asked = describe_metric(self.asked.metric.as_deref(), self.asked.direction);
                 let problem = format!("none of its runs is of {asked}, but of {others}");
                 return Err(Error::OtherMetric { file: self.file.to_owned(), problem });
             }
             let count = crate::table::count(self.aside.values().sum(), "run");
             let text = format!("{count} of another metric or direction set aside: {others}");
-            self.raw.notes.push(Note::new(Topic::SetAside, text));
+            self.raw.notes.push(Note::new(NoteTopic::SetAside, text));
             self.raw.others += self.aside.len();
         }
         // without its beginning, a curve cannot be compared with others
@@ -321,7 +329,7 @@ impl Lines<'_> {
         let partial = all - self.raw.runs.len();
         if partial > 0 {
             let text = format!("runs left out because their beginning is not recorded: {partial}");
-            self.raw.notes.push(Note::new(Topic::Removed, text));
+            self.raw.notes.push(Note::new(NoteTopic::Removed, text));
         }
         if self.raw.runs.iter().any(|run| run.ended != Ended::Unknown) {
             self.raw.target = old::common_end(&self.raw.runs);
@@ -329,14 +337,14 @@ impl Lines<'_> {
         self.raw.metric = metric;
         if !self.unknown.is_empty() {
             let names = crate::table::list(self.unknown.iter().map(String::as_str));
-            self.raw.notes.push(Note::new(Topic::Excluded, format!("fields left out: {names}")));
+            self.raw.notes.push(Note::new(NoteTopic::Excluded, format!("fields left out: {names}")));
         }
         Ok(self.raw)
     }
 }
 
 /// A metric and its direction in words.
-fn metric_in_words(metric: Option<&str>, direction: Option<Direction>) -> String {
+fn describe_metric(metric: Option<&str>, direction: Option<Direction>) -> String {
     let metric = metric.map_or_else(|| "a metric".to_owned(), |metric| format!("`{metric}`"));
     match direction {
         None => metric,
@@ -363,7 +371,7 @@ pub(crate) fn flatten(prefix: &str, values: &Map<String, Json>, configuration: &
     }
 }
 
-fn kind(value: &Json) -> &'static str {
+fn json_kind(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",
         Json::Bool(_) => "true or false",

@@ -34,9 +34,10 @@ pub use foretell::direction_of;
 pub use json_lines::{write_json_lines, write_recorded};
 pub use locate::printed_logs_below;
 pub use names::{is_same_metric, prominence};
-pub use note::{Note, Topic};
+pub use note::{Note, NoteTopic};
 pub use old::{
-    Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_nearby, survey,
+    Ended, Format, ImportManifest, LeftOut, MetricFound, Progress, RunFound, Survey, configuration_nearby,
+    survey,
 };
 pub use options::{EmptyEnds, ReadOptions};
 pub use parquet::{Values, write_parquet};

@@ -4,8 +4,8 @@ use crate::error::Error;
 use crate::table::list;
 use std::path::{Path, PathBuf};
 
-const ENDINGS: [&str; 7] = [".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".txt"];
-const CONFIGURATIONS: [&str; 4] = ["configs", "configurations", "config", "configuration"];
+const CURVE_EXTENSIONS: [&str; 7] = [".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".txt"];
+const CONFIGURATION_STEMS: [&str; 4] = ["configs", "configurations", "config", "configuration"];
 
 /// The curve file of `path`, which is `path` itself or the one in that folder; and the other tables of the folder.
 pub(crate) fn locate(path: &Path) -> Result<(PathBuf, Vec<PathBuf>), Error> {
@@ -18,7 +18,7 @@ pub(crate) fn locate(path: &Path) -> Result<(PathBuf, Vec<PathBuf>), Error> {
         .iter()
         .filter(|name| {
             let stem = stem(name);
-            stem != **name && !name.to_lowercase().ends_with(".txt") && !CONFIGURATIONS.contains(&stem)
+            stem != **name && !name.to_lowercase().ends_with(".txt") && !CONFIGURATION_STEMS.contains(&stem)
         })
         .collect();
     let named: Vec<&String> =
@@ -56,43 +56,44 @@ fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
 fn stem(name: &str) -> &str {
     let lower = name.to_lowercase();
     let plain = if lower.ends_with(".gz") { &name[..name.len() - 3] } else { name };
-    let ending = ENDINGS.iter().find(|ending| plain.to_lowercase().ends_with(**ending));
+    let ending = CURVE_EXTENSIONS.iter().find(|ending| plain.to_lowercase().ends_with(**ending));
     ending.map_or(name, |ending| plain.get(..plain.len() - ending.len()).unwrap_or(name))
 }
 
 /// Whether the file is named like a table or a file of curves.
-pub(crate) fn is_named_table(file: &Path) -> bool {
+pub(crate) fn has_table_name(file: &Path) -> bool {
     let name = file_name(file);
     stem(&name) != name && !name.to_lowercase().ends_with(".txt")
 }
 
 /// Endings of files that hold the output of a training.
-const PRINTED: [&str; 8] = [".log", ".txt", ".out", ".err", ".stdout", ".jsonl", ".ndjson", ".json"];
+const OUTPUT_EXTENSIONS: [&str; 8] =
+    [".log", ".txt", ".out", ".err", ".stdout", ".jsonl", ".ndjson", ".json"];
 /// Files of settings and of lists of packages, which no training printed.
-const SETTINGS: [&str; 9] =
+const SETTINGS_STEMS: [&str; 9] =
     ["params", "config", "configs", "hparams", "args", "settings", "requirements", "readme", "license"];
 /// Deeper folders are not searched.
-const DEEPEST: usize = 24;
+const MAX_FOLDER_DEPTH: usize = 24;
 
 /// The files in and below `folder` that can contain printed output of trainings, sorted by name.
 pub fn printed_logs_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    add_printed(folder, DEEPEST, &mut files);
+    add_output_files(folder, MAX_FOLDER_DEPTH, &mut files);
     files.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
     files
 }
 
-fn add_printed(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+fn add_output_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let name = file_name(&path).to_lowercase();
         let is_link = path.symlink_metadata().is_ok_and(|data| data.is_symlink());
         if name.starts_with('.') {
         } else if path.is_dir() {
             if !is_link && depth > 0 {
-                add_printed(&path, depth - 1, files);
+                add_output_files(&path, depth - 1, files);
             }
-        } else if let Some(stem) = PRINTED.iter().find_map(|ending| name.strip_suffix(ending))
-            && !SETTINGS.contains(&stem)
+        } else if let Some(stem) = OUTPUT_EXTENSIONS.iter().find_map(|ending| name.strip_suffix(ending))
+            && !SETTINGS_STEMS.contains(&stem)
         {
             files.push(path);
         }
@@ -137,7 +138,8 @@ pub(crate) fn configurations_nearby(curves: &Path) -> Option<PathBuf> {
     let name = file_name(curves);
     let stem = stem(&name);
     let folder = curves.parent()?;
-    let stems = CONFIGURATIONS.iter().map(|word| stem.replace("curves", word)).filter(|other| other != stem);
+    let stems =
+        CONFIGURATION_STEMS.iter().map(|word| stem.replace("curves", word)).filter(|other| other != stem);
     let endings = [".csv", ".csv.gz", ".tsv", ".tsv.gz"];
     let mut paths = stems.flat_map(|stem| endings.map(|ending| folder.join(format!("{stem}{ending}"))));
     paths.find(|path| path.is_file())

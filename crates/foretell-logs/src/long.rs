@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::locate::configurations_nearby;
 use crate::names::{id_rank, is_index, is_label, is_metric, is_one_run, is_outcome, metric_rank, step_rank};
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
 use crate::raw::{Ends, Raw, RawRun};
 use crate::source::Source;
@@ -15,8 +15,8 @@ use std::path::Path;
 
 /// Reads a long table, and joins the configurations that belong to it.
 pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error> {
-    let columns = Columns::find(&table, options)?;
-    let mut rows = Rows::new(columns);
+    let columns = ColumnRoles::find(&table, options)?;
+    let mut rows = RowCollector::new(columns);
     while table.advance()? {
         table.check_fields(false)?;
         rows.add(&table)?;
@@ -24,7 +24,7 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
     let mut raw = rows.finish(&table, options)?;
     let nearby = || raw.id_column.as_ref().and_then(|_| configurations_nearby(table.file()));
     if let Some(file) = options.configurations.clone().or_else(nearby) {
-        join(&mut raw, table.file(), &file, options)?;
+        join_configurations(&mut raw, table.file(), &file, options)?;
     }
     Ok(raw)
 }
@@ -34,9 +34,9 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
 pub(crate) fn counts_steps(mut table: Table, options: &ReadOptions) -> Result<bool, Error> {
     let id = match &options.id_column {
         Some(name) => Some(table.column(name, "id column")?),
-        None => by_rank(&table, id_rank),
+        None => best_ranked_column(&table, id_rank),
     };
-    let Some(step) = by_rank(&table, step_rank) else { return Ok(false) };
+    let Some(step) = best_ranked_column(&table, step_rank) else { return Ok(false) };
     let (mut ids, mut last, mut rows) = (HashSet::new(), f64::NEG_INFINITY, 0);
     while table.advance()? {
         rows += 1;
@@ -53,7 +53,7 @@ pub(crate) fn counts_steps(mut table: Table, options: &ReadOptions) -> Result<bo
 }
 
 /// The roles of the columns.
-struct Columns {
+struct ColumnRoles {
     id: Option<usize>,
     /// `None` if rows are counted.
     step: Option<usize>,
@@ -64,15 +64,15 @@ struct Columns {
     tag: Option<(usize, String)>,
 }
 
-impl Columns {
+impl ColumnRoles {
     fn find(table: &Table, options: &ReadOptions) -> Result<Self, Error> {
         let id = match &options.id_column {
             Some(name) => Some(table.column(name, "id column")?),
-            None => by_rank(table, id_rank),
+            None => best_ranked_column(table, id_rank),
         };
         let step = match &options.step_column {
             Some(name) => Some(table.column(name, "step column")?),
-            None => by_rank(table, step_rank).or_else(|| index_of(table)),
+            None => best_ranked_column(table, step_rank).or_else(|| index_column(table)),
         };
         if step.is_none() && !is_one_run(table.headers()) {
             let columns = list(table.headers().iter().map(String::as_str));
@@ -80,7 +80,10 @@ impl Columns {
         }
         // `name` may name the runs or the metrics
         let names_metrics = |at: usize| {
-            table.again().and_then(|table| metric_in(table, at, None)).is_ok_and(|name| is_metric(&name))
+            table
+                .again()
+                .and_then(|table| choose_tagged_metric(table, at, None))
+                .is_ok_and(|name| is_metric(&name))
         };
         let is_tag = |at: &usize| {
             let is_named =
@@ -91,7 +94,7 @@ impl Columns {
         let rest: Vec<usize> =
             (0..table.headers().len()).filter(|&at| Some(at) != step && Some(at) != id).collect();
         if let Some((tag, value)) = tagged(table, &rest) {
-            let tag = Some((tag, metric_in(table.again()?, tag, options.metric.as_deref())?));
+            let tag = Some((tag, choose_tagged_metric(table.again()?, tag, options.metric.as_deref())?));
             return Ok(Self { id, step, metric: value, others: Vec::new(), tag });
         }
         let metric = metric_column(table, &rest, options.metric.as_deref())?;
@@ -102,18 +105,18 @@ impl Columns {
 
 /// The columns with the names and the values of metrics, in a table with a row per metric and step: `tag,step,value`.
 fn tagged(table: &Table, rest: &[usize]) -> Option<(usize, usize)> {
-    const TAGS: [&str; 6] = ["tag", "metric", "metric_name", "name", "key", "variable"];
+    const TAG_COLUMN_NAMES: [&str; 6] = ["tag", "metric", "metric_name", "name", "key", "variable"];
     let headers = table.headers();
     let named = |names: &[&str]| {
         rest.iter().copied().find(|&at| names.contains(&headers[at].to_lowercase().as_str()))
     };
     let has_metric = rest.iter().any(|&at| is_metric(&headers[at]));
-    let found = (named(&TAGS)?, named(&["value"])?);
+    let found = (named(&TAG_COLUMN_NAMES)?, named(&["value"])?);
     (!has_metric).then_some(found)
 }
 
 /// The metric that was asked for, or else the best by its name, among the cells of the column `tag`.
-fn metric_in(mut table: Table, tag: usize, asked: Option<&str>) -> Result<String, Error> {
+fn choose_tagged_metric(mut table: Table, tag: usize, asked: Option<&str>) -> Result<String, Error> {
     let mut names = BTreeSet::new();
     while table.advance()? {
         names.insert(table.text(tag)?.to_owned());
@@ -137,12 +140,12 @@ fn metric_in(mut table: Table, tag: usize, asked: Option<&str>) -> Result<String
 }
 
 /// The first column, if it has no name and the others are metrics: pandas' index, which counts epochs.
-fn index_of(table: &Table) -> Option<usize> {
+fn index_column(table: &Table) -> Option<usize> {
     let headers = table.headers();
     (headers.first().is_some_and(|name| is_index(name)) && is_one_run(headers)).then_some(0)
 }
 
-fn by_rank(table: &Table, rank: fn(&str) -> Option<usize>) -> Option<usize> {
+fn best_ranked_column(table: &Table, rank: fn(&str) -> Option<usize>) -> Option<usize> {
     let ranked = table.headers().iter().enumerate().filter_map(|(at, name)| Some((rank(name)?, at)));
     ranked.min().map(|(_, at)| at)
 }
@@ -168,7 +171,7 @@ fn metric_column(table: &Table, rest: &[usize], asked: Option<&str>) -> Result<u
 }
 
 /// One row of a run.
-struct Point {
+struct RunRow {
     step: f64,
     /// `None` if the cell is empty.
     value: Option<f64>,
@@ -176,26 +179,26 @@ struct Point {
 }
 
 /// A run while its rows come in.
-struct Open {
+struct OpenRun {
     id: Option<String>,
     line: u64,
     first: Vec<Vec<u8>>,
     configuration: Configuration,
-    points: Vec<Point>,
+    points: Vec<RunRow>,
     /// For each of `columns.others`, the first row whose cell is not that of the run's first row: its line and its cell.
     departures: Vec<Option<(u64, Vec<u8>)>>,
 }
 
 /// The rows read so far.
-struct Rows {
-    columns: Columns,
+struct RowCollector {
+    columns: ColumnRoles,
     places: HashMap<String, usize>,
-    runs: Vec<Open>,
+    runs: Vec<OpenRun>,
     count: u64,
 }
 
-impl Rows {
-    fn new(columns: Columns) -> Self {
+impl RowCollector {
+    fn new(columns: ColumnRoles) -> Self {
         Self { columns, places: HashMap::new(), runs: Vec::new(), count: 0 }
     }
 
@@ -206,7 +209,7 @@ impl Rows {
             return Ok(());
         }
         self.count += 1;
-        let point = Point {
+        let point = RunRow {
             step: self.columns.step.map_or(Ok(self.count as f64), |column| table.step(column))?,
             value: table.measurement(self.columns.metric)?,
             line: table.line(),
@@ -215,7 +218,7 @@ impl Rows {
         let run = &mut self.runs[place];
         let cells = self.columns.others.iter().map(|&column| table.bytes(column));
         for ((cell, first), departure) in cells.zip(&run.first).zip(&mut run.departures) {
-            if departure.is_none() && !same_cell(cell, first) {
+            if departure.is_none() && !is_same_cell(cell, first) {
                 *departure = Some((table.line(), cell.to_vec()));
             }
         }
@@ -226,14 +229,14 @@ impl Rows {
     /// The run of this row; a new one if its id was not seen before.
     fn place(&mut self, table: &Table) -> Result<usize, Error> {
         let id = match self.columns.id {
-            Some(column) => id_of(table, column)?,
+            Some(column) => read_id(table, column)?,
             None => String::new(),
         };
         if let Some(&place) = self.places.get(&id) {
             return Ok(place);
         }
         let place = self.runs.len();
-        self.runs.push(Open {
+        self.runs.push(OpenRun {
             id: self.columns.id.map(|_| id.clone()),
             line: table.line(),
             first: self.columns.others.iter().map(|&at| table.bytes(at).to_vec()).collect(),
@@ -254,7 +257,7 @@ impl Rows {
         let (mut repeated, mut ends) = (0, Ends::default());
         for run in self.runs {
             let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
-            let (points, same) = in_order(run.points, &id, table.file())?;
+            let (points, same) = sort_and_merge(run.points, &id, table.file())?;
             repeated += same;
             let cells: Vec<Option<f64>> = points.iter().map(|point| point.value).collect();
             let end = ends.take(&cells, true, options);
@@ -265,7 +268,7 @@ impl Rows {
         raw.note_empty_ends(ends, options);
         if repeated > 0 {
             let text = format!("{} left out as repeats of the same run and step", count(repeated, "row"));
-            raw.notes.push(Note::new(Topic::Removed, text));
+            raw.notes.push(Note::new(NoteTopic::Removed, text));
         }
         Ok(raw)
     }
@@ -286,7 +289,7 @@ impl Rows {
                 let included = options.include.contains(name);
                 if included || !(is_label(name) || is_outcome(name, !text)) {
                     let departure = self.departure(column, varying, table)?;
-                    raw.notes.push(Note::new(Topic::Excluded, departure));
+                    raw.notes.push(Note::new(NoteTopic::Excluded, departure));
                 }
             }
             raw.others += usize::from(series);
@@ -312,9 +315,9 @@ impl Rows {
         if !left_out.is_empty() {
             text = format!("{text}; other series left out: {}", list(left_out));
         }
-        raw.notes.push(Note::new(Topic::Metric, text));
+        raw.notes.push(Note::new(NoteTopic::Metric, text));
         if self.columns.id.is_none() {
-            raw.notes.push(Note::new(Topic::Identity, "no id column, so all rows form one run"));
+            raw.notes.push(Note::new(NoteTopic::Identity, "no id column, so all rows form one run"));
         }
         Ok(())
     }
@@ -332,7 +335,7 @@ impl Rows {
     fn departure(&self, column: usize, varying: usize, table: &Table) -> Result<String, Error> {
         let departed = self.runs.iter().find_map(|run| Some((run, run.departures[column].as_ref()?)));
         let (run, (line, cell)) = departed.expect("only asked for columns that vary within a run");
-        let (first, second, first_line) = (shown(&run.first[column]), shown(cell), run.line);
+        let (first, second, first_line) = (display_cell(&run.first[column]), display_cell(cell), run.line);
         let column = table.headers()[self.columns.others[column]].clone();
         let id = run.id.clone().unwrap_or_default();
         let (constant, runs) = (self.runs.len() - varying, self.runs.len());
@@ -348,19 +351,19 @@ impl Rows {
 }
 
 /// Whether two cells say the same: `0.10` is `0.1`.
-fn same_cell(a: &[u8], b: &[u8]) -> bool {
+fn is_same_cell(a: &[u8], b: &[u8]) -> bool {
     let value = |cell| std::str::from_utf8(cell).ok().map(cell_value);
     a == b || value(a).is_some_and(|a| value(b) == Some(a))
 }
 
 /// A cell as messages have it.
-fn shown(cell: &[u8]) -> String {
+fn display_cell(cell: &[u8]) -> String {
     let text = String::from_utf8_lossy(cell.trim_ascii());
     if text.is_empty() { "empty".to_owned() } else { shortened(&text) }
 }
 
 /// The id in `column`, which must not be empty; `1.0` is `1`.
-fn id_of(table: &Table, column: usize) -> Result<String, Error> {
+fn read_id(table: &Table, column: usize) -> Result<String, Error> {
     let id = table.text(column)?;
     if id.is_empty() {
         let (file, column) = (table.file().to_owned(), table.headers()[column].clone());
@@ -372,10 +375,10 @@ fn id_of(table: &Table, column: usize) -> Result<String, Error> {
 /// Sorts the points of a run by step and merges rows of the same step; returns how many repeated a value.
 ///
 /// An empty cell gives way to a value. Two different values are an error.
-fn in_order(mut points: Vec<Point>, id: &str, file: &Path) -> Result<(Vec<Point>, usize), Error> {
+fn sort_and_merge(mut points: Vec<RunRow>, id: &str, file: &Path) -> Result<(Vec<RunRow>, usize), Error> {
     points.sort_by(|a, b| a.step.total_cmp(&b.step));
     let mut repeated = 0;
-    let mut merged: Vec<Point> = Vec::with_capacity(points.len());
+    let mut merged: Vec<RunRow> = Vec::with_capacity(points.len());
     for point in points {
         let Some(before) = merged.last_mut().filter(|before| before.step >= point.step) else {
             merged.push(point);
@@ -399,7 +402,12 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// Adds the configurations of a second table, one row per run, to the runs of `curves` with the same id.
-fn join(raw: &mut Raw, curves: &Path, file: &Path, options: &ReadOptions) -> Result<(), Error> {
+fn join_configurations(
+    raw: &mut Raw,
+    curves: &Path,
+    file: &Path,
+    options: &ReadOptions,
+) -> Result<(), Error> {
     let mut table = Table::open(Source::open(file, options.limits)?)?;
     let name = raw.id_column.clone().unwrap_or_default();
     let id = table.column(&name, "id column")?;
@@ -407,7 +415,7 @@ fn join(raw: &mut Raw, curves: &Path, file: &Path, options: &ReadOptions) -> Res
     let mut found: HashMap<String, (u64, Configuration)> = HashMap::new();
     while table.advance()? {
         table.check_fields(false)?;
-        let key = id_of(&table, id)?;
+        let key = read_id(&table, id)?;
         let entry = (table.line(), configuration(&table, &known)?);
         match found.get(&key) {
             Some((first_line, before)) if *before != entry.1 => {
@@ -418,17 +426,17 @@ fn join(raw: &mut Raw, curves: &Path, file: &Path, options: &ReadOptions) -> Res
         };
     }
     for &at in &known {
-        agree(raw, curves, &table.headers()[at], &found, options).map_err(|(line, column, id, values)| {
-            Error::Disagree { file: file.to_owned(), line, column, id, values }
-        })?;
+        check_agreement(raw, curves, &table.headers()[at], &found, options).map_err(
+            |(line, column, id, values)| Error::Disagree { file: file.to_owned(), line, column, id, values },
+        )?;
     }
-    give(raw, &table, &known, &found);
+    assign_configurations(raw, &table, &known, &found);
     Ok(())
 }
 
 /// Checks that a `column` of both files says the same of each run in both, unless it is none that is looked at. Else the line
 /// of the second file, the column, the run and the two values.
-fn agree(
+fn check_agreement(
     raw: &Raw,
     curves: &Path,
     column: &str,
@@ -459,7 +467,12 @@ fn agree(
     Ok(())
 }
 
-fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (u64, Configuration)>) {
+fn assign_configurations(
+    raw: &mut Raw,
+    table: &Table,
+    known: &[usize],
+    found: &HashMap<String, (u64, Configuration)>,
+) {
     let own: HashSet<&str> =
         raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect();
     let columns = known.iter().map(|&at| &table.headers()[at]);
@@ -488,5 +501,5 @@ fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (
     if unused > 0 {
         text = format!("{text}; {} without a curve", count(unused, "row"));
     }
-    raw.notes.push(Note::new(Topic::Identity, text));
+    raw.notes.push(Note::new(NoteTopic::Identity, text));
 }

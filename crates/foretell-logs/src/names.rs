@@ -3,31 +3,32 @@
 use crate::printed::{Stage, stage, staged};
 use foretell::{Direction, direction_of, words_of_name as words};
 
-const STEPS: &str = "epoch step total_timesteps iteration global_step _step iter epochs steps iterations update checkpoint budget \
+const STEP_NAMES: &str = "epoch step total_timesteps iteration global_step _step iter epochs steps iterations update checkpoint budget \
     resource t timesteps num_timesteps round episode generation";
-const IDS: &str = "config_id configuration_id run_id trial_id id run trial run_name experiment_id job_id model_id uid \
+const ID_NAMES: &str = "config_id configuration_id run_id trial_id id run trial run_name experiment_id job_id model_id uid \
     uuid name trial_number number";
-const LABELS: &str = "id uid uuid hash run trial study experiment job name seed seeds fold split istest istrain isval file \
+const LABEL_WORDS: &str = "id uid uuid hash run trial study experiment job name seed seeds fold split istest istrain isval file \
     filename path folder dir url host hostname user notes tags created date timestamp";
-const OUTCOMES: &str =
+const OUTCOME_WORDS: &str =
     "outcome runtime duration elapsed seconds status state result time finished diverged converged failed";
 /// Words for metrics that, alone and next to a curve, name a setting: an entropy bonus, an SVM's cost, bits of precision.
-const SETTINGS: &str = "cost entropy precision";
-const EXTREMES: &str = "max min best final last mean avg optimal";
+const SETTING_WORDS: &str = "cost entropy precision";
+const EXTREME_WORDS: &str = "max min best final last mean avg optimal";
 /// Words for something made of a metric's values, such as its spread or its best so far.
-const DERIVED: &str = "max min best std stddev var smooth smoothed ema target threshold";
+const DERIVED_WORDS: &str = "max min best std stddev var smooth smoothed ema target threshold";
 /// Metrics that are computed on held-out data alone, or of an agent at work: no training loss has their name.
-const OF_TASKS: &str = "map bleu rouge meteor wer cer fid miou dice reward rewards return returns rew";
+const TASK_METRIC_WORDS: &str =
+    "map bleu rouge meteor wer cer fid miou dice reward rewards return returns rew";
 /// Words for what an agent earns.
-const EARNED: &str = "rew reward rewards return returns";
+const RETURN_WORDS: &str = "rew reward rewards return returns";
 
 /// Whether `word` is one of a list written with spaces between.
-fn within(word: &str, list: &str) -> bool {
+fn is_listed(word: &str, list: &str) -> bool {
     list.split(' ').any(|entry| entry == word)
 }
 
-fn has(words: &[String], list: &str) -> bool {
-    words.iter().any(|word| within(word, list))
+fn has_listed_word(words: &[String], list: &str) -> bool {
+    words.iter().any(|word| is_listed(word, list))
 }
 
 /// Whether the name is that of a metric.
@@ -62,10 +63,10 @@ pub(crate) fn metric_rank(name: &str) -> Option<usize> {
         Some(Stage::Training) => 4,
         Some(Stage::Validation) => 0,
         Some(Stage::Test) => 1,
-        _ if prominence(name) > 4 || has(&words, OF_TASKS) => 0,
+        _ if prominence(name) > 4 || has_listed_word(&words, TASK_METRIC_WORDS) => 0,
         _ => 2,
     };
-    let derived = usize::from(has(&words, DERIVED));
+    let derived = usize::from(has_listed_word(&words, DERIVED_WORDS));
     let loss = usize::from(direction == Direction::Minimize);
     Some(derived * 10_000 + data / 2 * 1000 + loss * 100 + data % 2 * 50 + usize::from(10 - prominence(name)))
 }
@@ -74,9 +75,9 @@ pub(crate) fn metric_rank(name: &str) -> Option<usize> {
 /// first five, a loss before its parts.
 pub fn prominence(name: &str) -> u8 {
     let (words, small) = (words(name), name.to_lowercase());
-    let is = |list| has(&words, list);
+    let is = |list| has_listed_word(&words, list);
     let numbered = |list: &str| {
-        words.iter().any(|word| within(word.trim_end_matches(|c: char| c.is_ascii_digit()), list))
+        words.iter().any(|word| is_listed(word.trim_end_matches(|c: char| c.is_ascii_digit()), list))
     };
     let is_part = is("small medium large box cls dfl obj kl value policy aux reg rpn mask bbox std")
         || small.contains("maxdets=1 ")
@@ -91,7 +92,7 @@ pub fn prominence(name: &str) -> u8 {
         1
     } else if is_detection && small.contains("95") {
         7
-    } else if is_detection && !small.contains("50") && !small.contains("75") || is(EARNED) {
+    } else if is_detection && !small.contains("50") && !small.contains("75") || is(RETURN_WORDS) {
         6
     } else if is_detection || is("top1") || small.contains("@1") {
         5
@@ -104,19 +105,19 @@ pub fn prominence(name: &str) -> u8 {
 
 /// Whether the name is that of what an agent earns.
 pub(crate) fn is_of_agent(name: &str) -> bool {
-    has(&words(name), EARNED)
+    has_listed_word(&words(name), RETURN_WORDS)
 }
 
 /// Whether numbered columns with this prefix are a curve: a metric's name, or a word for a step.
 pub(crate) fn is_curve_prefix(prefix: &str) -> bool {
-    is_metric(prefix) || has(&words(prefix), "ep epoch e step iter iteration t curve val")
+    is_metric(prefix) || has_listed_word(&words(prefix), "ep epoch e step iter iteration t curve val")
 }
 
 /// The place of a name among the usual names of a step column, smallest first.
 pub(crate) fn step_rank(name: &str) -> Option<usize> {
     // `time/total_timesteps` of Stable-Baselines3
     let last = name.strip_prefix("time/").unwrap_or(name);
-    STEPS.split_whitespace().position(|step| last.eq_ignore_ascii_case(step))
+    STEP_NAMES.split_whitespace().position(|step| last.eq_ignore_ascii_case(step))
 }
 
 /// Whether a first column without a name is pandas' index.
@@ -131,8 +132,8 @@ pub(crate) fn is_one_run(headers: &[String]) -> bool {
     let is_known = |(at, name): (usize, &String)| {
         is_metric(name)
             || at == 0 && is_index(name)
-            || within(&name.to_lowercase(), "time seconds elapsed runtime")
-            || has_pair && within(name, "lr learning_rate")
+            || is_listed(&name.to_lowercase(), "time seconds elapsed runtime")
+            || has_pair && is_listed(name, "lr learning_rate")
     };
     headers.iter().any(|name| is_metric(name)) && headers.iter().enumerate().all(is_known)
 }
@@ -140,7 +141,7 @@ pub(crate) fn is_one_run(headers: &[String]) -> bool {
 /// The place of a name among the usual names of an id column, smallest first.
 pub(crate) fn id_rank(name: &str) -> Option<usize> {
     let plain = words(name).join("_");
-    IDS.split(' ').position(|id| plain == id)
+    ID_NAMES.split(' ').position(|id| plain == id)
 }
 
 /// Whether the name is that of a column marking repetitions.
@@ -151,13 +152,13 @@ pub(crate) fn is_repetition_group(name: &str) -> bool {
 /// Whether the column was measured by the training, so no forecast may look at it.
 pub(crate) fn is_outcome(name: &str, numeric: bool) -> bool {
     let words = words(name);
-    let extreme = has(&words, EXTREMES);
+    let extreme = has_listed_word(&words, EXTREME_WORDS);
     let starts = words.first().is_some_and(|first| first == "outcome");
     starts
-        || words.last().is_some_and(|last| within(last, OUTCOMES))
-        || (numeric && is_metric(name) && !(words.len() == 1 && has(&words, SETTINGS)))
+        || words.last().is_some_and(|last| is_listed(last, OUTCOME_WORDS))
+        || (numeric && is_metric(name) && !(words.len() == 1 && has_listed_word(&words, SETTING_WORDS)))
         || (extreme && is_metric(name))
-        || (words.len() == 2 && extreme && within(&words[1], "epoch step value"))
+        || (words.len() == 2 && extreme && is_listed(&words[1], "epoch step value"))
 }
 
 /// Whether the column only labels the run: ids, seeds, splits, file names.
@@ -168,9 +169,9 @@ pub(crate) fn is_label(name: &str) -> bool {
         || words.is_empty()
         || is_repetition_group(name)
         || id_rank(name).is_some()
-        || within(&joined, LABELS)
-        || words.last().is_some_and(|last| within(last, "id uuid seed seeds filename path"))
-        || (words.len() == 2 && words[0] == "is" && within(&words[1], "test train val valid validation"))
+        || is_listed(&joined, LABEL_WORDS)
+        || words.last().is_some_and(|last| is_listed(last, "id uuid seed seeds filename path"))
+        || (words.len() == 2 && words[0] == "is" && is_listed(&words[1], "test train val valid validation"))
         || joined.starts_with("unnamed")
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn is_heading(names: &[&str]) -> bool {
         // pandas' `Unnamed: 0` is a name
         let is_list = name.split_once(": ").is_some_and(|(_, rest)| rest.starts_with(char::is_alphabetic));
         let is_text = name.contains(['{', '}']) || is_list;
-        is_decimal(name) || has_clock(name) || has_decimal_word(name) || is_text
+        is_decimal(name) || has_clock_time(name) || has_decimal_word(name) || is_text
     })
 }
 
@@ -70,7 +70,7 @@ fn has_decimal_word(text: &str) -> bool {
 }
 
 /// Whether a text has a time such as `10:00:01`, as the lines of logs do.
-fn has_clock(text: &str) -> bool {
+fn has_clock_time(text: &str) -> bool {
     let is_clock = |window: &[u8]| {
         let digit = |at: usize| window[at].is_ascii_digit();
         digit(0) && digit(1) && window[2] == b':' && digit(3) && digit(4)

@@ -6,7 +6,7 @@ use std::fmt;
 /// The topic of a [`Note`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Topic {
+pub enum NoteTopic {
     /// The content of a tool's logs, and the parts left out.
     Found,
     /// The metric taken, and the others found.
@@ -47,14 +47,14 @@ pub enum Topic {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// The topic.
-    pub topic: Topic,
+    pub topic: NoteTopic,
     /// The sentence, in lower case without a full stop.
     pub text: String,
 }
 
 impl Note {
     /// A note.
-    pub(crate) fn new(topic: Topic, text: impl Into<String>) -> Self {
+    pub(crate) fn new(topic: NoteTopic, text: impl Into<String>) -> Self {
         Self { topic, text: text.into() }
     }
 }

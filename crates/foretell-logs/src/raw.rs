@@ -1,6 +1,6 @@
 //! The common result of the readers of the three formats: runs as they stand in the file, before any is judged.
 
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::old::Ended;
 use crate::options::{EmptyEnds, ReadOptions};
 use foretell::{Configuration, Direction};
@@ -91,7 +91,7 @@ impl Raw {
             taken.into_iter().filter(|(count, _)| *count > 0 && options.empty_ends == EmptyEnds::Guessed)
         {
             let text = format!("{count} of {} runs end in empty cells: {what}", self.runs.len());
-            self.notes.push(Note::new(Topic::EmptyEnds, text));
+            self.notes.push(Note::new(NoteTopic::EmptyEnds, text));
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::collect::collect;
 use crate::error::Error;
 use crate::locate::{locate, set_name};
 use crate::names::{id_rank, is_curve_prefix, is_one_run, step_rank};
-use crate::note::{Note, Topic};
-use crate::old::{self, Manifest, Progress};
+use crate::note::{Note, NoteTopic};
+use crate::old::{self, ImportManifest, Progress};
 use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::recorded::Recorded;
@@ -71,7 +71,7 @@ pub fn read_watched(
             "`{}` is not joined, because only long files take configurations from another file",
             file.display()
         );
-        recorded.notes.push(Note::new(Topic::Identity, text));
+        recorded.notes.push(Note::new(NoteTopic::Identity, text));
     }
     let ignored: Vec<_> = others
         .iter()
@@ -82,7 +82,7 @@ pub fn read_watched(
         let read = curves.file_name().unwrap_or_default().to_string_lossy();
         let text =
             format!("`{read}` is read; other files are not: {}", list(ignored.iter().map(AsRef::as_ref)));
-        recorded.notes.push(Note::new(Topic::Identity, text));
+        recorded.notes.push(Note::new(NoteTopic::Identity, text));
     }
     Ok(recorded)
 }
@@ -138,12 +138,12 @@ pub fn recorded(
 pub fn update_logs(
     paths: &[PathBuf],
     options: &ReadOptions,
-    before: Option<(Manifest, &Path)>,
+    before: Option<(ImportManifest, &Path)>,
     watch: &mut dyn FnMut(Progress),
-) -> Result<(Recorded, Manifest), Error> {
-    let runs_of = |(manifest, kept): (Manifest, &Path)| {
+) -> Result<(Recorded, ImportManifest), Error> {
+    let runs_of = |(manifest, kept): (ImportManifest, &Path)| {
         let raw = json_lines::read(Source::open(kept, options.limits)?, &ReadOptions::default())?;
-        Ok::<_, Error>(old::Before { manifest, runs: raw.runs })
+        Ok::<_, Error>(old::EarlierImport { manifest, runs: raw.runs })
     };
     let (raw, manifest) = old::read(paths, options, before.map(runs_of).transpose()?, watch)?;
     let first = paths.first().map_or(Path::new("."), PathBuf::as_path);
@@ -168,11 +168,11 @@ fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error>
     match family {
         _ if long => Ok((long::read(table, options)?, true)),
         Some(family) => Ok((wide::read(table, family, &families, options)?, false)),
-        None => Err(no_curves(&table, &families, options)),
+        None => Err(no_curves_error(&table, &families, options)),
     }
 }
 
-fn no_curves(table: &Table, families: &[wide::Family], options: &ReadOptions) -> Error {
+fn no_curves_error(table: &Table, families: &[wide::Family], options: &ReadOptions) -> Error {
     let file = table.file().to_owned();
     match &options.metric {
         Some(metric) if !families.is_empty() => Error::Metric {

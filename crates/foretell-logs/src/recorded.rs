@@ -1,7 +1,7 @@
 //! Recorded runs as they were read, with notes on changes.
 
-use crate::columns::Configurations;
-use crate::note::{Note, Topic};
+use crate::columns::RecordedConfigurations;
+use crate::note::{Note, NoteTopic};
 use crate::old::Ended;
 use foretell::evaluate::{Fold, Split};
 use foretell::{Columns, Configuration, Direction, HistoryError, HistoryOptions, Metric, Run};
@@ -38,7 +38,7 @@ pub struct Recorded {
     /// Notes about the reading.
     pub notes: Vec<Note>,
     /// The configurations of `runs` with every column of the file.
-    pub(crate) configurations: Configurations,
+    pub(crate) configurations: RecordedConfigurations,
 }
 
 impl Recorded {
@@ -48,7 +48,7 @@ impl Recorded {
     #[must_use]
     pub fn without_repeats(self) -> Self {
         let keep: Vec<bool> = self.repeats.iter().enumerate().map(|(at, &first)| at == first).collect();
-        self.keeping(&keep, "the first of each group of repeats")
+        self.retain_runs(&keep, "the first of each group of repeats")
     }
 
     /// The runs whose curve is not bit by bit that of a run before them.
@@ -58,14 +58,14 @@ impl Recorded {
     pub fn without_identical_curves(self) -> Self {
         let first = crate::repeats::same_curves(&self.runs);
         let keep: Vec<bool> = first.iter().enumerate().map(|(at, &first)| at == first).collect();
-        self.keeping(&keep, "the first of identical curves")
+        self.retain_runs(&keep, "the first of identical curves")
     }
 
     /// The runs `indices` in this order, with the columns that a file of them alone would have: features, constants and names are
     /// judged again, by these runs and no others.
     #[must_use]
     pub fn only(&self, indices: &[usize]) -> (Vec<Run>, Columns) {
-        let columns = self.configurations.judged_by(indices);
+        let columns = self.configurations.features_by_runs(indices);
         let run = |&at: &usize| Run {
             configuration: self.configurations.configuration(at, |name| columns.groups.contains_key(name)),
             ..self.runs[at].clone()
@@ -98,7 +98,7 @@ impl Recorded {
     }
 
     /// The runs marked in `keep`; `repeats` are renumbered to the runs that are left.
-    fn keeping(mut self, keep: &[bool], what: &str) -> Self {
+    fn retain_runs(mut self, keep: &[bool], what: &str) -> Self {
         let removed = keep.iter().filter(|&&kept| !kept).count();
         if removed == 0 {
             return self;
@@ -119,7 +119,7 @@ impl Recorded {
         self.configurations.keep(keep);
         self.repeats = repeats;
         self.notes.push(Note::new(
-            Topic::Removed,
+            NoteTopic::Removed,
             format!("{} removed, {what} kept", crate::table::count(removed, "run")),
         ));
         self

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The curve of a run, bit by bit: steps, scores, and where it diverged.
-fn bits(run: &Run) -> impl Iterator<Item = u64> + '_ {
+fn curve_bits(run: &Run) -> impl Iterator<Item = u64> + '_ {
     let diverged = run.curve.diverged_at().map_or(u64::MAX, f64::to_bits);
     let points = run.curve.steps().iter().chain(run.curve.scores()).map(|x| x.to_bits());
     std::iter::once(diverged).chain(points)
@@ -16,9 +16,9 @@ pub(crate) fn same_curves(runs: &[Run]) -> Vec<usize> {
     let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
     let first = |(at, run): (usize, &Run)| {
         let mut digest = DefaultHasher::new();
-        bits(run).for_each(|word| digest.write_u64(word));
+        curve_bits(run).for_each(|word| digest.write_u64(word));
         let alike = seen.entry(digest.finish()).or_default();
-        let same = alike.iter().copied().find(|&other| bits(&runs[other]).eq(bits(run)));
+        let same = alike.iter().copied().find(|&other| curve_bits(&runs[other]).eq(curve_bits(run)));
         same.unwrap_or_else(|| {
             alike.push(at);
             at
@@ -45,7 +45,7 @@ pub(crate) fn repeats(
     configurations: &[Configuration],
     declared: &[Option<String>],
 ) -> Vec<usize> {
-    let mut groups = Groups { first: (0..runs.len()).collect() };
+    let mut groups = DisjointSets { first: (0..runs.len()).collect() };
     groups.join_equal(configurations.iter().map(configuration_key));
     let curves = same_curves(runs);
     groups.join_equal(runs.iter().zip(curves).map(|(run, first)| varies(run).then_some(first)));
@@ -54,11 +54,11 @@ pub(crate) fn repeats(
 }
 
 /// Disjoint sets; the root of each is its smallest member.
-struct Groups {
+struct DisjointSets {
     first: Vec<usize>,
 }
 
-impl Groups {
+impl DisjointSets {
     fn root(&mut self, mut at: usize) -> usize {
         while self.first[at] != at {
             self.first[at] = self.first[self.first[at]];
@@ -86,7 +86,7 @@ mod tests {
         Run {
             id: String::new(),
             configuration: [("lr".to_owned(), Value::Number(lr))].into(),
-            curve: Curve::of_epochs(values, Direction::Maximize),
+            curve: Curve::from_epoch_values(values, Direction::Maximize),
         }
     }
 

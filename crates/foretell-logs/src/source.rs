@@ -29,18 +29,18 @@ impl Limits {
 }
 
 /// A compressed file that may not expand without end.
-struct Expanding<R> {
+struct LimitedDecoder<R> {
     inner: R,
     left: u64,
     packed: u64,
 }
 
-impl<R: Read> Read for Expanding<R> {
+impl<R: Read> Read for LimitedDecoder<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
             let packed = self.packed;
-            too_large(format!(
+            too_large_error(format!(
                 "its {packed} bytes expand to more than a curve file should contain. If this is intended, raise the limit with --largest-file MB"
             ))
         })?;
@@ -48,7 +48,7 @@ impl<R: Read> Read for Expanding<R> {
     }
 }
 
-fn too_large(text: String) -> io::Error {
+fn too_large_error(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, text)
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Source {
     file: PathBuf,
     gzip: bool,
     limits: Limits,
-    reader: BufReader<Lines<Box<dyn Read>>>,
+    reader: BufReader<LineNormalizer<Box<dyn Read>>>,
 }
 
 impl Source {
@@ -80,11 +80,15 @@ impl Source {
             parquet::text(raw.into_inner()).map_err(fail)?
         } else if gzip {
             let packed = raw.get_ref().metadata().map_err(fail)?.len();
-            Box::new(Expanding { left: limits.expanded(packed), packed, inner: MultiGzDecoder::new(raw) })
+            Box::new(LimitedDecoder {
+                left: limits.expanded(packed),
+                packed,
+                inner: MultiGzDecoder::new(raw),
+            })
         } else {
             Box::new(raw)
         };
-        let mut reader = BufReader::with_capacity(1 << 16, Lines::new(plain, limits.line));
+        let mut reader = BufReader::with_capacity(1 << 16, LineNormalizer::new(plain, limits.line));
         let begins = reader.fill_buf().map_err(|source| read_error(file, gzip, 0, source))?;
         if !parquet && history::begins_one(begins) {
             let mut bytes = Vec::new();
@@ -93,7 +97,7 @@ impl Source {
             let table = std::str::from_utf8(&bytes).map_or(Ok(None), history::table);
             let table = table.map_err(|problem| Error::Old { file: file.to_owned(), problem })?;
             let plain: Box<dyn Read> = Box::new(io::Cursor::new(table.map_or(bytes, String::into_bytes)));
-            reader = BufReader::with_capacity(1 << 16, Lines::new(plain, limits.line));
+            reader = BufReader::with_capacity(1 << 16, LineNormalizer::new(plain, limits.line));
         }
         Ok(Self { file: file.to_owned(), gzip, limits, reader })
     }
@@ -166,7 +170,7 @@ pub(crate) fn read_error(file: &Path, gzip: bool, line: u64, source: io::Error) 
 }
 
 /// Turns every line ending into `\n`, ends the last line, and drops a byte-order mark.
-struct Lines<R> {
+struct LineNormalizer<R> {
     inner: R,
     started: bool,
     after_return: bool,
@@ -177,18 +181,18 @@ struct Lines<R> {
     longest: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LineNormalizer<R> {
     fn new(inner: R, longest: u64) -> Self {
         Self { inner, started: false, after_return: false, last: b'\n', pending: None, line: 0, longest }
     }
 
     /// Counts the bytes of a line.
-    fn measure(&mut self, read: &[u8]) -> io::Result<()> {
+    fn check_line_length(&mut self, read: &[u8]) -> io::Result<()> {
         for part in read.split_inclusive(|&byte| byte == b'\n') {
             self.line += part.len() as u64;
             if self.line > self.longest {
                 let megabytes = self.longest >> 20;
-                return Err(too_large(format!(
+                return Err(too_large_error(format!(
                     "a line is longer than {megabytes} MB. If this is intended, raise the limit with --largest-line MB"
                 )));
             }
@@ -220,11 +224,11 @@ impl<R: Read> Lines<R> {
                 }
             }
         }
-        Ok(without_mark(buffer, filled))
+        Ok(strip_byte_order_mark(buffer, filled))
     }
 
     /// Rewrites `buffer[..read]` in place; returns the number of remaining bytes.
-    fn rewrite(&mut self, buffer: &mut [u8], read: usize) -> usize {
+    fn normalize_endings(&mut self, buffer: &mut [u8], read: usize) -> usize {
         let mut kept = 0;
         for at in 0..read {
             let byte = buffer[at];
@@ -240,7 +244,7 @@ impl<R: Read> Lines<R> {
 }
 
 /// Takes a UTF-8 byte-order mark off the start of `buffer[..filled]`; returns the number of remaining bytes.
-fn without_mark(buffer: &mut [u8], filled: usize) -> usize {
+fn strip_byte_order_mark(buffer: &mut [u8], filled: usize) -> usize {
     if !buffer[..filled].starts_with(&[0xef, 0xbb, 0xbf]) {
         return filled;
     }
@@ -248,7 +252,7 @@ fn without_mark(buffer: &mut [u8], filled: usize) -> usize {
     filled - 3
 }
 
-impl<R: Read> Read for Lines<R> {
+impl<R: Read> Read for LineNormalizer<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.len() < 3 {
             return Err(io::Error::other("a buffer of at least 3 bytes is needed"));
@@ -261,9 +265,9 @@ impl<R: Read> Read for Lines<R> {
                 buffer[0] = b'\n';
                 return Ok(usize::from(unfinished));
             }
-            let kept = self.rewrite(buffer, read);
+            let kept = self.normalize_endings(buffer, read);
             if kept > 0 {
-                self.measure(&buffer[..kept])?;
+                self.check_line_length(&buffer[..kept])?;
                 self.last = buffer[kept - 1];
                 return Ok(kept);
             }
@@ -280,12 +284,14 @@ mod tests {
         let long = format!("a\n{}\n", "b".repeat(50));
         let read = |longest| {
             let mut found = Vec::new();
-            Lines::new(long.as_bytes(), longest).read_to_end(&mut found).map_err(|error| error.to_string())
+            LineNormalizer::new(long.as_bytes(), longest)
+                .read_to_end(&mut found)
+                .map_err(|error| error.to_string())
         };
         assert!(read(51).is_ok());
         assert!(read(50).unwrap_err().contains("--largest-line"));
         let zeros = io::repeat(b'0').take(100);
-        let mut expanding = Expanding { inner: zeros, left: 99, packed: 3 };
+        let mut expanding = LimitedDecoder { inner: zeros, left: 99, packed: 3 };
         let error = expanding.read_to_end(&mut Vec::new()).unwrap_err().to_string();
         assert!(error.starts_with("its 3 bytes expand") && error.contains("--largest-file"), "{error}");
         assert_eq!(
@@ -306,7 +312,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let mut read = Vec::new();
-            BufReader::with_capacity(3, Lines::new(text, 100)).read_to_end(&mut read).unwrap();
+            BufReader::with_capacity(3, LineNormalizer::new(text, 100)).read_to_end(&mut read).unwrap();
             assert_eq!(String::from_utf8(read).unwrap(), expected, "{text:?}");
         }
     }

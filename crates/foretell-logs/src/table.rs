@@ -11,16 +11,16 @@ use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// The advice for a cell that should be a measurement.
-const MEASUREMENT: &str =
+const MEASUREMENT_ADVICE: &str =
     "a number such as 0.85, 85 % or 0,85. Correct the cell, or leave it empty if the value is missing";
 
 /// A reader that knows whether its end was reached.
-struct Ending {
+struct EndTracker {
     text: Box<dyn BufRead>,
     reached: bool,
 }
 
-impl Read for Ending {
+impl Read for EndTracker {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.text.read(buffer)?;
         self.reached |= read == 0 && !buffer.is_empty();
@@ -32,7 +32,7 @@ impl Read for Ending {
 pub(crate) struct Table {
     file: PathBuf,
     gzip: bool,
-    reader: Reader<Ending>,
+    reader: Reader<EndTracker>,
     headers: Vec<String>,
     row: ByteRecord,
     line: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Table {
 impl Table {
     /// Reads the header, and refuses a first row that is none.
     pub(crate) fn open(source: Source) -> Result<Self, Error> {
-        let table = Self::start(source)?;
+        let table = Self::open_at_header(source)?;
         let names: Vec<&str> = table.headers.iter().map(String::as_str).collect();
         if !is_heading(&names) || is_doubtful(&names) && !table.has_decimals_below()? {
             let row = shortened(&names.join(", "));
@@ -56,16 +56,16 @@ impl Table {
 
     /// Whether the first row below the header has a decimal number.
     fn has_decimals_below(&self) -> Result<bool, Error> {
-        let mut table = Self::start(Source::open(&self.file, self.limits)?)?;
+        let mut table = Self::open_at_header(Source::open(&self.file, self.limits)?)?;
         let more = table.advance()?;
         let mut cells = table.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());
         Ok(!more || cells.any(|cell| is_decimal(cell.trim())))
     }
 
-    fn start(mut source: Source) -> Result<Self, Error> {
+    fn open_at_header(mut source: Source) -> Result<Self, Error> {
         let (file, gzip, delimiter) = (source.file().to_owned(), source.is_gzip(), source.separator());
         let limits = source.limits();
-        let text = Ending { text: Box::new(source.into_reader()), reached: false };
+        let text = EndTracker { text: Box::new(source.into_reader()), reached: false };
         let reader =
             ReaderBuilder::new().flexible(true).has_headers(false).delimiter(delimiter).from_reader(text);
         let (headers, row, comma) = (Vec::new(), ByteRecord::new(), OnceCell::new());
@@ -188,7 +188,9 @@ impl Table {
         if is_empty_cell(text) {
             return Ok(None);
         }
-        self.number(column, text)?.map(Some).ok_or_else(|| self.not_a_number(column, text, MEASUREMENT))
+        self.number(column, text)?
+            .map(Some)
+            .ok_or_else(|| self.not_a_number(column, text, MEASUREMENT_ADVICE))
     }
 
     /// The number that `text` writes, with a percent sign, a decimal comma or thousands too.

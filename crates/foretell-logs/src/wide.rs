@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_metric, metric_rank};
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
 use crate::raw::{Ends, Raw, RawRun};
 use crate::table::{Table, count, list};
@@ -143,16 +143,16 @@ fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize)
     if let (Some(first), Some(last)) = (first, last) {
         let (columns, prefix) = (count(family.columns.len(), "column"), &family.prefix);
         let text = format!("curves from {columns} `{prefix}{}` to `{prefix}{}`", first.0, last.0);
-        raw.notes.push(Note::new(Topic::Metric, text));
+        raw.notes.push(Note::new(NoteTopic::Metric, text));
     }
     raw.others = others.len();
     if !others.is_empty() {
         let names = list(others.iter().map(|family| family.prefix.as_str()));
-        raw.notes.push(Note::new(Topic::Excluded, format!("other series left out: {names}")));
+        raw.notes.push(Note::new(NoteTopic::Excluded, format!("other series left out: {names}")));
     }
     if short > 0 {
         raw.notes.push(Note::new(
-            Topic::Lengths,
+            NoteTopic::Lengths,
             format!("{} without the last epoch columns", count(short, "row")),
         ));
     }
@@ -197,6 +197,6 @@ fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usi
             }
         }
     }
-    raw.notes.extend(unfit.map(|text| Note::new(Topic::Identity, text)));
+    raw.notes.extend(unfit.map(|text| Note::new(NoteTopic::Identity, text)));
     Ok(())
 }

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// Deeper files are refused: reading one is recursive.
-const MOST_LEVELS: usize = 100;
+const MAX_LEVELS: usize = 100;
 
 /// An alias repeats the content of its anchor; a few of them in each other make a file of any size ("a billion laughs").
-const MOST_NODES: usize = 100_000;
+const MAX_NODES: usize = 100_000;
 
 /// A part of a YAML text.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,8 @@ pub enum YamlContent {
 /// ```
 pub fn yaml_documents(text: &str) -> Result<Vec<YamlNode>, String> {
     let bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let mut reader = Reader { parser: Parser::new_from_str(text), bytes, anchors: HashMap::new(), nodes: 0 };
+    let mut reader =
+        YamlReader { parser: Parser::new_from_str(text), bytes, anchors: HashMap::new(), nodes: 0 };
     let mut documents = Vec::new();
     loop {
         match reader.next()? {
@@ -64,7 +65,7 @@ pub fn yaml_documents(text: &str) -> Result<Vec<YamlNode>, String> {
 }
 
 /// The parser, and the anchors read so far.
-struct Reader<'a> {
+struct YamlReader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     /// The byte of each character.
     bytes: Vec<usize>,
@@ -72,7 +73,7 @@ struct Reader<'a> {
     nodes: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), String> {
         let event = self.parser.next_event().unwrap_or(Ok((Event::StreamEnd, Span::default())));
         event.map_err(|error| {
@@ -88,7 +89,7 @@ impl<'a> Reader<'a> {
 
     fn node(&mut self, event: Event<'a>, span: Span, level: usize) -> Result<YamlNode, String> {
         self.nodes += 1;
-        if level > MOST_LEVELS || self.nodes > MOST_NODES {
+        if level > MAX_LEVELS || self.nodes > MAX_NODES {
             return Err(format!("line {}: nested too deep, or too many aliases", span.start.line()));
         }
         let mut bytes = self.bytes(span);
@@ -97,7 +98,7 @@ impl<'a> Reader<'a> {
                 let is_plain = style == ScalarStyle::Plain;
                 (YamlContent::Scalar { text: text.into_owned(), is_plain }, anchor, tag)
             }
-            Event::Alias(anchor) => (YamlContent::Alias(Box::new(self.anchored(anchor, span)?)), 0, None),
+            Event::Alias(anchor) => (YamlContent::Alias(Box::new(self.copy_anchor(anchor, span)?)), 0, None),
             Event::SequenceStart(anchor, tag) => {
                 let mut items = Vec::new();
                 loop {
@@ -133,12 +134,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A copy of the node with an anchor.
-    fn anchored(&mut self, anchor: usize, span: Span) -> Result<YamlNode, String> {
+    fn copy_anchor(&mut self, anchor: usize, span: Span) -> Result<YamlNode, String> {
         let node = self.anchors.get(&anchor);
         let node =
             node.ok_or_else(|| format!("line {}: an alias of the node it is in", span.start.line()))?;
         self.nodes += node.size();
-        if self.nodes > MOST_NODES { Err("too many aliases".to_owned()) } else { Ok(node.clone()) }
+        if self.nodes > MAX_NODES { Err("too many aliases".to_owned()) } else { Ok(node.clone()) }
     }
 }
 
@@ -189,7 +190,7 @@ impl YamlNode {
     }
 
     /// Whether it is the key `<<`, whose value's entries count where the map has none of their names.
-    pub fn is_merge(&self) -> bool {
+    pub fn is_merge_key(&self) -> bool {
         matches!(&self.content, YamlContent::Scalar { text, is_plain: true } if text == "<<")
     }
 
@@ -198,17 +199,17 @@ impl YamlNode {
         match &self.content {
             YamlContent::Scalar { text, is_plain } => match self.tag.as_deref() {
                 Some("!" | "tag:yaml.org,2002:str") => Json::String(text.clone()),
-                Some("tag:yaml.org,2002:float" | "tag:yaml.org,2002:int") => scalar(text),
-                _ if *is_plain => scalar(text),
+                Some("tag:yaml.org,2002:float" | "tag:yaml.org,2002:int") => parse_scalar(text),
+                _ if *is_plain => parse_scalar(text),
                 _ => Json::String(text.clone()),
             },
             YamlContent::List(items) => items.iter().map(Self::json).collect(),
             YamlContent::Map(fields) => {
-                let (merged, own): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| key.is_merge());
+                let (merged, own): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| key.is_merge_key());
                 let mut map = Map::new();
-                merged.iter().for_each(|(_, value)| merge(&value.json(), &mut map));
+                merged.iter().for_each(|(_, value)| merge_entries(&value.json(), &mut map));
                 for (key, value) in own {
-                    let key = key.text().map_or_else(|| key.flow(), str::to_owned);
+                    let key = key.text().map_or_else(|| key.to_flow_text(), str::to_owned);
                     map.insert(key, value.json());
                 }
                 Json::Object(map)
@@ -218,7 +219,7 @@ impl YamlNode {
     }
 
     /// The node in one line, its aliases written out.
-    pub fn flow(&self) -> String {
+    pub fn to_flow_text(&self) -> String {
         let tag = self.tag.as_ref().map_or(String::new(), |tag| format!("!<{tag}> "));
         let content = match &self.content {
             YamlContent::Scalar { text, is_plain: true } if text.is_empty() => "null".to_owned(),
@@ -229,33 +230,34 @@ impl YamlNode {
             }
             YamlContent::Scalar { text, .. } => Json::from(text.as_str()).to_string(),
             YamlContent::List(items) => {
-                format!("[{}]", items.iter().map(Self::flow).collect::<Vec<_>>().join(", "))
+                format!("[{}]", items.iter().map(Self::to_flow_text).collect::<Vec<_>>().join(", "))
             }
             YamlContent::Map(fields) => {
-                let pair = |(key, value): &(Self, Self)| format!("{}: {}", key.flow(), value.flow());
+                let pair =
+                    |(key, value): &(Self, Self)| format!("{}: {}", key.to_flow_text(), value.to_flow_text());
                 format!("{{{}}}", fields.iter().map(pair).collect::<Vec<_>>().join(", "))
             }
-            YamlContent::Alias(node) => node.flow(),
+            YamlContent::Alias(node) => node.to_flow_text(),
         };
         tag + &content
     }
 }
 
 /// Adds the entries of a merged map, or of a list of them; the first map with a name counts.
-fn merge(value: &Json, map: &mut Map<String, Json>) {
+fn merge_entries(value: &Json, map: &mut Map<String, Json>) {
     match value {
         Json::Object(fields) => {
             for (name, value) in fields {
                 map.entry(name).or_insert_with(|| value.clone());
             }
         }
-        Json::Array(items) => items.iter().for_each(|item| merge(item, map)),
+        Json::Array(items) => items.iter().for_each(|item| merge_entries(item, map)),
         _ => {}
     }
 }
 
 /// A plain scalar, by YAML 1.1, as read by PyYAML, which nearly all training scripts use.
-fn scalar(text: &str) -> Json {
+fn parse_scalar(text: &str) -> Json {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Json::Null,
         "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => true.into(),
@@ -284,17 +286,17 @@ fn number(text: &str) -> Option<f64> {
     } else if let Some(hexadecimal) = plain.strip_prefix("0x") {
         radix(hexadecimal, 16)
     } else if plain.contains(':') {
-        sexagesimal(&plain)
+        parse_sexagesimal(&plain)
     } else if plain.bytes().all(|byte| byte.is_ascii_digit()) {
         if plain.len() > 1 && plain.starts_with('0') { radix(&plain, 8) } else { plain.parse().ok() }
     } else {
-        decimal(&plain)
+        parse_decimal(&plain)
     };
     absolute.map(|absolute| sign * absolute)
 }
 
 /// A number with a point, and an exponent with a sign.
-fn decimal(text: &str) -> Option<f64> {
+fn parse_decimal(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(m, e)| (m, Some(e)));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once('.')?;
@@ -306,7 +308,7 @@ fn decimal(text: &str) -> Option<f64> {
 }
 
 /// `1:30` is 90 in YAML 1.1.
-fn sexagesimal(text: &str) -> Option<f64> {
+fn parse_sexagesimal(text: &str) -> Option<f64> {
     let mut parts = text.split(':');
     let first: f64 = parts.next()?.parse::<u32>().ok()?.into();
     let mut parts = parts.peekable();

@@ -1,7 +1,7 @@
 //! Each rule of reading, on the smallest file that shows it.
 
 use foretell::{Columns, Direction, FeatureGroup, Scale, Value};
-use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic, read};
+use foretell_logs::{EmptyEnds, NoteTopic, ReadOptions, Recorded, read};
 use std::io::Write;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -35,7 +35,7 @@ fn features(recorded: &Recorded) -> Vec<&str> {
     recorded.columns.groups.keys().map(String::as_str).collect()
 }
 
-fn notes(recorded: &Recorded, topic: Topic) -> Vec<&str> {
+fn notes(recorded: &Recorded, topic: NoteTopic) -> Vec<&str> {
     recorded.notes.iter().filter(|note| note.topic == topic).map(|note| note.text.as_str()).collect()
 }
 
@@ -52,7 +52,7 @@ fn a_wide_row_is_a_run_and_its_steps_are_in_the_column_names() {
     assert_eq!(recorded.runs[0].configuration["lr"], Value::Number(0.1));
     assert_eq!(recorded.columns.groups["num_layers"], FeatureGroup::Architecture);
     assert_eq!(recorded.columns.groups["lr"], FeatureGroup::Hyperparameter);
-    assert_eq!(notes(&recorded, Topic::Constant), ["1 column dropped as constant: `set`"]);
+    assert_eq!(notes(&recorded, NoteTopic::Constant), ["1 column dropped as constant: `set`"]);
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn ids_that_do_not_tell_the_runs_apart_are_told_with_their_lines() {
             ids[0], ids[1], ids[2]
         ));
         let said = format!("column `id` cannot name the runs, which are numbered instead: {why}");
-        assert_eq!(notes(&recorded, Topic::Identity), [said]);
+        assert_eq!(notes(&recorded, NoteTopic::Identity), [said]);
         assert_eq!(recorded.runs[2].id, "3");
     }
     let recorded = plain("trial,id,acc_1,acc_2\n4,a,0.1,0.2\n5,a,0.1,0.3\n");
-    assert_eq!((recorded.runs[1].id.as_str(), notes(&recorded, Topic::Identity).len()), ("5", 0));
+    assert_eq!((recorded.runs[1].id.as_str(), notes(&recorded, NoteTopic::Identity).len()), ("5", 0));
 }
 
 #[test]
@@ -118,18 +118,18 @@ fn non_finite_cells_are_gaps_inside_and_divergence_at_the_end_but_empty_ends_are
     assert_eq!(shape(4), (0, None), "nothing");
     assert_eq!(shape(5), (1, Some(2.0)), "diverged, then nothing");
     assert_eq!(shape(6), (1, None), "the row itself is short");
-    assert_eq!(notes(&recorded, Topic::Unmeasured), ["1 of 7 runs contain no finite value"]);
+    assert_eq!(notes(&recorded, NoteTopic::Unmeasured), ["1 of 7 runs contain no finite value"]);
     assert_eq!(
-        notes(&recorded, Topic::Diverged),
+        notes(&recorded, NoteTopic::Diverged),
         ["2 of 7 runs diverged at step 2: their last values are not finite"]
     );
     let apart = plain("lr,acc_1,acc_2,acc_3\n1,0.1,nan,inf\n2,0.1,0.2,nan\n");
     assert_eq!(
-        notes(&apart, Topic::Diverged),
+        notes(&apart, NoteTopic::Diverged),
         ["2 of 2 runs diverged at steps 2 to 3: their last values are not finite"]
     );
-    assert_eq!(notes(&recorded, Topic::Gaps).len(), 1);
-    assert_eq!(notes(&recorded, Topic::Lengths).len(), 2);
+    assert_eq!(notes(&recorded, NoteTopic::Gaps).len(), 1);
+    assert_eq!(notes(&recorded, NoteTopic::Lengths).len(), 2);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn numbered_hyperparameters_are_no_curve_and_other_metrics_no_configuration() {
     assert_eq!(recorded.metric.name, "val_acc");
     assert_eq!(features(&recorded), ["beta1", "beta2", "l1_width", "l2_width"]);
     assert_eq!(recorded.columns.groups["l2_width"], FeatureGroup::Architecture);
-    assert!(notes(&recorded, Topic::Excluded).contains(&"other series left out: `train_acc_`"));
+    assert!(notes(&recorded, NoteTopic::Excluded).contains(&"other series left out: `train_acc_`"));
     let options = ReadOptions { metric: Some("train_acc".into()), ..ReadOptions::default() };
     let text = "train_acc_1,train_acc_2,val_acc_1,val_acc_2\n0.5,0.6,0.3,0.4\n";
     assert_eq!(read_text("a.csv", text, &options).runs[0].curve.scores(), [0.5, 0.6]);
@@ -191,7 +191,7 @@ fn outcomes_and_labels_are_no_features_unless_asked_for() {
     assert_eq!(recorded.columns.groups["lr"], FeatureGroup::Architecture);
     assert_eq!(recorded.columns.scales["lr"], Scale::Linear);
     let slip = "there is no column `rl` to put on a scale. The columns are ";
-    assert!(notes(&recorded, Topic::Excluded).iter().any(|note| note.starts_with(slip)));
+    assert!(notes(&recorded, NoteTopic::Excluded).iter().any(|note| note.starts_with(slip)));
     let all = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
     assert_eq!(read_text("a.csv", MIXED, &all).columns.groups.len(), 8);
 }
@@ -205,24 +205,24 @@ fn a_text_among_the_numbers_of_a_column_is_said_and_words_for_nothing_are_missin
         let said = format!(
             "column `lr` contains 3 numbers and the string `{text}` (line 4), so its values are read as categories"
         );
-        assert_eq!(notes(&table(text), Topic::Categories), [said]);
+        assert_eq!(notes(&table(text), NoteTopic::Categories), [said]);
     }
     for nothing in ["", "NA", "N/A", "n/a", "-", "none", "null", "nan"] {
         let recorded = table(nothing);
         assert_eq!(recorded.runs[2].configuration["lr"], Value::Missing, "{nothing}");
-        assert_eq!(notes(&recorded, Topic::Categories), [""; 0], "{nothing}");
+        assert_eq!(notes(&recorded, NoteTopic::Categories), [""; 0], "{nothing}");
     }
     let mostly_text = plain("size,acc_1,acc_2\nbig,0.1,0.2\n7,0.1,0.3\nmid,0.1,0.4\n");
-    assert_eq!(notes(&mostly_text, Topic::Categories), [""; 0], "a category that looks like a number");
+    assert_eq!(notes(&mostly_text, NoteTopic::Categories), [""; 0], "a category that looks like a number");
     let all = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
     let named = read_text("a.csv", "id,acc_1,acc_2\n1,0.1,0.2\n2,0.1,0.3\n2b,0.1,0.4\n", &all);
-    assert_eq!(notes(&named, Topic::Categories), [""; 0], "a label");
+    assert_eq!(notes(&named, NoteTopic::Categories), [""; 0], "a label");
     let set = folder(&[
         ("curves.csv", "id,epoch,loss\na,1,3\nb,1,2\nc,1,1\nd,1,0\n"),
         ("configs.csv", "id,lr\na,0.1\nb,0.2\nc,x\nd,y\n"),
     ]);
     assert_eq!(
-        notes(&read(set.path(), &ReadOptions::default()).unwrap(), Topic::Categories),
+        notes(&read(set.path(), &ReadOptions::default()).unwrap(), NoteTopic::Categories),
         [
             "column `lr` contains 2 numbers and 2 strings, the first `x` (run `c`), so its values are read as categories"
         ]
@@ -244,7 +244,7 @@ fn layer_notation_is_architecture_and_other_unique_texts_are_dropped() {
     assert_eq!(features(&recorded), ["thing"]);
     assert_eq!(recorded.columns.groups["thing"], FeatureGroup::Architecture);
     assert_eq!(
-        notes(&recorded, Topic::Architecture),
+        notes(&recorded, NoteTopic::Architecture),
         ["column `thing` contains networks in layer notation (12 of 12 strings)"]
     );
 }
@@ -268,7 +268,7 @@ fn long_rows_are_sorted_by_step_and_joined_with_the_configurations_beside_them()
         assert_eq!(recorded.runs[1].curve.steps(), [1.0, 3.0]);
         assert_eq!(recorded.runs[1].configuration, [("lr".to_owned(), Value::Number(0.1))].into());
         let joined = format!("configurations of 2 runs joined from `{configs}`; 1 row without a curve");
-        assert_eq!(notes(&recorded, Topic::Identity), [joined]);
+        assert_eq!(notes(&recorded, NoteTopic::Identity), [joined]);
     }
 }
 
@@ -277,13 +277,13 @@ fn a_folder_is_read_by_its_curves_and_named_after_itself() {
     let set = folder(&[("curves.csv.gz", CURVES), ("configs.csv", CONFIGS), ("SOURCE.txt", "where from")]);
     let recorded = read(set.path(), &ReadOptions::default()).unwrap();
     assert_eq!(recorded.name, set.path().file_name().unwrap().to_string_lossy());
-    assert_eq!(notes(&recorded, Topic::Identity).len(), 1, "no file left aside");
+    assert_eq!(notes(&recorded, NoteTopic::Identity).len(), 1, "no file left aside");
     let two = folder(&[("curves.csv", CURVES), ("configs.csv", CONFIGS), ("other.csv", CONFIGS)]);
     let mut options = ReadOptions::default();
     let ignored = "`curves.csv` is read; other files are not: `other.csv`";
-    assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity)[1], ignored);
+    assert_eq!(notes(&read(two.path(), &options).unwrap(), NoteTopic::Identity)[1], ignored);
     options.configurations = Some(two.path().join("other.csv"));
-    assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity).len(), 1);
+    assert_eq!(notes(&read(two.path(), &options).unwrap(), NoteTopic::Identity).len(), 1);
     let single = folder(&[("mine.csv", WIDE), ("README.md", "about")]);
     assert_eq!(read(single.path(), &ReadOptions::default()).unwrap().name, "mine");
 }
@@ -294,13 +294,13 @@ fn configurations_may_be_given_or_stand_in_the_same_file() {
     let configurations = Some(folder.path().join("other.csv"));
     let given = ReadOptions { configurations, ..ReadOptions::default() };
     assert_eq!(features(&read(&folder.path().join("log.csv"), &given).unwrap()), ["lr"]);
-    let not_joined = notes(&read_text("runs.csv", WIDE, &given), Topic::Identity).join("");
+    let not_joined = notes(&read_text("runs.csv", WIDE, &given), NoteTopic::Identity).join("");
     assert!(not_joined.contains("not joined, because only long files"), "{not_joined}");
     let recorded = plain(
         "run,step,lr,acc,lr_now\na,1,0.1,0.3,0.1\na,2,0.1,0.4,0.05\nb,1,0.2,0.3,0.2\nb,2,0.2,0.2,0.1\n",
     );
     assert_eq!(features(&recorded), ["lr"], "lr_now varies within a run: a series");
-    assert!(notes(&recorded, Topic::Metric)[0].contains("left out: `lr_now`"));
+    assert!(notes(&recorded, NoteTopic::Metric)[0].contains("left out: `lr_now`"));
 }
 
 #[test]
@@ -354,13 +354,13 @@ fn empty_ends_of_long_runs_are_divergence_from_two_on_and_a_literal_nan_always_i
     ];
     assert_eq!(shapes(&recorded), expected);
     assert_eq!(
-        notes(&recorded, Topic::EmptyEnds),
+        notes(&recorded, NoteTopic::EmptyEnds),
         [
             "1 of 6 runs end in empty cells: counted as diverged",
             "1 of 6 runs end in empty cells: treated as not measured there, instead of diverged"
         ]
     );
-    assert_eq!(notes(&recorded, Topic::Removed), ["1 row left out as repeats of the same run and step"]);
+    assert_eq!(notes(&recorded, NoteTopic::Removed), ["1 row left out as repeats of the same run and step"]);
     for (empty_ends, a, e) in
         [(EmptyEnds::Unmeasured, None, None), (EmptyEnds::Diverged, Some(2.0), Some(2.0))]
     {
@@ -368,7 +368,7 @@ fn empty_ends_of_long_runs_are_divergence_from_two_on_and_a_literal_nan_always_i
         let mut expected = expected;
         (expected[0], expected[4]) = ((1, a), (1, e));
         assert_eq!(shapes(&recorded), expected, "{empty_ends:?}");
-        assert!(notes(&recorded, Topic::EmptyEnds).is_empty());
+        assert!(notes(&recorded, NoteTopic::EmptyEnds).is_empty());
     }
 }
 
@@ -379,7 +379,7 @@ fn an_empty_cell_of_a_running_long_run_is_not_finite_and_those_of_a_wide_row_are
     let read = |text: &str, empty_ends, empty_between| {
         let options = ReadOptions { running: true, empty_ends, empty_between, ..ReadOptions::default() };
         let recorded = read_text("runs.csv", text, &options);
-        (shapes(&recorded), notes(&recorded, Topic::EmptyEnds).len())
+        (shapes(&recorded), notes(&recorded, NoteTopic::EmptyEnds).len())
     };
     let (guessed, told) = (EmptyEnds::Guessed, EmptyEnds::Unmeasured);
     assert_eq!(read(long, guessed, 0), (vec![(1, Some(2.0)), (2, Some(3.0)), (2, None)], 1));
@@ -427,7 +427,7 @@ fn json_lines_may_lack_what_can_be_told_and_hold_what_python_writes() {
     assert_eq!(recorded.runs[0].curve.steps(), [1.0, 3.0]);
     assert_eq!(recorded.runs[1].curve.diverged_at(), Some(10.0));
     assert_eq!(features(&recorded), ["lr", "nesterov", "net.width"]);
-    assert_eq!(notes(&recorded, Topic::Excluded), ["fields left out: `extra`"]);
+    assert_eq!(notes(&recorded, NoteTopic::Excluded), ["fields left out: `extra`"]);
 }
 
 const REPEATED: &str = "config_group,lr,acc_1,acc_2\ng,1,0.1,0.2\nh,2,0.3,0.4\ng,3,0.5,0.6\nk,2,0.7,0.8\nm,4,0.7,0.8\nn,5,0,0\no,6,0,0\n";
@@ -437,10 +437,10 @@ fn repeats_share_a_number_and_can_be_removed() {
     let recorded = plain(REPEATED);
     assert_eq!(recorded.repeats, [0, 1, 0, 1, 1, 5, 6]);
     assert_eq!(
-        notes(&recorded, Topic::Repeats),
+        notes(&recorded, NoteTopic::Repeats),
         ["runs grouped by `config_group`: 6 groups", "3 of 7 runs repeat an earlier one"]
     );
-    assert_eq!(notes(&recorded, Topic::Flat), ["2 of 7 runs are constant, and are kept"]);
+    assert_eq!(notes(&recorded, NoteTopic::Flat), ["2 of 7 runs are constant, and are kept"]);
     let lrs = |recorded: &Recorded| -> Vec<f64> {
         recorded.runs.iter().map(|run| run.configuration["lr"].number().unwrap()).collect()
     };
@@ -616,7 +616,7 @@ fn lines_of_another_metric_or_direction_than_those_asked_for_are_set_aside() {
     let recorded = read_text("runs.jsonl", &text, &asked("auc", Direction::Maximize));
     assert_eq!((recorded.runs.len(), recorded.declared), (1, Some(Direction::Maximize)));
     assert_eq!(
-        notes(&recorded, Topic::SetAside),
+        notes(&recorded, NoteTopic::SetAside),
         ["2 runs of another metric or direction set aside: `auc` to minimize, `loss` to minimize"]
     );
     let folder = folder(&[("runs.jsonl", &text)]);

@@ -17,7 +17,7 @@ fn value() -> impl Strategy<Value = Value> {
 fn curve(direction: Direction) -> impl Strategy<Value = Curve> {
     let number = prop_oneof![4 => prop::num::f64::NORMAL, 1 => Just(f64::NAN), 1 => Just(f64::INFINITY), 1 => Just(-0.0)];
     prop::collection::vec((1u32..50, number), 0..8).prop_map(move |points| {
-        let mut curve = Curve::of_epochs(&[], direction);
+        let mut curve = Curve::from_epoch_values(&[], direction);
         let mut step = 0.0;
         for (gap, value) in points {
             step += f64::from(gap) / 8.0;

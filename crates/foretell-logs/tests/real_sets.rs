@@ -7,7 +7,7 @@
 mod needed;
 
 use foretell::{Direction, FeatureGroup};
-use foretell_logs::{ReadOptions, Recorded, Topic, read};
+use foretell_logs::{NoteTopic, ReadOptions, Recorded, read};
 use std::path::{Path, PathBuf};
 
 /// The path of a set; `None` skips the test.
@@ -144,7 +144,10 @@ fn nmt_runs_are_ragged_and_half_repeat_a_configuration() {
     assert_eq!(repeated(&recorded), 94, "configurations that repeat an earlier row");
     assert!(!recorded.columns.groups.contains_key("OUTCOME_ppl_optimal"));
     assert!(
-        recorded.notes.iter().any(|note| note.topic == Topic::Lengths && note.text.ends_with("median 23"))
+        recorded
+            .notes
+            .iter()
+            .any(|note| note.topic == NoteTopic::Lengths && note.text.ends_with("median 23"))
     );
 }
 

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const FORMAT: &[u8] = b"foretell-nn checkpoint/";
+const FORMAT_PREFIX: &[u8] = b"foretell-nn checkpoint/";
 const FIRST_LINE: &[u8] = b"foretell-nn checkpoint/3\n";
-const EXTENSION: &str = "checkpoint";
-const KEPT: usize = 2;
+const FILE_EXTENSION: &str = "checkpoint";
+const KEPT_CHECKPOINTS: usize = 2;
 
 /// The progress of a training, apart from weights and optimizer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,22 +45,22 @@ pub(crate) fn save<N: Module>(
     header: &Header,
     learner: Option<&Learner<N>>,
 ) -> Result<(), Error> {
-    let path = directory.join(format!("epoch-{:06}.{EXTENSION}", header.reports.len()));
+    let path = directory.join(format!("epoch-{:06}.{FILE_EXTENSION}", header.reports.len()));
     let failed = |source| Error::write(&path, source);
-    let bytes = encode(header, learner).map_err(failed)?;
+    let bytes = encode_checkpoint(header, learner).map_err(failed)?;
     std::fs::create_dir_all(directory).map_err(failed)?;
     let unfinished = path.with_extension("unfinished");
     let mut file = std::fs::File::create(&unfinished).map_err(failed)?;
     file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(failed)?;
     std::fs::rename(&unfinished, &path).map_err(failed)?;
-    for old in list(directory)?.iter().rev().skip(KEPT) {
+    for old in list_checkpoints(directory)?.iter().rev().skip(KEPT_CHECKPOINTS) {
         std::fs::remove_file(old).map_err(|source| Error::write(old, source))?;
     }
     Ok(())
 }
 
 /// A checkpoint read back.
-pub(crate) struct Restored<N> {
+pub(crate) struct RestoredCheckpoint<N> {
     /// The progress of the training.
     pub header: Header,
     /// Its network and optimizer.
@@ -78,12 +78,15 @@ pub(crate) fn load<N: Module>(
     directory: &Path,
     identity: &Identity,
     fresh: impl Fn() -> Learner<N>,
-) -> Result<Option<Restored<N>>, Error> {
+) -> Result<Option<RestoredCheckpoint<N>>, Error> {
     let mut newest_fault = None;
     let mut damaged = Vec::new();
-    for path in list(directory)?.into_iter().rev() {
+    for path in list_checkpoints(directory)?.into_iter().rev() {
         let bytes = std::fs::read(&path).map_err(|e| Error::read(&path, e))?;
-        if bytes.starts_with(FORMAT) && bytes.len() >= FIRST_LINE.len() && !bytes.starts_with(FIRST_LINE) {
+        if bytes.starts_with(FORMAT_PREFIX)
+            && bytes.len() >= FIRST_LINE.len()
+            && !bytes.starts_with(FIRST_LINE)
+        {
             return Err(Error::OtherCheckpoint { path });
         }
         let restored = blocks(&bytes).and_then(|[header, weights, state]| {
@@ -99,7 +102,7 @@ pub(crate) fn load<N: Module>(
                     ),
                     None => None,
                 };
-                return Ok(Some(Restored { header, learner, damaged }));
+                return Ok(Some(RestoredCheckpoint { header, learner, damaged }));
             }
             Err(reason) => {
                 newest_fault.get_or_insert(Error::Damaged { path: path.clone(), reason });
@@ -115,13 +118,13 @@ pub(crate) fn load<N: Module>(
 /// # Errors
 /// [`Error::File`] if one cannot be deleted.
 pub(crate) fn clear(directory: &Path) -> Result<(), Error> {
-    list(directory)?
+    list_checkpoints(directory)?
         .iter()
         .try_for_each(|path| std::fs::remove_file(path).map_err(|source| Error::write(path, source)))
 }
 
 /// The checkpoints of `directory`, oldest first; none if there is no such directory.
-fn list(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+fn list_checkpoints(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -129,7 +132,7 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     };
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
+        .filter(|path| path.extension().is_some_and(|extension| extension == FILE_EXTENSION))
         .collect();
     paths.sort();
     Ok(paths)
@@ -144,7 +147,7 @@ fn check_identity(path: &Path, found: &Identity, expected: &Identity) -> Result<
     }
 }
 
-fn encode<N: Module>(header: &Header, learner: Option<&Learner<N>>) -> std::io::Result<Vec<u8>> {
+fn encode_checkpoint<N: Module>(header: &Header, learner: Option<&Learner<N>>) -> std::io::Result<Vec<u8>> {
     let (mut weights, mut state) = (Vec::new(), Vec::new());
     if let Some((network, optimizer)) = learner {
         for parameter in network.parameters() {
@@ -161,11 +164,11 @@ fn encode<N: Module>(header: &Header, learner: Option<&Learner<N>>) -> std::io::
         bytes.extend((block.len() as u64).to_le_bytes());
         bytes.extend(block);
     }
-    bytes.extend(checksum(&bytes).to_le_bytes());
+    bytes.extend(crc32_checksum(&bytes).to_le_bytes());
     Ok(bytes)
 }
 
-fn checksum(bytes: &[u8]) -> u32 {
+fn crc32_checksum(bytes: &[u8]) -> u32 {
     let mut sum = flate2::Crc::new();
     sum.update(bytes);
     sum.sum()
@@ -176,7 +179,7 @@ fn blocks(bytes: &[u8]) -> Result<[&[u8]; 3], String> {
     let (body, sum) = bytes.split_last_chunk::<4>().ok_or("the file is empty")?;
     let mut rest =
         body.strip_prefix(FIRST_LINE).ok_or("it does not start like a checkpoint of this version")?;
-    if checksum(body) != u32::from_le_bytes(*sum) {
+    if crc32_checksum(body) != u32::from_le_bytes(*sum) {
         return Err("its checksum is wrong".to_owned());
     }
     let mut blocks = [&rest[..0]; 3];
@@ -193,7 +196,7 @@ fn push(bytes: &mut Vec<u8>, values: &[f32]) {
 }
 
 /// The next `count` values of a block.
-fn next(block: &mut &[u8], count: usize) -> Result<Vec<f32>, String> {
+fn take_floats(block: &mut &[u8], count: usize) -> Result<Vec<f32>, String> {
     let (values, rest) = block.split_at_checked(4 * count).ok_or("a block has too few values")?;
     *block = rest;
     Ok(values.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
@@ -205,15 +208,15 @@ fn learner<N: Module>(
     state: &[u8],
 ) -> Result<Learner<N>, String> {
     let mut result = Ok(());
-    network.visit(&mut |parameter| match next(&mut weights, parameter.count()) {
-        Ok(values) => parameter.set_list(values),
+    network.visit(&mut |parameter| match take_floats(&mut weights, parameter.count()) {
+        Ok(values) => parameter.set_value_list(values),
         Err(error) => result = Err(error),
     });
     result?;
     let (steps, mut state) =
         state.split_first_chunk::<8>().ok_or("the number of steps of the optimizer is missing")?;
     let steps = u64::from_le_bytes(*steps);
-    let optimizer = optimizer.resumed(steps, &network, |count| next(&mut state, count))?;
+    let optimizer = optimizer.resumed(steps, &network, |count| take_floats(&mut state, count))?;
     if weights.is_empty() && state.is_empty() {
         return Ok((network, optimizer));
     }
@@ -243,7 +246,7 @@ mod tests {
     fn every_flipped_bit_and_every_cut_is_noticed() {
         let header =
             Header { identity: Identity::default(), attempt: None, failed_epochs: 5, reports: Vec::new() };
-        let whole = encode::<crate::layers::dense::Dense>(&header, None).unwrap();
+        let whole = encode_checkpoint::<crate::layers::dense::Dense>(&header, None).unwrap();
         assert!(blocks(&whole).is_ok());
         for at in 0..whole.len() {
             let mut flipped = whole.clone();

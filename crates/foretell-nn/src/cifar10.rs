@@ -4,14 +4,14 @@
 //! one label byte and 3072 pixel bytes, three 32 × 32 planes (red, green, blue), row-major.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, Normalization};
+use crate::images::{DataSet, Images, PixelNormalization};
 use crate::split::split;
 use foretell::ImageShape;
 use std::path::{Path, PathBuf};
 
-const CLASSES: usize = 10;
-const SHAPE: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
-const RECORD: usize = 1 + 3 * 32 * 32;
+const CLASS_COUNT: usize = 10;
+const IMAGE_SHAPE: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
+const RECORD_BYTES: usize = 1 + 3 * 32 * 32;
 
 /// Reads all `data_batch_*.bin` of `directory` and separates a class-balanced validation part, a tenth unless
 /// `validation` sets its size (45 000 and 5000 of the full set, as in the paper). The test file is never read.
@@ -27,18 +27,19 @@ pub(crate) fn load(
     let validation = validation.unwrap_or(images.len() / 10);
     let name = format!("cifar10:{}", directory.display());
     let (train, validation) = split(&images, train, validation, seed, &name)?;
-    Ok(DataSet { train, validation, normalization: Normalization::Contrast, mirror: true })
+    Ok(DataSet { train, validation, normalization: PixelNormalization::Contrast, mirror: true })
 }
 
 fn read_all(directory: &Path) -> Result<Images, Error> {
-    let mut images = Images { shape: SHAPE, classes: CLASSES, pixels: Vec::new(), labels: Vec::new() };
-    for path in batch_files(directory)? {
-        append(&mut images, &path, &std::fs::read(&path).map_err(|e| Error::read(&path, e))?)?;
+    let mut images =
+        Images { shape: IMAGE_SHAPE, classes: CLASS_COUNT, pixels: Vec::new(), labels: Vec::new() };
+    for path in list_batch_files(directory)? {
+        append_records(&mut images, &path, &std::fs::read(&path).map_err(|e| Error::read(&path, e))?)?;
     }
     Ok(images)
 }
 
-fn batch_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+fn list_batch_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(directory).map_err(|e| Error::read(directory, e))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -57,14 +58,14 @@ fn batch_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-fn append(images: &mut Images, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD) {
-        return Err(Error::RecordSize { path: path.to_owned(), bytes: bytes.len(), record: RECORD });
+fn append_records(images: &mut Images, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD_BYTES) {
+        return Err(Error::RecordSize { path: path.to_owned(), bytes: bytes.len(), record: RECORD_BYTES });
     }
-    for (image, record) in bytes.chunks_exact(RECORD).enumerate() {
+    for (image, record) in bytes.chunks_exact(RECORD_BYTES).enumerate() {
         let label = record[0];
-        if usize::from(label) >= CLASSES {
-            return Err(Error::Label { path: path.to_owned(), image, label, classes: CLASSES });
+        if usize::from(label) >= CLASS_COUNT {
+            return Err(Error::Label { path: path.to_owned(), image, label, classes: CLASS_COUNT });
         }
         images.labels.push(label);
         images.pixels.extend_from_slice(&record[1..]);

@@ -137,7 +137,7 @@ impl DataSpec {
     }
 
     /// The name, and where the files are, if there are any.
-    fn parts(&self) -> (&'static str, Option<&Path>) {
+    fn name_and_path(&self) -> (&'static str, Option<&Path>) {
         match self {
             Self::Shapes { .. } => ("shapes", None),
             Self::Words => ("words", None),
@@ -184,7 +184,7 @@ impl FromStr for DataSpec {
 
 impl fmt::Display for DataSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self, self.parts()) {
+        match (self, self.name_and_path()) {
             (Self::Shapes { side }, (name, _)) if *side != shapes::DEFAULT_SIDE => write!(f, "{name}:{side}"),
             (Self::Folder { directory, side }, (name, _)) if *side != folders::DEFAULT_SIDE => {
                 write!(f, "{name}:{side}:{}", directory.display())

@@ -3,7 +3,7 @@
 //! Source of TinyImageNet: Stanford CS231n, `train/CLASS/images/*.JPEG`, 200 classes of 500 images of 64 × 64 pixels.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, Normalization};
+use crate::images::{DataSet, Images, PixelNormalization};
 use crate::pictures;
 use crate::split::split;
 use foretell::ImageShape;
@@ -14,9 +14,9 @@ pub(crate) const TINY_SIDE: usize = 32;
 /// The default side of images: the least that all built-in networks accept.
 pub(crate) const DEFAULT_SIDE: usize = 64;
 /// The classes that a label can tell apart.
-const CLASSES: std::ops::RangeInclusive<usize> = 2..=256;
+const CLASS_COUNT_RANGE: std::ops::RangeInclusive<usize> = 2..=256;
 /// The sides that can be asked for.
-const SIDES: std::ops::RangeInclusive<usize> = 8..=1024;
+const SIDE_RANGE: std::ops::RangeInclusive<usize> = 8..=1024;
 
 /// Reads the pictures below `directory`, a folder a class in the order of their names, and cuts off a class-balanced validation part:
 /// a tenth unless `validation` sets its size.
@@ -30,8 +30,8 @@ pub(crate) fn load(
     validation: Option<usize>,
     seed: u64,
 ) -> Result<DataSet, Error> {
-    if !SIDES.contains(&side) {
-        let expected = format!("{} to {} pixels", SIDES.start(), SIDES.end());
+    if !SIDE_RANGE.contains(&side) {
+        let expected = format!("{} to {} pixels", SIDE_RANGE.start(), SIDE_RANGE.end());
         return Err(Error::Plan { field: "the side of folder", found: side.to_string(), expected });
     }
     let classes = classes(directory)?;
@@ -48,14 +48,14 @@ pub(crate) fn load(
     let validation = validation.unwrap_or(images.len() / 10);
     let name = format!("folder:{}", directory.display());
     let (train, validation) = split(&images, train, validation, seed, &name)?;
-    Ok(DataSet { train, validation, normalization: Normalization::Contrast, mirror: true })
+    Ok(DataSet { train, validation, normalization: PixelNormalization::Contrast, mirror: true })
 }
 
 /// The pictures of each class, classes and files in the order of their names; folders without pictures are no classes.
 fn classes(directory: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
     let mut classes = Vec::new();
     if directory.is_dir() {
-        for class in sorted(directory)?.into_iter().filter(|path| path.is_dir()) {
+        for class in list_sorted(directory)?.into_iter().filter(|path| path.is_dir()) {
             let mut files = Vec::new();
             collect(&class, &mut files)?;
             classes.push(files);
@@ -66,9 +66,13 @@ fn classes(directory: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
         let expected = "folders with pictures (.jpg, .jpeg, .png), one folder per class,";
         return Err(Error::NoFiles { directory: directory.to_owned(), expected });
     }
-    if !CLASSES.contains(&classes.len()) {
+    if !CLASS_COUNT_RANGE.contains(&classes.len()) {
         let field = "the number of classes";
-        let expected = format!("{} to {}, with one folder of pictures each", CLASSES.start(), CLASSES.end());
+        let expected = format!(
+            "{} to {}, with one folder of pictures each",
+            CLASS_COUNT_RANGE.start(),
+            CLASS_COUNT_RANGE.end()
+        );
         return Err(Error::Plan { field, found: classes.len().to_string(), expected });
     }
     Ok(classes)
@@ -76,7 +80,7 @@ fn classes(directory: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
 
 /// Adds the pictures of `directory` and of all folders in it.
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    for path in sorted(directory)? {
+    for path in list_sorted(directory)? {
         if path.is_dir() {
             collect(&path, files)?;
         } else if pictures::is_picture(&path) {
@@ -86,7 +90,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-fn sorted(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+fn list_sorted(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(directory).map_err(|error| Error::read(directory, error))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();

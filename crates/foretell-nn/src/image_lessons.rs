@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 /// Images evaluated at a time.
-const JUDGED_AT_ONCE: usize = 128;
+const EVALUATION_BATCH_SIZE: usize = 128;
 
 /// A network that classifies images.
 pub(crate) trait ImageNetwork: Module {
@@ -27,7 +27,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
         self.train.len().div_ceil(batch_size)
     }
 
-    fn guessing(&self) -> f64 {
+    fn guessing_accuracy(&self) -> f64 {
         1.0 / self.train.classes as f64
     }
 
@@ -39,7 +39,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
         let mut total = 0.0;
         for batch in order.chunks(steps.batch_size) {
             let mirrored: Vec<bool> = batch.iter().map(|_| self.mirror && mirror.random()).collect();
-            let images = inputs(self, &self.train, batch, &mirrored);
+            let images = network_inputs(self, &self.train, batch, &mirrored);
             let logits = network.logits(images, Some(&mut dropout));
             let labels = batch.iter().map(|&index| usize::from(self.train.labels[index]));
             let loss = mean_cross_entropy(logits, labels.collect());
@@ -54,14 +54,14 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
     }
 
     /// An image whose logits are not all finite counts as wrong.
-    fn judge(&self, network: &N) -> Judgment {
-        let mut network = network.valid();
+    fn evaluate_network(&self, network: &N) -> Judgment {
+        let mut network = network.frozen_copy();
         let images = &self.validation;
         let indices: Vec<usize> = (0..images.len()).collect();
         let (mut right, mut total) = (0_usize, 0.0);
-        for batch in indices.chunks(JUDGED_AT_ONCE) {
+        for batch in indices.chunks(EVALUATION_BATCH_SIZE) {
             let plain = vec![false; batch.len()];
-            let input = inputs(self, images, batch, &plain);
+            let input = network_inputs(self, images, batch, &plain);
             let logits = network.logits(input, None).into_values();
             for (row, &index) in logits.chunks_exact(images.classes).zip(batch) {
                 let label = usize::from(images.labels[index]);
@@ -89,7 +89,7 @@ pub(crate) fn cross_entropy(logits: &[f32], label: usize) -> f64 {
     sum.ln() + f64::from(largest - logits[label])
 }
 
-fn inputs(data: &DataSet, images: &Images, batch: &[usize], mirrored: &[bool]) -> Tensor<4> {
+fn network_inputs(data: &DataSet, images: &Images, batch: &[usize], mirrored: &[bool]) -> Tensor<4> {
     let mut values = Vec::with_capacity(batch.len() * images.values());
     for (&index, &mirrored) in batch.iter().zip(mirrored) {
         images.push_inputs(index, &data.normalization, mirrored, &mut values);

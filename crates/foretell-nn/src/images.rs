@@ -4,7 +4,7 @@ use foretell::ImageShape;
 
 /// The conversion of pixel values (0 to 255) to network inputs.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Normalization {
+pub enum PixelNormalization {
     /// x ↦ (x − 127.5)/63.75, so inputs lie in [−2, 2].
     Range,
     /// Global contrast normalization of each image: x ↦ (x − mean)/max(sd, 1), mean and sd over all values of the
@@ -35,7 +35,7 @@ pub struct DataSet {
     /// The images that its accuracy is measured on after each epoch; no image is also in `train`.
     pub validation: Images,
     /// The conversion of pixels to inputs.
-    pub normalization: Normalization,
+    pub normalization: PixelNormalization,
     /// Whether training images are mirrored left to right with probability ½, drawn again each epoch.
     pub mirror: bool,
 }
@@ -44,13 +44,13 @@ impl DataSet {
     /// The same images less the mean of the training images, as cuda-convnet's networks and AlexNet see them; `mirror` is whether the
     /// network is one that learns from mirrored images.
     #[must_use]
-    pub(crate) fn less_mean_image(self, mirror: bool) -> Self {
+    pub(crate) fn subtract_mean_image(self, mirror: bool) -> Self {
         let mut sums = vec![0_u64; self.train.values()];
         for image in self.train.pixels.chunks_exact(sums.len()) {
             sums.iter_mut().zip(image).for_each(|(sum, &value)| *sum += u64::from(value));
         }
         let mean = sums.iter().map(|&sum| (sum as f64 / self.train.len() as f64) as f32).collect();
-        Self { normalization: Normalization::MeanImage(mean), mirror: self.mirror && mirror, ..self }
+        Self { normalization: PixelNormalization::MeanImage(mean), mirror: self.mirror && mirror, ..self }
     }
 }
 
@@ -92,14 +92,14 @@ impl Images {
     pub(crate) fn push_inputs(
         &self,
         index: usize,
-        normalization: &Normalization,
+        normalization: &PixelNormalization,
         mirrored: bool,
         inputs: &mut Vec<f32>,
     ) {
         let image = self.image(index);
         let start = inputs.len();
         match normalization {
-            Normalization::MeanImage(mean) => {
+            PixelNormalization::MeanImage(mean) => {
                 inputs.extend(image.iter().zip(mean).map(|(&value, mean)| f32::from(value) - mean));
             }
             other => {
@@ -113,7 +113,7 @@ impl Images {
     }
 }
 
-impl Normalization {
+impl PixelNormalization {
     fn shift_and_scale(&self, image: &[u8]) -> (f32, f32) {
         match self {
             Self::MeanImage(_) => (0.0, 1.0),
@@ -141,10 +141,10 @@ mod tests {
     fn contrast_normalization_gives_each_image_mean_zero_and_deviation_one() {
         let images = two_by_two(vec![10, 20, 30, 40, 7, 7, 7, 7]);
         let mut inputs = Vec::new();
-        images.push_inputs(0, &Normalization::Contrast, false, &mut inputs);
+        images.push_inputs(0, &PixelNormalization::Contrast, false, &mut inputs);
         // mean 25, variance (225 + 25 + 25 + 225)/4 = 125
         assert!((inputs[0] + 15.0 / 125_f32.sqrt()).abs() < 1e-6);
-        images.push_inputs(1, &Normalization::Contrast, false, &mut inputs);
+        images.push_inputs(1, &PixelNormalization::Contrast, false, &mut inputs);
         assert!(inputs[4..].iter().all(|v| *v == 0.0), "a flat image must not be divided by nothing");
     }
 
@@ -152,15 +152,15 @@ mod tests {
     fn a_mirrored_image_has_its_rows_turned_round() {
         let images = two_by_two(vec![0, 255, 255, 0]);
         let mut inputs = Vec::new();
-        images.push_inputs(0, &Normalization::Range, true, &mut inputs);
+        images.push_inputs(0, &PixelNormalization::Range, true, &mut inputs);
         assert_eq!(inputs, [2.0, -2.0, -2.0, 2.0]);
     }
 
     #[test]
     fn the_mean_of_the_training_images_is_subtracted_value_by_value() {
         let (train, validation) = (two_by_two(vec![10, 20, 30, 40, 30, 20, 10, 0]), two_by_two(vec![0; 4]));
-        let data = DataSet { train, validation, normalization: Normalization::Range, mirror: true };
-        let data = data.less_mean_image(false);
+        let data = DataSet { train, validation, normalization: PixelNormalization::Range, mirror: true };
+        let data = data.subtract_mean_image(false);
         assert!(!data.mirror);
         let mut inputs = Vec::new();
         data.train.push_inputs(0, &data.normalization, false, &mut inputs);

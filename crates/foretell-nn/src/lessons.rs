@@ -11,7 +11,7 @@ pub(crate) trait Lessons<N> {
     fn steps(&self, batch_size: usize) -> usize;
 
     /// The accuracy of guessing.
-    fn guessing(&self) -> f64;
+    fn guessing_accuracy(&self) -> f64;
 
     /// Trains for one epoch; gives the mean training loss (dropout on, weights as they change).
     ///
@@ -19,7 +19,7 @@ pub(crate) trait Lessons<N> {
     fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64;
 
     /// Judges the network on the validation part.
-    fn judge(&self, network: &N) -> Judgment;
+    fn evaluate_network(&self, network: &N) -> Judgment;
 }
 
 /// The quality of a network on the validation part.
@@ -33,7 +33,7 @@ pub(crate) struct Judgment {
 
 /// The seeds of the randomness in an epoch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chance {
+pub(crate) struct EpochSeeds {
     /// Seed of the trial.
     pub seed: u64,
     /// Number of the attempt, from 0.
@@ -42,7 +42,7 @@ pub(crate) struct Chance {
     pub epoch: usize,
 }
 
-impl Chance {
+impl EpochSeeds {
     /// The random stream of this epoch for `purpose`.
     pub(crate) fn stream(self, purpose: Purpose) -> rand_chacha::ChaCha8Rng {
         stream(self.seed, purpose, ((self.attempt as u64) << 32) | self.epoch as u64)
@@ -58,7 +58,7 @@ pub(crate) struct Steps {
     /// The largest norm of the whole gradient; a larger gradient is shortened to it.
     pub clip: Option<f64>,
     /// Seeds.
-    pub chance: Chance,
+    pub chance: EpochSeeds,
 }
 
 impl Steps {

@@ -10,10 +10,10 @@ use std::io::Read;
 use std::path::Path;
 
 const HEADER: usize = 128;
-const BYTES: u32 = 2;
-const DOUBLES: u32 = 9;
-const ARRAY: u32 = 14;
-const COMPRESSED: u32 = 15;
+const BYTES_TYPE: u32 = 2;
+const DOUBLES_TYPE: u32 = 9;
+const ARRAY_TYPE: u32 = 14;
+const COMPRESSED_TYPE: u32 = 15;
 
 /// An array: its sizes, and its values in MATLAB's order, the first index fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +38,14 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Array>, Error> {
     let mut arrays = Vec::new();
     while !rest.is_empty() {
         let element;
-        (element, rest) = next(rest).map_err(invalid)?;
+        (element, rest) = next_element(rest).map_err(invalid)?;
         let array = match element {
-            (COMPRESSED, packed) => {
+            (COMPRESSED_TYPE, packed) => {
                 let mut unpacked = Vec::new();
                 ZlibDecoder::new(packed)
                     .read_to_end(&mut unpacked)
                     .map_err(|error| invalid(error.to_string()))?;
-                let (inner, _) = next(&unpacked).map_err(invalid)?;
+                let (inner, _) = next_element(&unpacked).map_err(invalid)?;
                 array(inner).map_err(invalid)?
             }
             other => array(other).map_err(invalid)?,
@@ -55,10 +55,10 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Array>, Error> {
     Ok(arrays)
 }
 
-type Element<'a> = (u32, &'a [u8]);
+type MatElement<'a> = (u32, &'a [u8]);
 
 /// The first element of `bytes` and what comes after it. Small elements hold type, size and up to four bytes in eight.
-fn next(bytes: &[u8]) -> Result<(Element<'_>, &[u8]), String> {
+fn next_element(bytes: &[u8]) -> Result<(MatElement<'_>, &[u8]), String> {
     let number = |at: usize| {
         bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).ok_or("an element is cut")
     };
@@ -66,7 +66,7 @@ fn next(bytes: &[u8]) -> Result<(Element<'_>, &[u8]), String> {
     let (kind, from, size, padded) = match kind >> 16 {
         0 => {
             let size = number(4)? as usize;
-            (kind, 8, size, if kind == COMPRESSED { size } else { size.next_multiple_of(8) })
+            (kind, 8, size, if kind == COMPRESSED_TYPE { size } else { size.next_multiple_of(8) })
         }
         small => (kind & 0xffff, 4, small as usize, 4),
     };
@@ -77,20 +77,22 @@ fn next(bytes: &[u8]) -> Result<(Element<'_>, &[u8]), String> {
 }
 
 /// The array of an element; none if it is not numeric.
-fn array((kind, bytes): Element<'_>) -> Result<Option<Array>, String> {
-    if kind != ARRAY {
+fn array((kind, bytes): MatElement<'_>) -> Result<Option<Array>, String> {
+    if kind != ARRAY_TYPE {
         return Ok(None);
     }
-    let (_flags, rest) = next(bytes)?;
-    let ((_, sizes), rest) = next(rest)?;
-    let ((_, name), rest) = next(rest)?;
-    let ((kind, values), _) = next(rest)?;
+    let (_flags, rest) = next_element(bytes)?;
+    let ((_, sizes), rest) = next_element(rest)?;
+    let ((_, name), rest) = next_element(rest)?;
+    let ((kind, values), _) = next_element(rest)?;
     let sizes: Vec<usize> =
         sizes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize).collect();
     let name = String::from_utf8_lossy(name).into_owned();
     let values = match kind {
-        BYTES => values.to_vec(),
-        DOUBLES => values.chunks_exact(8).map(byte).collect::<Option<_>>().ok_or("a value is not a byte")?,
+        BYTES_TYPE => values.to_vec(),
+        DOUBLES_TYPE => {
+            values.chunks_exact(8).map(byte).collect::<Option<_>>().ok_or("a value is not a byte")?
+        }
         _ => return Ok(None),
     };
     let count = sizes.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
@@ -132,9 +134,9 @@ pub(crate) mod tests {
             let parts =
                 [element(6, &[9, 0, 0, 0, 0, 0, 0, 0]), element(5, &sizes), small, element(2, values)];
             let mut packer = ZlibEncoder::new(Vec::new(), Compression::default());
-            packer.write_all(&element(ARRAY, &parts.concat())).unwrap();
+            packer.write_all(&element(ARRAY_TYPE, &parts.concat())).unwrap();
             let packed = packer.finish().unwrap();
-            bytes.extend([COMPRESSED.to_le_bytes(), (packed.len() as u32).to_le_bytes()].concat());
+            bytes.extend([COMPRESSED_TYPE.to_le_bytes(), (packed.len() as u32).to_le_bytes()].concat());
             bytes.extend(packed);
         }
         bytes

@@ -4,14 +4,14 @@
 //! a dimension), then one byte a value.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, Normalization};
+use crate::images::{DataSet, Images, PixelNormalization};
 use crate::split::split;
 use flate2::read::GzDecoder;
 use foretell::ImageShape;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-const CLASSES: usize = 10;
+const CLASS_COUNT: usize = 10;
 const IMAGES_MAGIC: u32 = 0x0000_0803;
 const LABELS_MAGIC: u32 = 0x0000_0801;
 
@@ -25,29 +25,29 @@ pub(crate) fn load(
     validation: Option<usize>,
     seed: u64,
 ) -> Result<DataSet, Error> {
-    let (images, share) = match pair(directory, "train") {
+    let (images, share) = match find_pair(directory, "train") {
         Some(paths) => (read_pair(&paths)?, 10),
-        None => (read_pair(&pair(directory, "t10k").ok_or_else(|| no_files(directory))?)?, 5),
+        None => (read_pair(&find_pair(directory, "t10k").ok_or_else(|| no_files_error(directory))?)?, 5),
     };
     let validation = validation.unwrap_or(images.len() / share);
     let name = format!("mnist:{}", directory.display());
     let (train, validation) = split(&images, train, validation, seed, &name)?;
-    Ok(DataSet { train, validation, normalization: Normalization::Range, mirror: false })
+    Ok(DataSet { train, validation, normalization: PixelNormalization::Range, mirror: false })
 }
 
-fn no_files(directory: &Path) -> Error {
+fn no_files_error(directory: &Path) -> Error {
     Error::NoFiles {
         directory: directory.to_owned(),
         expected: "train-images-idx3-ubyte with train-labels-idx1-ubyte, nor t10k-…, plain or .gz",
     }
 }
 
-fn pair(directory: &Path, part: &str) -> Option<(PathBuf, PathBuf)> {
-    let images = existing(directory, &format!("{part}-images-idx3-ubyte"))?;
-    Some((images, existing(directory, &format!("{part}-labels-idx1-ubyte"))?))
+fn find_pair(directory: &Path, part: &str) -> Option<(PathBuf, PathBuf)> {
+    let images = find_file(directory, &format!("{part}-images-idx3-ubyte"))?;
+    Some((images, find_file(directory, &format!("{part}-labels-idx1-ubyte"))?))
 }
 
-fn existing(directory: &Path, name: &str) -> Option<PathBuf> {
+fn find_file(directory: &Path, name: &str) -> Option<PathBuf> {
     [name.to_owned(), format!("{name}.gz")].iter().map(|n| directory.join(n)).find(|path| path.is_file())
 }
 
@@ -60,12 +60,12 @@ fn read_pair((images_path, labels_path): &(PathBuf, PathBuf)) -> Result<Images, 
             labels: (labeled, labels_path.clone()),
         });
     }
-    if let Some(image) = labels.iter().position(|&label| usize::from(label) >= CLASSES) {
+    if let Some(image) = labels.iter().position(|&label| usize::from(label) >= CLASS_COUNT) {
         let (path, label) = (labels_path.clone(), labels[image]);
-        return Err(Error::Label { path, image, label, classes: CLASSES });
+        return Err(Error::Label { path, image, label, classes: CLASS_COUNT });
     }
     let shape = ImageShape { channels: 1, height: sizes[1], width: sizes[2] };
-    Ok(Images { shape, classes: CLASSES, pixels, labels })
+    Ok(Images { shape, classes: CLASS_COUNT, pixels, labels })
 }
 
 /// Sizes and values of the idx file at `path`, which has `D` dimensions.

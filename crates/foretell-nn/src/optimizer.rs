@@ -43,8 +43,8 @@ pub(crate) enum Rule {
     },
 }
 
-const BETAS: [f64; 2] = [0.9, 0.999];
-const EPSILON: f64 = 1e-8;
+const ADAM_BETAS: [f64; 2] = [0.9, 0.999];
+const DENOMINATOR_EPSILON: f64 = 1e-8;
 
 impl Rule {
     /// Numbers that are remembered for each value of a parameter.
@@ -116,18 +116,18 @@ impl Optimizer {
             }
         });
         drop(gradients);
-        let shorten = clip.map_or(1.0, |largest| largest / norm(&slopes)).min(1.0);
+        let shorten = clip.map_or(1.0, |largest| largest / gradient_norm(&slopes)).min(1.0);
         self.progress.steps += 1;
         let mut slopes = slopes.into_iter().enumerate();
         network.visit(&mut |parameter| {
             if parameter.is_trained() {
                 let (place, slope) = slopes.next().expect("a network has the same parameters at each visit");
-                self.change(place, parameter, slope, Step { rate: rate * parameter.rate, shorten });
+                self.change(place, parameter, slope, StepSize { rate: rate * parameter.rate, shorten });
             }
         });
     }
 
-    fn change(&mut self, place: usize, parameter: &mut Parameter, slope: Option<Vec<f32>>, step: Step) {
+    fn change(&mut self, place: usize, parameter: &mut Parameter, slope: Option<Vec<f32>>, step: StepSize) {
         if self.progress.memories.len() == place {
             let zeros = || Tensor::zeros([parameter.count()]);
             self.progress.memories.push((0..self.rule.memories()).map(|_| zeros()).collect());
@@ -139,8 +139,8 @@ impl Optimizer {
         parameter.change(|values| {
             let mut lists: Vec<Vec<f32>> = memories.drain(..).map(Tensor::into_values).collect();
             let (mut values, mut slope) = (values.into_values(), slope);
-            penalize(&mut slope, &values, step.shorten, penalty);
-            move_list(rule, step.rate, steps, &mut values, &slope, &mut lists);
+            add_penalty(&mut slope, &values, step.shorten, penalty);
+            update_values(rule, step.rate, steps, &mut values, &slope, &mut lists);
             memories.extend(lists.into_iter().map(constant));
             constant(values)
         });
@@ -149,14 +149,14 @@ impl Optimizer {
 
 /// The size of a step.
 #[derive(Clone, Copy)]
-struct Step {
+struct StepSize {
     rate: f64,
     /// Factor on the gradient.
     shorten: f64,
 }
 
 /// The norm of a whole gradient.
-fn norm(slopes: &[Option<Vec<f32>>]) -> f64 {
+fn gradient_norm(slopes: &[Option<Vec<f32>>]) -> f64 {
     let squares = slopes.iter().flatten().map(|slope| f64::from(dot(slope, slope)));
     squares.sum::<f64>().sqrt()
 }
@@ -167,7 +167,7 @@ fn constant(values: Vec<f32>) -> Tensor<1> {
 }
 
 /// `shorten` · slope + `penalty` · value.
-fn penalize(slope: &mut [f32], values: &[f32], shorten: f64, penalty: f64) {
+fn add_penalty(slope: &mut [f32], values: &[f32], shorten: f64, penalty: f64) {
     if shorten < 1.0 {
         slope.iter_mut().for_each(|slope| *slope *= shorten as f32);
     }
@@ -177,7 +177,7 @@ fn penalize(slope: &mut [f32], values: &[f32], shorten: f64, penalty: f64) {
 }
 
 /// The rule, value by value.
-fn move_list(
+fn update_values(
     rule: Rule,
     rate: f64,
     steps: u64,
@@ -204,9 +204,9 @@ fn move_list(
             }
         }
         (Rule::Adam, [means, squares]) => {
-            let [beta_1, beta_2] = BETAS.map(|beta| beta as f32);
-            let [fresh_1, fresh_2] = BETAS.map(|beta| (1.0 - beta) as f32);
-            let (factor, epsilon) = adam(steps);
+            let [beta_1, beta_2] = ADAM_BETAS.map(|beta| beta as f32);
+            let [fresh_1, fresh_2] = ADAM_BETAS.map(|beta| (1.0 - beta) as f32);
+            let (factor, epsilon) = adam_correction(steps);
             let (factor, epsilon) = (factor as f32, epsilon as f32);
             for (((value, slope), mean), square) in slopes.zip(means).zip(squares) {
                 *mean = *mean * beta_1 + slope * fresh_1;
@@ -218,7 +218,7 @@ fn move_list(
             let (old, fresh) = (alpha as f32, (1.0 - alpha) as f32);
             for ((value, slope), square) in slopes.zip(squares) {
                 *square = *square * old + slope * slope * fresh;
-                *value -= rate * (slope / (square.sqrt() + EPSILON as f32));
+                *value -= rate * (slope / (square.sqrt() + DENOMINATOR_EPSILON as f32));
             }
         }
         (rule, memories) => unreachable!("{rule:?} with {} memories", memories.len()),
@@ -226,9 +226,9 @@ fn move_list(
 }
 
 /// Adam's m̂/(√v̂ + ε) in step t is factor · m/(√v + ε'): the factor and ε'.
-fn adam(steps: u64) -> (f64, f64) {
-    let [first, second] = BETAS.map(|beta| 1.0 - beta.powf(steps as f64));
-    (second.sqrt() / first, EPSILON * second.sqrt())
+fn adam_correction(steps: u64) -> (f64, f64) {
+    let [first, second] = ADAM_BETAS.map(|beta| 1.0 - beta.powf(steps as f64));
+    (second.sqrt() / first, DENOMINATOR_EPSILON * second.sqrt())
 }
 
 #[cfg(test)]
@@ -241,7 +241,7 @@ mod tests {
     const SLOPE: [f64; 2] = [-0.5, 0.5];
 
     fn moved(optimizer: &mut Optimizer, parameter: &mut Param<2>, clip: Option<f64>) -> Vec<f64> {
-        parameter.set_list(vec![0.0, 0.0]);
+        parameter.set_value_list(vec![0.0, 0.0]);
         optimizer.step(0.1, parameter, mean_cross_entropy(parameter.val(), vec![0]), clip);
         parameter.val().into_values().into_iter().map(|value| f64::from(value) / -0.1).collect()
     }
@@ -285,7 +285,7 @@ mod tests {
         let found = moved(&mut optimizer, &mut parameter().with_rate(2.0), Some(1.0));
         assert!((found[0] + 1.0).abs() < 1e-6, "{found:?}");
         for (mut parameter, penalty) in [(parameter(), 0.25), (parameter().with_penalty(2.0), 2.0)] {
-            parameter.set_list(vec![3.0, 3.0]);
+            parameter.set_value_list(vec![3.0, 3.0]);
             let loss = mean_cross_entropy(parameter.val(), vec![0]);
             optimizer.step(0.1, &mut parameter, loss, None);
             let found = f64::from(parameter.val().into_values()[1]);
@@ -300,7 +300,7 @@ mod tests {
         let loss = mean_cross_entropy(network[0].val(), vec![0]);
         Optimizer::new(Rule::Adam).step(0.1, &mut network, loss, None);
         assert_eq!(network[1].val().into_values(), memory.val().into_values());
-        memory.set_list(vec![1.0; 2]);
+        memory.set_value_list(vec![1.0; 2]);
         assert!(network[0].val().into_values()[0] > 0.0);
     }
 }

@@ -8,7 +8,7 @@ use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOpt
 use zune_jpeg::JpegDecoder;
 
 /// The bytes with which every PNG file begins.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Whether the name of a file is that of a picture.
 pub(crate) fn is_picture(path: &Path) -> bool {
@@ -27,7 +27,7 @@ pub(crate) struct Picture {
 /// Reads a JPEG or PNG file, told apart by their content. Gray is seen as color; transparency is not seen.
 pub(crate) fn read(path: &Path) -> Result<Picture, Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
-    let picture = if bytes.starts_with(PNG) { read_png(&bytes) } else { read_jpeg(bytes) };
+    let picture = if bytes.starts_with(PNG_SIGNATURE) { read_png(&bytes) } else { read_jpeg(bytes) };
     let picture = picture.map_err(|reason| Error::Picture { path: path.to_owned(), reason })?;
     match picture.width.min(picture.height) {
         0 => Err(Error::Picture { path: path.to_owned(), reason: "it contains no pixels".to_owned() }),

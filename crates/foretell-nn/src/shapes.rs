@@ -11,7 +11,7 @@
 //! 0.52, three with global average pooling 0.55, larger ones with a dense layer 0.70 and 0.71.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, Normalization};
+use crate::images::{DataSet, Images, PixelNormalization};
 use crate::stream::{Purpose, stream};
 use foretell::ImageShape;
 use rand::RngExt;
@@ -21,24 +21,24 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) const DEFAULT_SIDE: usize = 16;
 
 const CLASSES: usize = 10;
-const SQUARE: usize = 2;
+const SQUARE_CLASS: usize = 2;
 const DEFAULT_TRAIN: usize = 1000;
 const DEFAULT_VALIDATION: usize = 500;
 /// The most images drawn, so that a mistyped size is an error and does not exhaust the memory.
-const MOST_IMAGES: usize = 1_000_000;
+const MAX_IMAGES: usize = 1_000_000;
 
 /// Standard deviation of the noise of a pixel value, of a range of 1.
-const NOISE: f32 = 0.05;
+const PIXEL_NOISE_SD: f32 = 0.05;
 /// Pieces of other figures in an image.
-const CLUTTER: std::ops::RangeInclusive<usize> = 0..=1;
+const CLUTTER_COUNT_RANGE: std::ops::RangeInclusive<usize> = 0..=1;
 /// Values of each channel of the ground, of a range of 1.
-const DARK: std::ops::Range<f32> = 0.0..0.5;
+const GROUND_RANGE: std::ops::Range<f32> = 0.0..0.5;
 /// Values of each channel of a figure.
-const LIGHT: std::ops::Range<f32> = 0.4..1.0;
+const FIGURE_RANGE: std::ops::Range<f32> = 0.4..1.0;
 /// The least amount by which a figure is lighter than the ground, all three channels together.
-const CONTRAST: f32 = 0.8;
+const MIN_CONTRAST: f32 = 0.8;
 
-type Color = [f32; 3];
+type RgbColor = [f32; 3];
 
 /// Draws `train` training (1000 if `None`) and `validation` (500) images of `side` × `side` pixels, three channels.
 ///
@@ -54,13 +54,13 @@ pub(crate) fn draw(
         return Err(Error::Plan { field: "the side of shapes", found: side.to_string(), expected });
     }
     let (train, validation) = (train.unwrap_or(DEFAULT_TRAIN), validation.unwrap_or(DEFAULT_VALIDATION));
-    if train == 0 || validation == 0 || train > MOST_IMAGES || validation > MOST_IMAGES {
-        return Err(Error::TooFew { data: "shapes".to_owned(), train, validation, available: MOST_IMAGES });
+    if train == 0 || validation == 0 || train > MAX_IMAGES || validation > MAX_IMAGES {
+        return Err(Error::TooFew { data: "shapes".to_owned(), train, validation, available: MAX_IMAGES });
     }
     Ok(DataSet {
         train: images(side, train, seed, Purpose::TrainingImage),
         validation: images(side, validation, seed, Purpose::ValidationImage),
-        normalization: Normalization::Range,
+        normalization: PixelNormalization::Range,
         mirror: false,
     })
 }
@@ -79,20 +79,20 @@ fn images(side: usize, count: usize, seed: u64, purpose: Purpose) -> Images {
 }
 
 /// A figure in its place: coordinates run from −1 to 1 over the image.
-struct Placed {
+struct PlacedFigure {
     class: usize,
     center: [f32; 2],
     radius: f32,
     turn: [f32; 2],
-    color: Color,
+    color: RgbColor,
 }
 
-impl Placed {
+impl PlacedFigure {
     fn random(
         class: usize,
         reach: f32,
         radius: std::ops::Range<f32>,
-        color: Color,
+        color: RgbColor,
         rng: &mut ChaCha8Rng,
     ) -> Self {
         let angle = rng.random_range(0.0..std::f32::consts::TAU);
@@ -108,12 +108,12 @@ impl Placed {
         }
         let [cos, sin] = self.turn;
         let (u, v) = ((dx * cos + dy * sin) / self.radius, (dy * cos - dx * sin) / self.radius);
-        (0.5 - distance(self.class, u, v) * self.radius / pixel).clamp(0.0, 1.0)
+        (0.5 - outline_distance(self.class, u, v) * self.radius / pixel).clamp(0.0, 1.0)
     }
 }
 
 /// Approximate distance of (u, v) outside the outline of a figure that fits into the unit circle; negative inside.
-fn distance(class: usize, u: f32, v: f32) -> f32 {
+fn outline_distance(class: usize, u: f32, v: f32) -> f32 {
     let (radius, square) = (u.hypot(v), u.abs().max(v.abs()));
     match class {
         0 => radius - 0.85,
@@ -129,15 +129,15 @@ fn distance(class: usize, u: f32, v: f32) -> f32 {
     }
 }
 
-fn color(channel: &std::ops::Range<f32>, rng: &mut ChaCha8Rng) -> Color {
+fn color(channel: &std::ops::Range<f32>, rng: &mut ChaCha8Rng) -> RgbColor {
     std::array::from_fn(|_| rng.random_range(channel.clone()))
 }
 
-/// A color that is lighter than `ground` by at least [`CONTRAST`].
-fn ink(ground: Color, rng: &mut ChaCha8Rng) -> Color {
+/// A color that is lighter than `ground` by at least [`MIN_CONTRAST`].
+fn ink(ground: RgbColor, rng: &mut ChaCha8Rng) -> RgbColor {
     loop {
-        let candidate = color(&LIGHT, rng);
-        if candidate.iter().sum::<f32>() - ground.iter().sum::<f32>() > CONTRAST {
+        let candidate = color(&FIGURE_RANGE, rng);
+        if candidate.iter().sum::<f32>() - ground.iter().sum::<f32>() > MIN_CONTRAST {
             return candidate;
         }
     }
@@ -145,17 +145,23 @@ fn ink(ground: Color, rng: &mut ChaCha8Rng) -> Color {
 
 /// One image of `class`: 3 · side · side values, channel by channel.
 fn image(side: usize, class: usize, rng: &mut ChaCha8Rng) -> Vec<u8> {
-    let ground = color(&DARK, rng);
+    let ground = color(&GROUND_RANGE, rng);
     let slope: [f32; 2] = std::array::from_fn(|_| rng.random_range(-0.1..0.1));
-    let mut figures: Vec<Placed> = (0..rng.random_range(CLUTTER))
-        .map(|_| Placed::random(rng.random_range(0..CLASSES), 1.0, 0.1..0.22, ink(ground, rng), rng))
+    let mut figures: Vec<PlacedFigure> = (0..rng.random_range(CLUTTER_COUNT_RANGE))
+        .map(|_| PlacedFigure::random(rng.random_range(0..CLASSES), 1.0, 0.1..0.22, ink(ground, rng), rng))
         .collect();
-    figures.push(Placed::random(class, 0.2, 0.6..0.9, ink(ground, rng), rng));
-    figures.push(Placed::random(SQUARE, 0.9, 0.08..0.12, ground, rng));
-    paint(side, ground, slope, &figures, rng)
+    figures.push(PlacedFigure::random(class, 0.2, 0.6..0.9, ink(ground, rng), rng));
+    figures.push(PlacedFigure::random(SQUARE_CLASS, 0.9, 0.08..0.12, ground, rng));
+    paint_image(side, ground, slope, &figures, rng)
 }
 
-fn paint(side: usize, ground: Color, slope: [f32; 2], figures: &[Placed], rng: &mut ChaCha8Rng) -> Vec<u8> {
+fn paint_image(
+    side: usize,
+    ground: RgbColor,
+    slope: [f32; 2],
+    figures: &[PlacedFigure],
+    rng: &mut ChaCha8Rng,
+) -> Vec<u8> {
     let pixel = 2.0 / side as f32;
     let mut values = vec![0; 3 * side * side];
     for (at, (row, column)) in (0..side).flat_map(|r| (0..side).map(move |c| (r, c))).enumerate() {
@@ -169,17 +175,17 @@ fn paint(side: usize, ground: Color, slope: [f32; 2], figures: &[Placed], rng: &
             }
         }
         for (channel, value) in seen.into_iter().enumerate() {
-            values[channel * side * side + at] = (255.0 * (value + noise(rng))).clamp(0.0, 255.0) as u8;
+            values[channel * side * side + at] = (255.0 * (value + draw_noise(rng))).clamp(0.0, 255.0) as u8;
         }
     }
     values
 }
 
-/// Noise of standard deviation [`NOISE`]: the sum of two uniform numbers, each of variance 1/12.
-fn noise(rng: &mut ChaCha8Rng) -> f32 {
+/// Noise of standard deviation [`PIXEL_NOISE_SD`]: the sum of two uniform numbers, each of variance 1/12.
+fn draw_noise(rng: &mut ChaCha8Rng) -> f32 {
     let uniform: [u16; 2] = rng.random();
     let sum = (f32::from(uniform[0]) + f32::from(uniform[1])) / 65_536.0 - 1.0;
-    NOISE * 6.0_f32.sqrt() * sum
+    PIXEL_NOISE_SD * 6.0_f32.sqrt() * sum
 }
 
 #[cfg(test)]
@@ -201,7 +207,7 @@ mod tests {
         for class in 0..CLASSES {
             let grid =
                 (0..100).flat_map(|i| (0..100).map(move |j| (i as f32 / 50.0 - 1.0, j as f32 / 50.0 - 1.0)));
-            let inside: Vec<_> = grid.filter(|&(u, v)| distance(class, u, v) < 0.0).collect();
+            let inside: Vec<_> = grid.filter(|&(u, v)| outline_distance(class, u, v) < 0.0).collect();
             assert!((1500..8000).contains(&inside.len()), "class {class} covers {} of 10000", inside.len());
             assert!(inside.iter().all(|(u, v)| u.hypot(*v) < 1.25), "class {class} sticks out");
         }

@@ -28,7 +28,7 @@ pub trait Space: Sync {
     fn name(&self) -> &'static str;
 
     /// The space in a few words.
-    fn about(&self) -> &'static str;
+    fn short_description(&self) -> &'static str;
 
     /// The paper's training of these networks.
     fn plan(&self) -> Plan;
@@ -39,7 +39,7 @@ pub trait Space: Sync {
     }
 
     /// The space searched at `size`.
-    fn searched(&self, size: &Size) -> Searched;
+    fn search_space(&self, size: &Size) -> Searched;
 
     /// Trains the network of `spec`: see [`train`](crate::train).
     ///
@@ -68,12 +68,12 @@ pub struct Plan {
     /// The learning rate may be given and is not searched.
     pub free_rate: bool,
     /// The sizes for drawn data, at which a processor trains in seconds.
-    pub small: Small,
+    pub small: SmallSizes,
 }
 
 /// Sizes at which a processor trains in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Small {
+pub struct SmallSizes {
     /// Of the networks.
     pub size: Size,
     /// Examples a step of the optimizer.
@@ -82,7 +82,7 @@ pub struct Small {
 
 impl Plan {
     /// A plan for images; `shapes` are the default data.
-    pub(crate) fn images(epochs: usize, batch_size: usize, small: Small) -> Self {
+    pub(crate) fn images(epochs: usize, batch_size: usize, small: SmallSizes) -> Self {
         Self {
             material: Material::Images,
             drawn: "shapes",
@@ -97,7 +97,7 @@ impl Plan {
     }
 
     /// A plan for texts; `words` are the default data.
-    pub(crate) fn text(epochs: usize, batch_size: usize, small: Small) -> Self {
+    pub(crate) fn text(epochs: usize, batch_size: usize, small: SmallSizes) -> Self {
         Self { material: Material::Text, drawn: "words", ..Self::images(epochs, batch_size, small) }
     }
 

@@ -4,13 +4,13 @@
 //! shape (32, 32, 3, images), and `y`, in which label 10 is the digit 0.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, Normalization};
+use crate::images::{DataSet, Images, PixelNormalization};
 use crate::mat;
 use crate::split::split;
 use foretell::ImageShape;
 use std::path::Path;
 
-const CLASSES: usize = 10;
+const CLASS_COUNT: usize = 10;
 const SIDE: usize = 32;
 
 /// Reads `train_32x32.mat` of `directory`, with `extra_32x32.mat` if it is there, and cuts off a class-balanced validation part: a
@@ -29,18 +29,18 @@ pub(crate) fn load(
         });
     }
     let shape = ImageShape { channels: 3, height: SIDE, width: SIDE };
-    let mut images = Images { shape, classes: CLASSES, pixels: Vec::new(), labels: Vec::new() };
-    append(&mut images, &first)?;
+    let mut images = Images { shape, classes: CLASS_COUNT, pixels: Vec::new(), labels: Vec::new() };
+    append_images(&mut images, &first)?;
     if extra.is_file() {
-        append(&mut images, &extra)?;
+        append_images(&mut images, &extra)?;
     }
     let validation = validation.unwrap_or(images.len() / 10);
     let name = format!("svhn:{}", directory.display());
     let (train, validation) = split(&images, train, validation, seed, &name)?;
-    Ok(DataSet { train, validation, normalization: Normalization::Contrast, mirror: false })
+    Ok(DataSet { train, validation, normalization: PixelNormalization::Contrast, mirror: false })
 }
 
-fn append(images: &mut Images, path: &Path) -> Result<(), Error> {
+fn append_images(images: &mut Images, path: &Path) -> Result<(), Error> {
     let invalid = |reason: String| Error::Mat { path: path.to_owned(), reason };
     let arrays = mat::read(path)?;
     let find = |name: &str| {
@@ -55,10 +55,12 @@ fn append(images: &mut Images, path: &Path) -> Result<(), Error> {
         return Err(invalid(format!("X has sizes {:?} where there are {count} labels", pixels.sizes)));
     }
     for (image, &label) in labels.values.iter().enumerate() {
-        if !(1..=CLASSES as u8).contains(&label) {
-            return Err(invalid(format!("image {image} has label {label}, but labels are 1 to {CLASSES}")));
+        if !(1..=CLASS_COUNT as u8).contains(&label) {
+            return Err(invalid(format!(
+                "image {image} has label {label}, but labels are 1 to {CLASS_COUNT}"
+            )));
         }
-        images.labels.push(label % CLASSES as u8);
+        images.labels.push(label % CLASS_COUNT as u8);
         // rows are the fastest index of the file and columns that of an image
         let values = &pixels.values[image * 3 * SIDE * SIDE..][..3 * SIDE * SIDE];
         let pixel = |channel, row, column| values[(channel * SIDE + column) * SIDE + row];
@@ -83,7 +85,7 @@ mod tests {
         let data = load(directory.path(), None, None, 0).unwrap();
         assert_eq!((data.train.len(), data.validation.labels.as_slice()), (18, &[0, 3][..]));
         let mut images = Images { pixels: Vec::new(), labels: Vec::new(), ..data.train };
-        append(&mut images, &directory.path().join("train_32x32.mat")).unwrap();
+        append_images(&mut images, &directory.path().join("train_32x32.mat")).unwrap();
         // row 0, column 1 of the red plane is value 32 of the file
         assert_eq!(images.image(0)[..3], [0, 32, 64]);
     }

@@ -7,20 +7,20 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The most words of a vocabulary, that of the Penn Treebank; rarer ones are read as [`UNKNOWN`].
-const MOST_WORDS: usize = 10_000;
+const MAX_WORDS: usize = 10_000;
 /// The token for a word that is not in the vocabulary.
 pub(crate) const UNKNOWN: &str = "<unk>";
 /// The end of a line.
-const END_OF_LINE: &str = "<eos>";
+const END_OF_LINE_TOKEN: &str = "<eos>";
 
 /// Words of the drawn text, and how many of each part are drawn unless said otherwise.
 const DRAWN_WORDS: usize = 50;
 const DRAWN_TRAIN: usize = 20_000;
 const DRAWN_VALIDATION: usize = 4_000;
 /// The most words drawn, so that a mistyped size is an error and does not exhaust the memory.
-const MOST_DRAWN: usize = 100_000_000;
+const MAX_DRAWN_WORDS: usize = 100_000_000;
 /// Probabilities of the four words that may follow a pair of words.
-const FOLLOWERS: [f64; 4] = [0.55, 0.25, 0.15, 0.05];
+const FOLLOWER_PROBABILITIES: [f64; 4] = [0.55, 0.25, 0.15, 0.05];
 
 /// A text in two parts, as word numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Corpus {
 impl Corpus {
     /// The same text with a vocabulary of the `words` most frequent; the others are read as the unknown word.
     #[must_use]
-    pub fn of_at_most(mut self, words: usize) -> Self {
+    pub fn limit_vocabulary(mut self, words: usize) -> Self {
         if self.words.len() <= words || words == 0 {
             return self;
         }
@@ -68,12 +68,12 @@ pub(crate) enum Tokens {
 /// model has a perplexity of about 3.
 pub(crate) fn draw(train: Option<usize>, validation: Option<usize>, seed: u64) -> Result<Corpus, Error> {
     let (train, validation) = (train.unwrap_or(DRAWN_TRAIN), validation.unwrap_or(DRAWN_VALIDATION));
-    if train < 2 || validation < 2 || train > MOST_DRAWN || validation > MOST_DRAWN {
+    if train < 2 || validation < 2 || train > MAX_DRAWN_WORDS || validation > MAX_DRAWN_WORDS {
         return Err(Error::TooFewTokens {
             data: "words".to_owned(),
             train,
             validation,
-            available: MOST_DRAWN,
+            available: MAX_DRAWN_WORDS,
         });
     }
     Ok(Corpus {
@@ -92,21 +92,22 @@ fn drawn(count: usize, seed: u64, purpose: Purpose) -> Vec<u16> {
     let (mut before, mut last) = (0, 0);
     (0..count)
         .map(|_| {
-            let next = followers[usize::from(before) * DRAWN_WORDS + usize::from(last)][follower(&mut rng)];
+            let next =
+                followers[usize::from(before) * DRAWN_WORDS + usize::from(last)][draw_follower(&mut rng)];
             (before, last) = (last, next);
             next
         })
         .collect()
 }
 
-fn follower(rng: &mut impl Rng) -> usize {
+fn draw_follower(rng: &mut impl Rng) -> usize {
     let drawn: f64 = rng.random();
     let mut reached = 0.0;
     let passed = |share: &&f64| {
         reached += **share;
         reached <= drawn
     };
-    FOLLOWERS[..3].iter().take_while(passed).count()
+    FOLLOWER_PROBABILITIES[..3].iter().take_while(passed).count()
 }
 
 /// Reads a text: a file, whose last tenth is for validation, or a folder with a file for training and one for validation.
@@ -125,10 +126,10 @@ pub(crate) fn load(
             path: path.to_owned(),
             byte: error.utf8_error().valid_up_to(),
         })?;
-        Ok(split(&text, tokens))
+        Ok(split_tokens(&text, tokens))
     };
     let (mut learned, mut judged) = if path.is_dir() {
-        (read(&part(path, "train")?)?, read(&part(path, "valid")?)?)
+        (read(&find_part(path, "train")?)?, read(&find_part(path, "valid")?)?)
     } else {
         let mut learned = read(path)?;
         let judged =
@@ -143,11 +144,11 @@ pub(crate) fn load(
     }
     learned.truncate(train);
     judged.truncate(validation);
-    Ok(numbered(&learned, &judged))
+    Ok(number_words(&learned, &judged))
 }
 
 /// The file of `directory` whose name contains `name`; the first by name if there are several.
-fn part(directory: &Path, name: &'static str) -> Result<PathBuf, Error> {
+fn find_part(directory: &Path, name: &'static str) -> Result<PathBuf, Error> {
     let entries = std::fs::read_dir(directory).map_err(|error| Error::read(directory, error))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.is_file());
@@ -163,20 +164,20 @@ fn part(directory: &Path, name: &'static str) -> Result<PathBuf, Error> {
     })
 }
 
-fn split(text: &str, tokens: Tokens) -> Vec<String> {
+fn split_tokens(text: &str, tokens: Tokens) -> Vec<String> {
     match tokens {
         Tokens::Characters => text.chars().map(String::from).collect(),
         Tokens::Words => text
             .lines()
             .filter(|line| !line.trim().is_empty())
-            .flat_map(|line| line.split_whitespace().chain(std::iter::once(END_OF_LINE)))
+            .flat_map(|line| line.split_whitespace().chain(std::iter::once(END_OF_LINE_TOKEN)))
             .map(str::to_owned)
             .collect(),
     }
 }
 
 /// Words by number: the most frequent of the training part first, equally frequent ones by name.
-fn numbered(train: &[String], validation: &[String]) -> Corpus {
+fn number_words(train: &[String], validation: &[String]) -> Corpus {
     let mut counts: HashMap<&str, usize> = HashMap::from([(UNKNOWN, 0)]);
     for word in train {
         *counts.entry(word).or_default() += 1;
@@ -184,7 +185,7 @@ fn numbered(train: &[String], validation: &[String]) -> Corpus {
     let mut words: Vec<(&str, usize)> = counts.into_iter().collect();
     words.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let mut words: Vec<&str> = words.into_iter().map(|(word, _)| word).collect();
-    words.truncate(MOST_WORDS);
+    words.truncate(MAX_WORDS);
     if !words.contains(&UNKNOWN) {
         words.pop();
         words.push(UNKNOWN);
@@ -240,12 +241,12 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
         let train = vec![0, 1, 2, 3, 4, 0];
         let corpus = Corpus { words: words(&["a", "b", "c", "d", UNKNOWN]), train, validation: vec![4, 1] };
-        let fewer = corpus.clone().of_at_most(3);
+        let fewer = corpus.clone().limit_vocabulary(3);
         assert_eq!(fewer.words, ["a", "b", UNKNOWN]);
         assert_eq!((fewer.train, fewer.validation), (vec![0, 1, 2, 2, 2, 0], vec![2, 1]));
-        assert_eq!(corpus.clone().of_at_most(5), corpus);
+        assert_eq!(corpus.clone().limit_vocabulary(5), corpus);
         let early = Corpus { words: words(&["a", UNKNOWN, "c"]), train: vec![0, 1, 2], ..corpus };
-        let fewer = early.of_at_most(2);
+        let fewer = early.limit_vocabulary(2);
         assert_eq!((fewer.words, fewer.train), (words(&["a", UNKNOWN]), vec![0, 1, 1]));
     }
 

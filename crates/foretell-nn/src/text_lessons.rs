@@ -13,9 +13,9 @@ use crate::text::Corpus;
 use rand_chacha::ChaCha8Rng;
 
 /// Steps in time that gradients go back.
-pub(crate) const UNROLLED: usize = 35;
+pub(crate) const UNROLLED_STEPS: usize = 35;
 /// Parts of the validation text that are read side by side, at most.
-const JUDGED_SIDE_BY_SIDE: usize = 10;
+const MAX_EVALUATION_PARTS: usize = 10;
 
 /// A network that predicts the next token.
 pub(crate) trait TextNetwork: Module {
@@ -34,13 +34,13 @@ pub(crate) trait TextNetwork: Module {
 }
 
 /// Tokens cut into equal parts that are read side by side.
-struct Parts<'a> {
+struct TextParts<'a> {
     tokens: &'a [u16],
     sequences: usize,
     length: usize,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TextParts<'a> {
     /// As many parts as asked, fewer if a part would have under two tokens.
     fn new(tokens: &'a [u16], sequences: usize) -> Self {
         let sequences = sequences.min(tokens.len() / 2).max(1);
@@ -50,7 +50,7 @@ impl<'a> Parts<'a> {
     /// The (first step, number of steps) of each stretch; each step has a next token.
     fn stretches(&self) -> impl Iterator<Item = (usize, usize)> {
         let steps = self.length - 1;
-        (0..steps).step_by(UNROLLED).map(move |from| (from, UNROLLED.min(steps - from)))
+        (0..steps).step_by(UNROLLED_STEPS).map(move |from| (from, UNROLLED_STEPS.min(steps - from)))
     }
 
     /// The tokens from step `from`, step by step.
@@ -66,15 +66,15 @@ impl<'a> Parts<'a> {
 
 impl<N: TextNetwork> Lessons<N> for Corpus {
     fn steps(&self, batch_size: usize) -> usize {
-        Parts::new(&self.train, batch_size).stretches().count()
+        TextParts::new(&self.train, batch_size).stretches().count()
     }
 
-    fn guessing(&self) -> f64 {
+    fn guessing_accuracy(&self) -> f64 {
         1.0 / self.words.len() as f64
     }
 
     fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64 {
-        let parts = Parts::new(&self.train, steps.batch_size);
+        let parts = TextParts::new(&self.train, steps.batch_size);
         let mut dropout = steps.chance.stream(Purpose::Dropout);
         let mut states = network.start(parts.sequences);
         let (mut total, mut count) = (0.0, 0.0);
@@ -95,9 +95,9 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
         total / count
     }
 
-    fn judge(&self, network: &N) -> Judgment {
-        let network = network.valid();
-        let parts = Parts::new(&self.validation, JUDGED_SIDE_BY_SIDE);
+    fn evaluate_network(&self, network: &N) -> Judgment {
+        let network = network.frozen_copy();
+        let parts = TextParts::new(&self.validation, MAX_EVALUATION_PARTS);
         let mut states = network.start(parts.sequences);
         let (mut right, mut total, mut count) = (0_usize, 0.0, 0_usize);
         for (from, length) in parts.stretches() {
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn every_token_but_the_first_of_each_part_is_predicted_once() {
         let tokens: Vec<u16> = (0..230).collect();
-        let parts = Parts::new(&tokens, 3);
+        let parts = TextParts::new(&tokens, 3);
         let stretches: Vec<_> = parts.stretches().collect();
         assert_eq!(stretches, [(0, 35), (35, 35), (70, 5)]);
         let mut predicted: Vec<usize> =
@@ -130,6 +130,6 @@ mod tests {
         predicted.sort_unstable();
         let expected: Vec<usize> = (0..228).filter(|token| token % 76 != 0).collect();
         assert_eq!(predicted, expected);
-        assert_eq!(Parts::new(&tokens[..3], 50).sequences, 1);
+        assert_eq!(TextParts::new(&tokens[..3], 50).sequences, 1);
     }
 }

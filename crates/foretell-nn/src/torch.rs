@@ -8,7 +8,7 @@ use crate::layers::loss::mean_cross_entropy;
 use crate::layers::lstm::State;
 use crate::layers::parameter::Module;
 use crate::layers::weights::Weights;
-use crate::lessons::{Chance, Steps};
+use crate::lessons::{EpochSeeds, Steps};
 use crate::stream::{Purpose, stream};
 use crate::tensor::Tensor;
 use crate::text_lessons::TextNetwork;
@@ -37,7 +37,7 @@ fn set_by_formula(network: &mut impl Module) {
             _ => shape[1..].iter().product(),
         };
         let bound = (3.0 / fan_in as f64).sqrt();
-        parameter.set_list((0..parameter.count()).map(|i| (bound * pattern(i, made)) as f32).collect());
+        parameter.set_value_list((0..parameter.count()).map(|i| (bound * pattern(i, made)) as f32).collect());
         made += 1;
     });
 }
@@ -110,7 +110,7 @@ fn check<R: Recipe>(name: &str, recipe: &R, rate: f64, loss: impl Fn(&mut R::Net
         batch_size: IMAGES,
         rate,
         clip: recipe.clip(),
-        chance: Chance { seed: 0, attempt: 0, epoch: 1 },
+        chance: EpochSeeds { seed: 0, attempt: 0, epoch: 1 },
     };
     assert_eq!(losses[name].len(), 50);
     for (step, expected) in losses[name].iter().enumerate() {

@@ -1,10 +1,10 @@
 //! Trains one network by a recipe: attempts, epochs, reports and checkpoints.
 
-use crate::checkpoint::{self, Header, Learner, Restored};
+use crate::checkpoint::{self, Header, Learner, RestoredCheckpoint};
 use crate::error::Error;
 use crate::layers::parameter::Module;
 use crate::layers::weights::Weights;
-use crate::lessons::{Chance, Judgment, Lessons, Steps};
+use crate::lessons::{EpochSeeds, Judgment, Lessons, Steps};
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::report::EpochReport;
@@ -42,11 +42,11 @@ pub(crate) fn run<R: Recipe, L: Lessons<R::Network>>(
     data: &L,
     report: &mut Report<'_>,
 ) -> Result<TrainOutcome, Error> {
-    Training::start(spec, recipe, data)?.run(report)
+    TrainingState::start(spec, recipe, data)?.run(report)
 }
 
 /// A training under way.
-struct Training<'a, R: Recipe, L> {
+struct TrainingState<'a, R: Recipe, L> {
     spec: &'a TrainSpec,
     recipe: &'a R,
     data: &'a L,
@@ -56,7 +56,7 @@ struct Training<'a, R: Recipe, L> {
     damaged: Vec<PathBuf>,
 }
 
-impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
+impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
     fn start(spec: &'a TrainSpec, recipe: &'a R, data: &'a L) -> Result<Self, Error> {
         let fresh = || (recipe.network(&mut Weights::new(spec.seed, 0)), recipe.optimizer());
         let restored = match &spec.checkpoint_dir {
@@ -64,7 +64,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             Some(directory) => checkpoint::clear(directory).map(|()| None)?,
             None => None,
         };
-        let restored = restored.unwrap_or_else(|| Restored {
+        let restored = restored.unwrap_or_else(|| RestoredCheckpoint {
             header: Header {
                 identity: spec.identity(),
                 attempt: Some(0),
@@ -75,7 +75,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             damaged: Vec::new(),
         });
         let starts = spec.learning_rate.map_or_else(|| recipe.starts(), |rate| vec![rate]);
-        let Restored { header, learner, damaged } = restored;
+        let RestoredCheckpoint { header, learner, damaged } = restored;
         Ok(Self { spec, recipe, data, starts, header, learner, damaged })
     }
 
@@ -86,7 +86,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
         let (mut reported, mut stopped) = (0, false);
         while !stopped && reported < self.spec.until {
             if reported == self.header.reports.len() {
-                self.advance();
+                self.advance_epoch();
                 if let Some(directory) = &self.spec.checkpoint_dir {
                     checkpoint::save(directory, &self.header, self.learner.as_ref())?;
                 }
@@ -105,31 +105,31 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
     }
 
     /// Trains the next epoch; at the start, attempt after attempt until one learns.
-    fn advance(&mut self) {
+    fn advance_epoch(&mut self) {
         let judged = self.header.reports.is_empty() && self.starts.len() > 1;
         while let (Some(attempt), Some(learner)) = (self.header.attempt, self.learner.take()) {
             if !judged {
                 self.epoch(attempt, learner);
                 return;
             }
-            if self.learns(attempt, learner) {
+            if self.try_attempt(attempt, learner) {
                 return;
             }
             self.header.failed_epochs += self.header.reports.len();
             self.header.reports.clear();
             self.next_attempt(attempt + 1);
         }
-        let guessed = self.guessed_epoch();
+        let guessed = self.guessing_report();
         self.header.reports.push(guessed);
     }
 
     /// Trains an attempt until it is better than guessing, or its steps are used up.
-    fn learns(&mut self, attempt: usize, mut learner: Learner<R::Network>) -> bool {
+    fn try_attempt(&mut self, attempt: usize, mut learner: Learner<R::Network>) -> bool {
         let most = PROBATION.div_ceil(self.data.steps(self.spec.batch_size)).min(self.spec.epochs);
         for _ in 0..most {
             self.epoch(attempt, learner);
             let accuracy = self.header.reports.last().map(|report| report.validation_accuracy);
-            if accuracy.is_some_and(|accuracy| accuracy > least_accuracy(self.data.guessing())) {
+            if accuracy.is_some_and(|accuracy| accuracy > least_accuracy(self.data.guessing_accuracy())) {
                 return true;
             }
             let Some(next) = self.learner.take() else { return false };
@@ -150,10 +150,10 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             batch_size: self.spec.batch_size,
             rate: learning_rate,
             clip: self.recipe.clip(),
-            chance: Chance { seed: self.spec.seed, attempt, epoch },
+            chance: EpochSeeds { seed: self.spec.seed, attempt, epoch },
         };
         let loss = self.data.epoch(&mut network, &mut optimizer, &steps);
-        let Judgment { accuracy, loss: validation_loss } = self.data.judge(&network);
+        let Judgment { accuracy, loss: validation_loss } = self.data.evaluate_network(&network);
         self.learner = Some((network, optimizer));
         self.header.reports.push(EpochReport {
             epoch,
@@ -175,10 +175,10 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
         });
     }
 
-    fn guessed_epoch(&self) -> EpochReport {
+    fn guessing_report(&self) -> EpochReport {
         EpochReport {
             epoch: self.header.reports.len() + 1,
-            validation_accuracy: self.data.guessing(),
+            validation_accuracy: self.data.guessing_accuracy(),
             validation_loss: None,
             train_loss: None,
             learning_rate: None,

@@ -1,14 +1,16 @@
 //! Every space from end to end: its own parameters train, pauses change nothing, divergence and bad input are told.
 
 use foretell::{Configuration, Value};
-use foretell_nn::{EpochReport, Material, SPACES, Searched, Size, Space, TrainOutcome, TrainSpec, train};
+use foretell_nn::{
+    BUILT_IN_SPACES, EpochReport, Material, Searched, Size, Space, TrainOutcome, TrainSpec, train,
+};
 use std::ops::ControlFlow;
 
 /// A configuration of the space's own parameters at a small size: the first option of a choice, the lower bound of a range, unless
 /// `chosen` has another.
 fn configuration(space: &dyn Space, chosen: &[(&str, f64)]) -> Configuration {
     let size = Size { width: 0.1, max_layers: Some(8) };
-    let Searched::Parameters(texts) = space.searched(&size) else {
+    let Searched::Parameters(texts) = space.search_space(&size) else {
         let net = "[C(4,3,1), P(2,2), D(1,2), FC(8), D(2,2), SM(10)]";
         return Configuration::from([("net".to_owned(), Value::Text(net.to_owned()))]);
     };
@@ -46,7 +48,7 @@ fn numbers(outcome: &TrainOutcome) -> Vec<EpochReport> {
 
 #[test]
 fn in_every_space_a_stop_at_epoch_five_and_a_resumption_to_ten_equal_an_unbroken_training() {
-    for space in SPACES {
+    for space in BUILT_IN_SPACES {
         let unbroken = run(&spec(*space));
         let directory = tempfile::tempdir().unwrap();
         let checkpoint_dir = Some(directory.path().into());
@@ -61,7 +63,7 @@ fn in_every_space_a_stop_at_epoch_five_and_a_resumption_to_ten_equal_an_unbroken
 
 #[test]
 fn in_every_space_a_training_that_diverges_ends_without_losses_and_without_panic() {
-    for space in SPACES {
+    for space in BUILT_IN_SPACES {
         let mut spec = TrainSpec { until: 3, ..spec(*space) };
         // gradients of text are clipped: it takes an infinite weight
         let rate = if space.plan().material == Material::Text { 1e39 } else { 1e30 };
@@ -79,7 +81,7 @@ fn in_every_space_a_training_that_diverges_ends_without_losses_and_without_panic
 
 #[test]
 fn in_every_space_what_is_missing_or_out_of_range_is_named() {
-    for space in SPACES {
+    for space in BUILT_IN_SPACES {
         let spec = spec(*space);
         for name in spec.configuration.keys() {
             let mut lacking = spec.clone();

@@ -1,7 +1,7 @@
 //! The laboratory's parts by name.
 
 use crate::bnn::Bnn;
-use crate::layer_space::{LayerSpace, METAQNN};
+use crate::layer_space::{LayerSpace, SPACE_NAME};
 use crate::lce::{Lce, LceOptions, LceRule, TerminationMode};
 use crate::q_learning::QLearningFamily;
 use foretell::masked;
@@ -9,7 +9,7 @@ use foretell_search::{Catalogue, SearchSpace, StopRule};
 use std::sync::Arc;
 
 /// The parts of `foretell-search`, and those of the laboratory.
-pub fn catalogue() -> Catalogue {
+pub fn full_catalogue() -> Catalogue {
     with_laboratory(Catalogue::default())
 }
 
@@ -18,11 +18,17 @@ pub fn catalogue() -> Catalogue {
 pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
     let rule = |mode| move |_: &serde_json::Value| Ok(Arc::new(LceRule { mode }) as Arc<dyn StopRule>);
     catalogue
-        .with_predictor("lce", |options| Box::new(Lce::named(LceOptions::default(), options)))
-        .with_predictor("lce-domhan2015", |options| Box::new(Lce::named(LceOptions::domhan2015(), options)))
-        .with_predictor("bnn", |options| masked(Box::new(Bnn::default().limited(options)), options.features))
+        .with_predictor("lce", |options| {
+            Box::new(Lce::with_predictor_options(LceOptions::default(), options))
+        })
+        .with_predictor("lce-domhan2015", |options| {
+            Box::new(Lce::with_predictor_options(LceOptions::domhan2015(), options))
+        })
+        .with_predictor("bnn", |options| {
+            masked(Box::new(Bnn::default().with_predictor_options(options)), options.features)
+        })
         .with_predictor("bnn-plain", |options| {
-            masked(Box::new(Bnn::plain().limited(options)), options.features)
+            masked(Box::new(Bnn::without_basis().with_predictor_options(options)), options.features)
         })
         .with_stop_rule(
             "lce",
@@ -39,7 +45,7 @@ pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
             "Q-learning of MetaQNN: build networks layer by layer, from the scores of earlier ones.",
             QLearningFamily,
         )
-        .with_space(METAQNN, "Networks as layer sequences: MetaQNN's space.", |settings| {
-            LayerSpace::asked(settings).map(|space| Arc::new(space) as Arc<dyn SearchSpace>)
+        .with_space(SPACE_NAME, "Networks as layer sequences: MetaQNN's space.", |settings| {
+            LayerSpace::from_settings(settings).map(|space| Arc::new(space) as Arc<dyn SearchSpace>)
         })
 }

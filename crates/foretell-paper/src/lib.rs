@@ -12,7 +12,7 @@ mod q_learning;
 pub mod reproduce;
 
 pub use bnn::Bnn;
-pub use catalogue::{catalogue, with_laboratory};
-pub use layer_space::{LayerSpace, LayerSpaceError, Pool};
+pub use catalogue::{full_catalogue, with_laboratory};
+pub use layer_space::{LayerSpace, LayerSpaceError, PoolingSize};
 pub use lce::{Lce, LceRule};
 pub use q_learning::{EpsilonSchedule, EpsilonStage, QLearning, QLearningError};

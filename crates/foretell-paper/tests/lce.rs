@@ -2,7 +2,8 @@
 
 use foretell::Model;
 use foretell_paper::lce::{
-    EnsembleOptions, Family, LceOptions, Monotonicity, Move, NoExtrapolation, PartialCurve, extrapolate,
+    CurveFamily, EnsembleOptions, LceOptions, MonotonicityRule, NoExtrapolation, PartialCurve, WalkerMove,
+    extrapolate,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -32,12 +33,12 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 }
 
 /// A draw from the prior that `LceOptions::default` states, by rejection.
-fn draw(families: &[Family], points: usize, horizon: f64, random: &mut ChaCha8Rng) -> Drawn {
-    let curves: Vec<(Family, Vec<f64>)> = families
+fn draw(families: &[CurveFamily], points: usize, horizon: f64, random: &mut ChaCha8Rng) -> Drawn {
+    let curves: Vec<(CurveFamily, Vec<f64>)> = families
         .iter()
         .map(|&family| {
             loop {
-                let bounds = family.bounds(horizon);
+                let bounds = family.parameter_bounds(horizon);
                 let theta: Vec<f64> =
                     bounds.iter().map(|(low, high)| low + (high - low) * random.random::<f64>()).collect();
                 let (start, end) = (family.value(&theta, 2.0), family.value(&theta, horizon));
@@ -64,7 +65,7 @@ fn draw(families: &[Family], points: usize, horizon: f64, random: &mut ChaCha8Rn
 fn ranks_of_ends_drawn_from_the_prior_are_uniform() {
     let count: usize =
         std::env::var("FORETELL_CALIBRATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
-    let families = [Family::Pow3, Family::Janoschek, Family::Ilog2];
+    let families = [CurveFamily::Pow3, CurveFamily::Janoschek, CurveFamily::Ilog2];
     let defaults = LceOptions::default();
     let options = LceOptions {
         families: families.to_vec(),
@@ -161,10 +162,13 @@ fn what_cannot_be_extrapolated_says_why() {
 #[test]
 fn every_monotonicity_and_move_samples() {
     let scores: Vec<f64> = steps(10).iter().map(|x| 0.8 - 0.5 / x).collect();
-    for monotonicity in
-        [Monotonicity::Soft, Monotonicity::Hard, Monotonicity::Combination, Monotonicity::Free]
-    {
-        for moves in [Move::Stretch { scale: 2.0 }, Move::Differential] {
+    for monotonicity in [
+        MonotonicityRule::Soft,
+        MonotonicityRule::Hard,
+        MonotonicityRule::Combination,
+        MonotonicityRule::Free,
+    ] {
+        for moves in [WalkerMove::Stretch { scale: 2.0 }, WalkerMove::Differential] {
             let defaults = LceOptions::default();
             let options = LceOptions {
                 monotonicity,

@@ -15,7 +15,7 @@ fn bayesian_networks_keep_the_promises_of_the_conformance_suite() {
 fn conform(names: [&str; 2]) {
     // few draws: the promises do not depend on how long a chain is
     let options = PredictorOptions { draws: Some(10), ..PredictorOptions::default() };
-    let catalogue = foretell_paper::catalogue();
+    let catalogue = foretell_paper::full_catalogue();
     for name in names {
         let predictor = catalogue.predictors().predictor(name, &options).expect("listed");
         check_predictor(predictor.as_ref()).unwrap_or_else(|error| panic!("{name}: {error}"));

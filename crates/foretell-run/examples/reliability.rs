@@ -23,12 +23,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use foretell::Direction;
 use foretell_run::{
-    Driver, Event, EventLog, EventLogError, EventStore, LocalProcesses, LocalTrials, LogReader, MessageKind,
-    MetricSource, ReportReader, Salvage, TrialSetup, TrialSpec, Watch, adopt_orphans, read_log,
+    Driver, DriverEvent, EventLog, EventLogError, EventStore, LocalProcesses, LocalTrials, LogReader,
+    LogSalvage, MessageKind, MetricSource, ReportReader, TrialSetup, TrialSpec, WatchSettings, adopt_orphans,
+    read_log,
 };
 use foretell_search::{
-    Ending, ForecastRule, Losses, MedianRule, ParameterSpace, Parts, Policy, Record, Session, Space, Start,
-    Study, StudySpec,
+    Ending, ForecastRule, LogLosses, MedianRule, ParameterSpace, Parts, Policy, Record, Session, Space,
+    Start, Study, StudySpec,
 };
 
 #[path = "../tests/simulated/mod.rs"]
@@ -120,7 +121,7 @@ fn setup(folder: &Path, reports: u64, command: Vec<String>) -> TrialSetup {
         max_resource: reports,
         environment: BTreeMap::new(),
         space: None,
-        watch: Watch::default(),
+        watch: WatchSettings::default(),
         gpus: Vec::new(),
         unplaced: Vec::new(),
         config: None,
@@ -140,7 +141,7 @@ fn hammer(processes: usize, trials_each: usize, reports: u64) -> Done<Row> {
     let mut driver = Driver::new(session, executor, processes, "reports");
     let (mut times, begun) = (Vec::new(), Instant::now());
     driver.run(&AtomicBool::new(false), &mut |_, event| {
-        if let Event::Recorded(Record::Reported { metrics, .. }) = event {
+        if let DriverEvent::Recorded(Record::Reported { metrics, .. }) = event {
             let sent = metrics.get("sent").copied().unwrap_or_default();
             times.push((nanoseconds() / 1000) as f64 / 1e3 - sent / 1e3);
         }
@@ -216,7 +217,7 @@ fn play_victim(folder: &Path) -> Done<()> {
     let mut driver = Driver::new(session, Simulated::new(waves), 4, "reports");
     let mut out = std::io::stdout().lock();
     driver.run(&AtomicBool::new(false), &mut |_, event| match event {
-        Event::Recorded(Record::Reported { trial, step, .. }) => {
+        DriverEvent::Recorded(Record::Reported { trial, step, .. }) => {
             writeln!(out, "{trial} {step}").map_err(|error| error.to_string())
         }
         _ => Ok(()),
@@ -321,7 +322,7 @@ fn cut(bytes: usize) -> Done<Row> {
         let mut opened = EventLog::<Record>::open(&path)?;
         let kept = ends.partition_point(|&end| end <= at);
         check(opened.records == records[..kept], format!("cut at byte {at}"))?;
-        check(opened.dropped.is_some() != ends.contains(&at), format!("cut at byte {at} is not said"))?;
+        check(opened.torn_line.is_some() != ends.contains(&at), format!("cut at byte {at} is not said"))?;
         opened.log.append(&records[kept])?;
         check(opened.log.len() == kept as u64 + 1, format!("cut at byte {at}: no more can be written"))?;
         untouched = ends[kept - 1];
@@ -343,7 +344,7 @@ fn flip(flips: usize) -> Done<Row> {
         bit = bit.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let place = (bit >> 16) as usize % (log.len() * 8);
         log[place / 8] ^= 1 << (place % 8);
-        let mut reader = LogReader::<Record, _>::over("events.jsonl", &log[..]);
+        let mut reader = LogReader::<Record, _>::from_reader("events.jsonl", &log[..]);
         let (mut read, mut error) = (0, None);
         for record in reader.by_ref() {
             match record {
@@ -357,7 +358,7 @@ fn flip(flips: usize) -> Done<Row> {
         match error {
             Some(EventLogError::Line { .. }) => refused += 1,
             Some(error) => return Err(error.into()),
-            None if reader.dropped().is_some() => {
+            None if reader.torn_line().is_some() => {
                 dropped += 1;
                 check(read == records.len() - 1, format!("bit {place}: {read} records"))?;
             }
@@ -395,7 +396,7 @@ fn repair(damages: usize) -> Done<Row> {
             [("a flipped bit", flipped, 0), ("a line gone", without, 1), ("a zeroed page", zeroed, touched)];
         for (what, damaged, most) in ways {
             std::fs::write(&path, &damaged)?;
-            let salvage = Salvage::<Record>::look(&path)?;
+            let salvage = LogSalvage::<Record>::open_unlocked(&path)?;
             let (left, refused) = mended(&salvage)?;
             check(refused == 0, format!("{what}, number {number}: {refused} sound records are not kept"))?;
             let lost = records.len() - left;
@@ -422,8 +423,8 @@ fn zeroed_lines(log: &[u8], at: usize, page: usize) -> usize {
 }
 
 /// The number of records left in a damaged log, and of those that follow from nothing once it is mended.
-fn mended(salvage: &Salvage<Record>) -> Done<(usize, usize)> {
-    let mut losses = Losses::default();
+fn mended(salvage: &LogSalvage<Record>) -> Done<(usize, usize)> {
+    let mut losses = LogLosses::default();
     let mut left = 0;
     for salvaged in salvage.records()? {
         let salvaged = salvaged?;
@@ -489,7 +490,7 @@ fn process_tree() -> Done<Row> {
         working_dir: None,
         environment: BTreeMap::from([("RELIABILITY".to_owned(), folder.path().display().to_string())]),
         metric: MetricSource::default(),
-        watch: Watch::default(),
+        watch: WatchSettings::default(),
     };
     processes.start(&spec)?;
     processes.messages().recv_timeout(Duration::from_secs(10))?;
@@ -552,11 +553,11 @@ fn latency(trials: u64, steps: u64) -> Done<Row> {
     let mut driver = Driver::new(session, Simulated::new(waves), 8, "reports");
     driver.run(&AtomicBool::new(false), &mut |_, event| {
         match event {
-            Event::Report { .. } => {
+            DriverEvent::Report { .. } => {
                 reports.fetch_add(1, Ordering::Relaxed);
                 *since.lock().expect("one thread") = Instant::now();
             }
-            Event::Recorded(Record::Decided(_)) if reports.load(Ordering::Relaxed) > last => {
+            DriverEvent::Recorded(Record::Decided(_)) if reports.load(Ordering::Relaxed) > last => {
                 let passed = since.lock().expect("one thread").elapsed().as_secs_f64() * 1e3;
                 times.lock().expect("one thread").push(passed);
             }

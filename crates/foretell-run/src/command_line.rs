@@ -1,7 +1,7 @@
 //! The command line of a trial, as a person types it, shown for the best trial.
 
-use crate::config_file::CONFIG;
-use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in};
+use crate::config_file::CONFIG_PLACEHOLDER;
+use crate::placeholder::{EPOCHS_PLACEHOLDER, PARAMS_FILE, SEED_PLACEHOLDER, TRIAL_DIR, fill_placeholders};
 use crate::process::checkpoints::trial_directory;
 use foretell::Configuration;
 use foretell_search::StudySpec;
@@ -15,14 +15,14 @@ pub const COMMAND_FILE: &str = "command.json";
 /// The parts of that file that are needed here.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct SearchCommand {
     /// The command that trains a configuration, with placeholders.
     command: Vec<String>,
     /// The name of a trial's copy of the configuration file, if it has one.
     config: Option<String>,
 }
 
-impl Asked {
+impl SearchCommand {
     fn read(directory: &Path) -> Option<Self> {
         serde_json::from_slice(&crate::regular::read(&directory.join(COMMAND_FILE)).ok()?).ok()
     }
@@ -36,7 +36,7 @@ pub fn command_of(
     trial: u64,
     configuration: &Configuration,
 ) -> Option<Vec<String>> {
-    let asked = Asked::read(directory).unwrap_or_default();
+    let asked = SearchCommand::read(directory).unwrap_or_default();
     let command = match asked.command.is_empty() {
         false => asked.command,
         // earlier versions kept the words with spaces between them
@@ -50,10 +50,10 @@ pub fn command_of(
     let places = [
         place(PARAMS_FILE, own.join("params.json")),
         place(TRIAL_DIR, format!("trial-{trial}-again").into()),
-        place(CONFIG, own.join(asked.config.as_deref().unwrap_or("config"))),
-        (SEED.to_owned(), spec.trial_seed(trial).into()),
+        place(CONFIG_PLACEHOLDER, own.join(asked.config.as_deref().unwrap_or("config"))),
+        (SEED_PLACEHOLDER.to_owned(), spec.trial_seed(trial).into()),
     ];
-    let epochs = spec.resource().map(|epochs| (EPOCHS.to_owned(), epochs.into()));
+    let epochs = spec.resource().map(|epochs| (EPOCHS_PLACEHOLDER.to_owned(), epochs.into()));
     let is_named = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
     let places: Vec<_> = places
         .into_iter()
@@ -61,7 +61,7 @@ pub fn command_of(
         .filter(|(name, _)| is_named(name) && !values.contains_key(name))
         .collect();
     values.extend(places);
-    let filled = fill_in(&command, &values).ok()?;
+    let filled = fill_placeholders(&command, &values).ok()?;
     if filled != command {
         return Some(filled);
     }

@@ -17,7 +17,7 @@ mod yaml;
 use names::levels;
 
 /// The placeholder for a trial's copy of the command's configuration file.
-pub const CONFIG: &str = "config";
+pub const CONFIG_PLACEHOLDER: &str = "config";
 
 /// The reason why a configuration file cannot be used.
 #[derive(Debug, Error)]
@@ -32,7 +32,7 @@ pub enum ConfigFileError {
     },
     /// Its name does not tell its form.
     #[error("{path}: the format of the file is unknown. Use a file that ends in .json, .yaml, .yml or .toml", path = path.display())]
-    Unknown {
+    UnknownFormat {
         /// The file.
         path: PathBuf,
     },
@@ -59,7 +59,7 @@ pub enum ConfigFileError {
     },
     /// A parameter has a place that cannot take its value.
     #[error("{path}: the value of `{name}` cannot be set: {problem}", path = path.display())]
-    Place {
+    InvalidPlace {
         /// The file.
         path: PathBuf,
         /// The parameter.
@@ -71,7 +71,7 @@ pub enum ConfigFileError {
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum FileFormat {
     Json,
     Yaml,
     Toml,
@@ -81,7 +81,7 @@ enum Form {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigFile {
     path: PathBuf,
-    form: Form,
+    form: FileFormat,
     text: String,
 }
 
@@ -91,20 +91,20 @@ impl ConfigFile {
     /// # Errors
     /// [`ConfigFileError::File`], and those of [`with_text`](Self::with_text).
     pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
-        form_of(path)?;
+        format_of(path)?;
         let text = crate::regular::read_to_string(path)
             .map_err(|source| ConfigFileError::File { path: path.to_owned(), source })?;
-        Self::with_text(path, text)
+        Self::from_text(path, text)
     }
 
     /// The file at `path`, which was read elsewhere as `text`.
     ///
     /// # Errors
     /// [`ConfigFileError::Unknown`] and [`ConfigFileError::Invalid`].
-    pub fn with_text(path: &Path, text: String) -> Result<Self, ConfigFileError> {
-        let form = form_of(path)?;
+    pub fn from_text(path: &Path, text: String) -> Result<Self, ConfigFileError> {
+        let form = format_of(path)?;
         let this = Self { path: path.to_owned(), form, text };
-        this.documents()?;
+        this.parse_documents()?;
         Ok(this)
     }
 
@@ -122,34 +122,34 @@ impl ConfigFile {
     ///
     /// # Errors
     /// [`ConfigFileError`], and those of writing.
-    pub fn write_for(
+    pub fn write_trial_copy(
         &self,
         command: &[String],
         directory: &Path,
         parameters: &Map<String, Value>,
     ) -> Result<Vec<String>, ExecutorError> {
-        let path = std::path::absolute(directory.join(self.file_name()))?;
+        let path = std::path::absolute(directory.join(self.copy_file_name()))?;
         fs::create_dir_all(directory)?;
-        write_atomically(&path, self.with(parameters)?.as_bytes())?;
+        write_atomically(&path, self.with_parameters(parameters)?.as_bytes())?;
         let path = path.to_string_lossy().replace('{', "{{").replace('}', "}}");
-        let placeholder = format!("{{{CONFIG}}}");
+        let placeholder = format!("{{{CONFIG_PLACEHOLDER}}}");
         Ok(command.iter().map(|word| word.replace(&placeholder, &path)).collect())
     }
 
     /// The name of a trial's copy.
-    pub fn file_name(&self) -> &'static str {
+    pub fn copy_file_name(&self) -> &'static str {
         match self.form {
-            Form::Json => "config.json",
-            Form::Yaml => "config.yaml",
-            Form::Toml => "config.toml",
+            FileFormat::Json => "config.json",
+            FileFormat::Yaml => "config.yaml",
+            FileFormat::Toml => "config.toml",
         }
     }
 
     /// All entries with a number or a text, by name (levels joined by dots), each with its value as text.
     pub fn entries(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        let documents = self.documents().unwrap_or_default();
-        documents.iter().for_each(|document| leaves(document, String::new(), &mut found));
+        let documents = self.parse_documents().unwrap_or_default();
+        documents.iter().for_each(|document| collect_leaves(document, String::new(), &mut found));
         found
     }
 
@@ -158,12 +158,12 @@ impl ConfigFile {
     ///
     /// # Errors
     /// [`ConfigFileError::Missing`] and [`ConfigFileError::Place`].
-    pub fn with(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
-        let mut documents = self.documents()?;
+    pub fn with_parameters(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
+        let mut documents = self.parse_documents()?;
         let is_flag = |name: &str, documents: &mut [Value]| {
             documents
                 .iter_mut()
-                .find_map(|document| place(document, name))
+                .find_map(|document| find_value(document, name))
                 .is_some_and(|old| old.is_boolean())
         };
         let mut values = parameters.clone();
@@ -176,88 +176,92 @@ impl ConfigFile {
             }
         }
         match self.form {
-            Form::Json => self.json_with(&values),
-            Form::Yaml => {
-                yaml::with(&self.text, &self.yaml()?, &values).map_err(|wrong| self.unplaced(wrong))
-            }
-            Form::Toml => self.toml_with(&values),
+            FileFormat::Json => self.json_with_parameters(&values),
+            FileFormat::Yaml => yaml::replace_values(&self.text, &self.parse_yaml()?, &values)
+                .map_err(|wrong| self.unplaced_error(wrong)),
+            FileFormat::Toml => self.toml_with_parameters(&values),
         }
     }
 
-    fn unplaced(&self, wrong: yaml::Unplaced) -> ConfigFileError {
+    fn unplaced_error(&self, wrong: yaml::UnplacedParameter) -> ConfigFileError {
         match wrong.problem {
-            None => self.missing(&wrong.name),
-            Some(problem) => ConfigFileError::Place { path: self.path.clone(), name: wrong.name, problem },
+            None => self.missing_error(&wrong.name),
+            Some(problem) => {
+                ConfigFileError::InvalidPlace { path: self.path.clone(), name: wrong.name, problem }
+            }
         }
     }
 
-    fn json_with(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
-        let mut json: Value = serde_json::from_str(&self.text).map_err(|error| self.invalid(error))?;
+    fn json_with_parameters(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
+        let mut json: Value = serde_json::from_str(&self.text).map_err(|error| self.invalid_error(error))?;
         for (name, value) in parameters {
-            *place(&mut json, name).ok_or_else(|| self.missing(name))? = value.clone();
+            *find_value(&mut json, name).ok_or_else(|| self.missing_error(name))? = value.clone();
         }
         Ok(format!("{json:#}\n"))
     }
 
-    fn toml_with(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
-        let mut document: DocumentMut = self.text.parse().map_err(|error| self.invalid(error))?;
+    fn toml_with_parameters(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
+        let mut document: DocumentMut = self.text.parse().map_err(|error| self.invalid_error(error))?;
         for (name, value) in parameters {
-            let item = toml_place(document.as_item_mut(), name).ok_or_else(|| self.missing(name))?;
-            let place = item.as_value_mut().ok_or_else(|| self.missing(name))?;
+            let item =
+                find_toml_item(document.as_item_mut(), name).ok_or_else(|| self.missing_error(name))?;
+            let place = item.as_value_mut().ok_or_else(|| self.missing_error(name))?;
             let decor = place.decor().clone();
             let flag = value
                 .as_str()
                 .filter(|_| place.is_bool())
                 .and_then(|text| text.to_ascii_lowercase().parse::<bool>().ok());
-            *place = flag.map_or_else(|| toml_value(value), Into::into);
+            *place = flag.map_or_else(|| to_toml_value(value), Into::into);
             *place.decor_mut() = decor;
         }
         Ok(document.to_string())
     }
 
-    fn missing(&self, name: &str) -> ConfigFileError {
+    fn missing_error(&self, name: &str) -> ConfigFileError {
         let known: Vec<String> = self.entries().into_iter().map(|(name, _)| name).collect();
         ConfigFileError::Missing { path: self.path.clone(), name: name.to_owned(), known: known.join(", ") }
     }
 
-    fn invalid(&self, error: impl ToString) -> ConfigFileError {
+    fn invalid_error(&self, error: impl ToString) -> ConfigFileError {
         ConfigFileError::Invalid { path: self.path.clone(), problem: error.to_string() }
     }
 
-    fn yaml(&self) -> Result<Vec<YamlNode>, ConfigFileError> {
-        yaml_documents(&self.text).map_err(|problem| self.invalid(problem))
+    fn parse_yaml(&self) -> Result<Vec<YamlNode>, ConfigFileError> {
+        yaml_documents(&self.text).map_err(|problem| self.invalid_error(problem))
     }
 
     /// The values of its documents; JSON and TOML have one.
-    fn documents(&self) -> Result<Vec<Value>, ConfigFileError> {
+    fn parse_documents(&self) -> Result<Vec<Value>, ConfigFileError> {
         Ok(match self.form {
-            Form::Json => vec![serde_json::from_str(&self.text).map_err(|error| self.invalid(error))?],
-            Form::Yaml => self.yaml()?.iter().map(YamlNode::json).collect(),
-            Form::Toml => {
-                let document: DocumentMut = self.text.parse().map_err(|error| self.invalid(error))?;
-                vec![toml_json(document.as_item())]
+            FileFormat::Json => {
+                vec![serde_json::from_str(&self.text).map_err(|error| self.invalid_error(error))?]
+            }
+            FileFormat::Yaml => self.parse_yaml()?.iter().map(YamlNode::json).collect(),
+            FileFormat::Toml => {
+                let document: DocumentMut = self.text.parse().map_err(|error| self.invalid_error(error))?;
+                vec![toml_to_json(document.as_item())]
             }
         })
     }
 }
 
 /// The format of the file at `path`, by its name.
-fn form_of(path: &Path) -> Result<Form, ConfigFileError> {
+fn format_of(path: &Path) -> Result<FileFormat, ConfigFileError> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json") => Ok(Form::Json),
-        Some("yaml" | "yml") => Ok(Form::Yaml),
-        Some("toml") => Ok(Form::Toml),
-        _ => Err(ConfigFileError::Unknown { path: path.to_owned() }),
+        Some("json") => Ok(FileFormat::Json),
+        Some("yaml" | "yml") => Ok(FileFormat::Yaml),
+        Some("toml") => Ok(FileFormat::Toml),
+        _ => Err(ConfigFileError::UnknownFormat { path: path.to_owned() }),
     }
 }
 
 /// Adds the numbers and texts in `value`, named after their places.
-fn leaves(value: &Value, name: String, found: &mut Vec<(String, String)>) {
+fn collect_leaves(value: &Value, name: String, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
                 let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-                leaves(value, name, found);
+                collect_leaves(value, name, found);
             }
         }
         Value::Number(number) => found.push((name, number.to_string())),
@@ -267,25 +271,25 @@ fn leaves(value: &Value, name: String, found: &mut Vec<(String, String)>) {
 }
 
 /// The value called `name`: a key or the number of an item, or several of them joined by dots.
-fn place<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+fn find_value<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     if name.is_empty() {
         return Some(value);
     }
     match value {
         Value::Object(fields) => {
             let (first, rest) = levels(name).find(|(first, _)| fields.contains_key(*first))?;
-            place(fields.get_mut(first)?, rest)
+            find_value(fields.get_mut(first)?, rest)
         }
         Value::Array(items) => {
             let (first, rest) = levels(name).last()?;
-            place(items.get_mut(first.parse::<usize>().ok()?)?, rest)
+            find_value(items.get_mut(first.parse::<usize>().ok()?)?, rest)
         }
         _ => None,
     }
 }
 
 /// The same in TOML.
-fn toml_place<'a>(item: &'a mut Item, name: &str) -> Option<&'a mut Item> {
+fn find_toml_item<'a>(item: &'a mut Item, name: &str) -> Option<&'a mut Item> {
     if name.is_empty() {
         return Some(item);
     }
@@ -294,13 +298,13 @@ fn toml_place<'a>(item: &'a mut Item, name: &str) -> Option<&'a mut Item> {
         _ => item.get(*first).is_some(),
     })?;
     match first.parse::<usize>() {
-        Ok(index) if !item.is_table_like() => toml_place(item.get_mut(index)?, rest),
-        _ => toml_place(item.get_mut(first)?, rest),
+        Ok(index) if !item.is_table_like() => find_toml_item(item.get_mut(index)?, rest),
+        _ => find_toml_item(item.get_mut(first)?, rest),
     }
 }
 
 /// A value in TOML.
-fn toml_value(value: &Value) -> toml_edit::Value {
+fn to_toml_value(value: &Value) -> toml_edit::Value {
     match value {
         Value::Bool(flag) => (*flag).into(),
         Value::Number(number) => match number.as_i64() {
@@ -313,11 +317,11 @@ fn toml_value(value: &Value) -> toml_edit::Value {
 }
 
 /// TOML as JSON; dates are texts.
-fn toml_json(item: &Item) -> Value {
+fn toml_to_json(item: &Item) -> Value {
     if let Some(table) = item.as_table_like() {
         return table
             .iter()
-            .map(|(name, item)| (name.to_owned(), toml_json(item)))
+            .map(|(name, item)| (name.to_owned(), toml_to_json(item)))
             .collect::<Map<_, _>>()
             .into();
     }
@@ -327,7 +331,9 @@ fn toml_json(item: &Item) -> Value {
         Item::Value(toml_edit::Value::Integer(number)) => (*number.value()).into(),
         Item::Value(toml_edit::Value::Float(number)) => (*number.value()).into(),
         Item::Value(toml_edit::Value::Boolean(flag)) => (*flag.value()).into(),
-        Item::Value(toml_edit::Value::Array(_)) | Item::ArrayOfTables(_) => items().map(toml_json).collect(),
+        Item::Value(toml_edit::Value::Array(_)) | Item::ArrayOfTables(_) => {
+            items().map(toml_to_json).collect()
+        }
         other => other.to_string().trim().into(),
     }
 }
@@ -356,7 +362,7 @@ mod tests {
             ("a.toml", "opt = \"sgd\"\nmomentum = 0.9\n"),
             ("a.json", "{\"opt\": \"sgd\", \"momentum\": 0.9}"),
         ] {
-            let written = file(name, text).with(&values).expect("all are there");
+            let written = file(name, text).with_parameters(&values).expect("all are there");
             assert!(written.contains("adam") && written.contains("0.9"), "{written}");
         }
     }
@@ -366,14 +372,15 @@ mod tests {
         let values = parameters(json!({"optim.lr": 1e-7, "model.act": "gelu", "epochs": 3}));
         let yaml = "# a run\nepochs: 10   # all of them\noptim:\n  lr: 0.1\n  betas: [0.9, 0.99]\nmodel:\n  act: relu\n  layers:\n    - 3\n    - 4\n";
         let expected = yaml.replace("10 ", "3 ").replace("lr: 0.1", "lr: 1.0e-7").replace("relu", "\"gelu\"");
-        assert_eq!(file("a.yaml", yaml).with(&values).expect("all are there"), expected);
+        assert_eq!(file("a.yaml", yaml).with_parameters(&values).expect("all are there"), expected);
         let toml = "epochs = 10\n[optim] # the optimizer\nlr = 0.1\nbetas = [0.9, 0.99]\n[model]\nact = \"relu\" # or gelu\n";
         let expected =
             toml.replace("10", "3").replace("lr = 0.1", "lr = 0.0000001").replace("\"relu\"", "\"gelu\"");
-        assert_eq!(file("a.toml", toml).with(&values).expect("all are there"), expected);
+        assert_eq!(file("a.toml", toml).with_parameters(&values).expect("all are there"), expected);
         let json = r#"{"epochs": 10, "optim": {"lr": 0.1, "betas": [0.9, null]}, "model": {"act": "relu"}}"#;
         let written: Value =
-            serde_json::from_str(&file("a.json", json).with(&values).expect("all are there")).expect("JSON");
+            serde_json::from_str(&file("a.json", json).with_parameters(&values).expect("all are there"))
+                .expect("JSON");
         assert_eq!(
             written,
             json!({"epochs": 3, "optim": {"lr": 1e-7, "betas": [0.9, null]}, "model": {"act": "gelu"}})
@@ -405,7 +412,7 @@ mod tests {
         ];
         for (text, values, old, new) in cases {
             let written = file("a.yaml", text)
-                .with(&parameters(values))
+                .with_parameters(&parameters(values))
                 .unwrap_or_else(|error| panic!("{text}{error}"));
             let at = text.rfind(old).expect("it is in the text");
             let expected = format!("{}{new}{}", &text[..at], &text[at + old.len()..]);
@@ -414,7 +421,7 @@ mod tests {
         let toml = "note = \"\"\"\nlr = 5\n\"\"\"\nlr = 0.1 # rate\na.b = [1, 2]\n[[c]]\nx = {y = true}\n";
         let values = parameters(json!({"lr": 2, "a.b.1": 3, "c.0.x.y": "false"}));
         let expected = toml.replace("0.1", "2").replace("[1, 2]", "[1, 3]").replace("true", "false");
-        assert_eq!(file("a.toml", toml).with(&values).expect("all are there"), expected);
+        assert_eq!(file("a.toml", toml).with_parameters(&values).expect("all are there"), expected);
     }
 
     #[test]
@@ -422,12 +429,15 @@ mod tests {
         let cases =
             [("lr: 1\n---\nlr: 2\n", "several documents"), ("lr: !!str 1\n", "would read another value")];
         for (text, expected) in cases {
-            let error = file("a.yaml", text).with(&parameters(json!({"lr": 3}))).expect_err(text).to_string();
+            let error = file("a.yaml", text)
+                .with_parameters(&parameters(json!({"lr": 3})))
+                .expect_err(text)
+                .to_string();
             assert!(error.contains("`lr`") && error.contains(expected), "{text}{error}");
         }
         for (name, text) in [("a.yaml", "a: [1\nb: 2\n"), ("a.toml", "a = \n"), ("a.json", "{")] {
             let error =
-                ConfigFile::with_text(name.as_ref(), text.to_owned()).expect_err("a mistake").to_string();
+                ConfigFile::from_text(name.as_ref(), text.to_owned()).expect_err("a mistake").to_string();
             assert!(error.contains("line"), "{error}");
         }
     }
@@ -452,7 +462,7 @@ mod tests {
     fn what_has_no_place_is_named_with_what_has() {
         let values = parameters(json!({"lr": 0.1}));
         for (name, text) in [("a.yaml", "optim:\n  lr: 0.2\n"), ("a.json", "{\"optim\":{\"lr\":0.2}}")] {
-            let message = file(name, text).with(&values).expect_err("it is deeper").to_string();
+            let message = file(name, text).with_parameters(&values).expect_err("it is deeper").to_string();
             assert!(message.contains("no single value `lr`") && message.contains("optim.lr"), "{message}");
         }
         let message =

@@ -8,7 +8,7 @@
 //!
 //! # Systems
 //!
-//! Linux is fully supported. Other Unix systems use process groups, signals and `waitpid`. The environment variable [`PORTABLE`] selects this
+//! Linux is fully supported. Other Unix systems use process groups, signals and `waitpid`. The environment variable [`PORTABLE_VARIABLE`] selects this
 //! back end on Linux, where it is tested; macOS itself is untested. The portable back end makes weaker promises: it does not find processes that
 //! leave the process group of their trial, and if the guardian is killed, too, you end the remaining processes manually.
 
@@ -32,42 +32,47 @@ mod supervised;
 pub mod wire;
 
 pub use command_line::{COMMAND_FILE, command_of, shell_line};
-pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
+pub use config_file::{CONFIG_PLACEHOLDER, ConfigFile, ConfigFileError};
 pub use fleet::executor::{Begin, Executor, ExecutorError, Unread};
 pub use fleet::worker::{Worker, WorkerError, WorkerSettings};
 pub use foretell_logs::printed::{MetricSource, Report, ReportReader};
-pub use host::access::{Access, AccessError};
-pub use host::door::{Calls, Door};
-pub use host::driver::{Driver, DriverError, Elsewhere, Event, Finish, Limits};
-pub use host::hosted::{HostError, Hosted, Reading, Task, by_hand, check_open};
+pub use host::access::{AccessError, ServerAccess};
+pub use host::door::{HostCalls, HostDoor};
+pub use host::driver::{Driver, DriverError, DriverEvent, Elsewhere, RunLimits, RunOutcome};
+pub use host::hosted::{
+    HostError, MetricReading, StudyHost, TrainingTask, carry_out_manual_order, check_running,
+};
 pub use host::leases::{Leases, WorkerView};
 pub use host::orders::Orders;
 pub use host::work::{Work, WorkError};
 pub use log::atomic_write::{Draft, write_atomically, write_output, write_privately};
 pub use log::event_store::{EventStore, Survey};
-pub use log::notes::{NOTES, notes, replace_notes};
-pub use log::room::Room;
-pub use log::stored::{Stored, StoredError, log_in, stored_spec, studies_in};
+pub use log::notes::{NOTES_FILE, notes, replace_notes};
+pub use log::room::FullDiskWait;
+pub use log::stored::{StoredError, StoredStudy, list_studies, log_path, read_stored_spec};
 pub use log::{
-    EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened, Position, Repair, Salvage,
-    Stamp, read_log,
+    EventLog, EventLogError, LineProblem, LineStamp, LineTreatment, LockError, LogPosition, LogReader,
+    LogRepair, LogSalvage, OpenedLog, read_log,
 };
-pub use own_files::{NOTICES, is_own_file};
-pub use placeholder::{EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in};
-pub use process::abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
+pub use own_files::{NOTICES_FILE, is_own_file};
+pub use placeholder::{
+    EPOCHS_PLACEHOLDER, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED_PLACEHOLDER, TRIAL_DIR,
+    fill_placeholders,
+};
+pub use process::abandoned::{AbandonedError, AbandonedOutcome, end_abandoned, end_all_abandoned};
 pub use process::checkpoints::{checkpoint_directory, remove as remove_checkpoints, trial_directory};
 pub use process::executor::LocalProcesses;
-pub use process::group::{PORTABLE, ProcessIdentity};
+pub use process::group::{PORTABLE_VARIABLE, ProcessIdentity};
 pub use process::guardian::{Guardian, adopt_orphans, guard};
 pub use process::hook::{
-    Hook, HookLine, HookLoop, HookOptions, HookRecord, HookValue, PRINTED, ScriptOption,
+    HookLine, HookLoop, HookOptions, HookRecord, HookScope, HookValue, PRINTED_SOURCE, ScriptOption,
 };
 pub use process::local_trials::{LocalTrials, TrialSetup};
-pub use process::message::{FurtherScore, Message, MessageKind, Notice, Status};
+pub use process::message::{FurtherScore, MessageKind, ProcessStatus, TrialMessage, TrialNotice};
 pub use process::parent::parent_alive_guard;
 pub use process::start_error::StartError;
 pub use process::stored_output::Printed;
-pub use process::trial::{TrialSpec, Watch};
+pub use process::trial::{TrialSpec, WatchSettings};
 pub use process::usage::Usage;
 pub use program::program_of;
 pub use regular::read_to_string as read_regular_file;

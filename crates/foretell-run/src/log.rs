@@ -18,11 +18,11 @@ mod salvage;
 pub(crate) mod stored;
 
 pub use error::EventLogError;
-pub use line::{LineProblem, Stamp};
+pub use line::{LineProblem, LineStamp};
 pub use lock::LockError;
-pub(crate) use reader::Dropped;
-pub use reader::{LogReader, Position, read_log};
-pub use salvage::{Fate, Repair, Salvage};
+pub(crate) use reader::TornLine;
+pub use reader::{LogPosition, LogReader, read_log};
+pub use salvage::{LineTreatment, LogRepair, LogSalvage};
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
@@ -34,20 +34,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Serialize, de::DeserializeOwned};
 
 use file::{LogFile, moved, with_suffix, write_all};
-use line::{decode, encode_into, read_line};
-use lock::Lock;
+use line::{decode_line, encode_into, read_line};
+use lock::LogLock;
 
 use atomic_write::write_atomically;
 
 /// An opened log, with its content.
 #[derive(Debug)]
-pub struct Opened<R> {
+pub struct OpenedLog<R> {
     /// The log, ready for the next record.
     pub log: EventLog<R>,
     /// The records in it, in the order of their writing.
     pub records: Vec<R>,
     /// The torn end that was cut off, if there was one.
-    pub dropped: Option<Dropped>,
+    pub torn_line: Option<TornLine>,
 }
 
 /// An append-only log of records, one JSON line each: `{"v":2,"crc":"9ae0daaf","seq":17,"run":1,"time":1763908529123,"record":…}`.
@@ -74,12 +74,12 @@ pub struct Opened<R> {
 pub struct EventLog<R> {
     path: PathBuf,
     file: Box<dyn LogFile>,
-    end: Position,
+    end: LogPosition,
     /// The number of this opening, among those that wrote.
     run: u32,
-    stamp: Option<Stamp>,
+    stamp: Option<LineStamp>,
     torn: bool,
-    _lock: Option<Lock>,
+    _lock: Option<LogLock>,
     _record: PhantomData<fn(&R)>,
 }
 
@@ -93,16 +93,16 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// Opens the log at `path` for writing and reads its records into memory; makes it, and its folder, where there is
     /// none. [`open_each`](Self::open_each) does the same in bounded memory.
     ///
-    /// A torn last line is cut off the file and reported in [`Opened::dropped`].
+    /// A torn last line is cut off the file and reported in [`OpenedLog::dropped`].
     ///
     /// # Errors
     /// [`EventLogError::Lock`] when another process writes it, [`EventLogError::Line`] when a line before the last is
     /// damaged or any line was written by a program that this one does not understand, [`EventLogError::File`] else.
     /// In each of these cases the log is left as it was.
-    pub fn open(path: impl AsRef<Path>) -> Result<Opened<R>, EventLogError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<OpenedLog<R>, EventLogError> {
         let mut records = Vec::new();
         let (log, dropped) = Self::open_each(path, |record, _| records.push(record))?;
-        Ok(Opened { log, records, dropped })
+        Ok(OpenedLog { log, records, torn_line: dropped })
     }
 
     /// Opens the log at `path` as [`open`](Self::open) does, and hands its records over one at a time, in order, without
@@ -112,29 +112,29 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// Those of [`open`](Self::open); the records before the error have been handed over then.
     pub fn open_each(
         path: impl AsRef<Path>,
-        mut each: impl FnMut(R, Option<Stamp>),
-    ) -> Result<(Self, Option<Dropped>), EventLogError> {
+        mut each: impl FnMut(R, Option<LineStamp>),
+    ) -> Result<(Self, Option<TornLine>), EventLogError> {
         let path = path.as_ref();
         let (file, path, lock) = open_locked(path)?;
-        let mut reader = LogReader::open(&path, Position::START)?;
+        let mut reader = LogReader::open(&path, LogPosition::START)?;
         while let Some(record) = reader.next() {
-            each(record?, reader.stamp());
+            each(record?, reader.last_stamp());
         }
         let mut log = Self {
             path,
             file: Box::new(file),
             end: reader.position(),
-            run: reader.stamp().map_or(1, |stamp| stamp.run.saturating_add(1)),
-            stamp: reader.stamp(),
-            torn: reader.dropped().is_some(),
+            run: reader.last_stamp().map_or(1, |stamp| stamp.run.saturating_add(1)),
+            stamp: reader.last_stamp(),
+            torn: reader.torn_line().is_some(),
             _lock: Some(lock),
             _record: PhantomData,
         };
-        log.mend().map_err(EventLogError::file("cut the torn end off", &log.path))?;
+        log.cut_unacknowledged().map_err(EventLogError::file("cut the torn end off", &log.path))?;
         if !log.is_empty() {
-            log.keep_first();
+            log.keep_first_line();
         }
-        Ok((log, reader.into_dropped()))
+        Ok((log, reader.into_torn_line()))
     }
 
     /// Writes `record` at the end. Once this returns `Ok`, the record is *acknowledged*: it survives this process.
@@ -159,28 +159,28 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
             return Err(EventLogError::Displaced { path, how, acknowledged });
         }
         let mut lines = Vec::with_capacity(192 * records.len());
-        let (run, time) = (self.run, now());
+        let (run, time) = (self.run, unix_milliseconds());
         let mut last = self.stamp;
         for (number, record) in (self.end.records + 1..).zip(records) {
             let start = lines.len();
-            let stamp = Stamp { number, run, time };
+            let stamp = LineStamp { number, run, time };
             last = Some(stamp);
             encode_into(&mut lines, stamp, record).map_err(|source| EventLogError::Encode { source })?;
             let (_, read) =
-                decode::<R>(&lines[start..]).map_err(|problem| EventLogError::Unreadable { problem })?;
+                decode_line::<R>(&lines[start..]).map_err(|problem| EventLogError::Unreadable { problem })?;
             if read != *record {
                 // for example a number that is not finite: JSON holds `null` in its place
                 let (written, read) = (format!("{record:?}"), format!("{read:?}"));
                 return Err(EventLogError::ReadsOtherwise { written, read });
             }
         }
-        self.write(&lines).map_err(|source| EventLogError::Write {
+        self.write_lines(&lines).map_err(|source| EventLogError::Write {
             path: self.path.clone(),
             acknowledged: self.end.records,
             source,
         })?;
         if self.is_empty() && !records.is_empty() {
-            self.keep_first();
+            self.keep_first_line();
         }
         self.stamp = last;
         self.end.records += records.len() as u64;
@@ -192,8 +192,8 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     ///
     /// # Errors
     /// Those of [`LogReader::open`].
-    pub fn read_from(&self, position: Position) -> Result<LogReader<R>, EventLogError> {
-        LogReader::open_to(&self.path, position, self.end.bytes)
+    pub fn read_from(&self, position: LogPosition) -> Result<LogReader<R>, EventLogError> {
+        LogReader::open_until(&self.path, position, self.end.bytes)
     }
 
     /// Forgets all records: for a study in which nothing has happened yet.
@@ -202,7 +202,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// [`EventLogError::File`]: the log is as it was.
     pub fn clear(&mut self) -> Result<(), EventLogError> {
         self.file.truncate(0).map_err(EventLogError::file("empty", &self.path))?;
-        (self.end, self.torn, self.stamp) = (Position::START, false, None);
+        (self.end, self.torn, self.stamp) = (LogPosition::START, false, None);
         Ok(())
     }
 
@@ -219,12 +219,12 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     }
 
     /// The number of this opening: 1 for the first that wrote into the log.
-    pub fn run(&self) -> u32 {
+    pub fn run_number(&self) -> u32 {
         self.run
     }
 
     /// The stamp of the last record; `None` if it is one of version 1, or there is none.
-    pub fn stamp(&self) -> Option<Stamp> {
+    pub fn last_stamp(&self) -> Option<LineStamp> {
         self.stamp
     }
 
@@ -239,7 +239,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     }
 
     /// The place after the last acknowledged record.
-    pub fn end(&self) -> Position {
+    pub fn end_position(&self) -> LogPosition {
         self.end
     }
 
@@ -248,26 +248,26 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
         &self.path
     }
 
-    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.mend()?;
+    fn write_lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.cut_unacknowledged()?;
         let written = write_all(self.file.as_mut(), lines);
         if written.is_err() {
             self.torn = true;
             // Should this fail as well, the next append tries again first, and opening would drop the torn line.
-            let _ = self.mend();
+            let _ = self.cut_unacknowledged();
         }
         written
     }
 
     /// Keeps a copy of the first line next to the log, unless there is one: only this line describes the study, should it be damaged.
     /// Where the copy cannot be written the log is as good as without.
-    fn keep_first(&self) {
+    fn keep_first_line(&self) {
         let first = |path: &Path| {
             let mut line = Vec::new();
             crate::regular::open(path).and_then(|file| read_line(&mut BufReader::new(file), &mut line))?;
             io::Result::Ok(line)
         };
-        let copy = first_of(&self.path);
+        let copy = first_line_path(&self.path);
         if let Ok(line) = first(&self.path)
             && first(&copy).ok().as_ref() != Some(&line)
         {
@@ -276,7 +276,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     }
 
     /// Cuts records that were not acknowledged off the end.
-    fn mend(&mut self) -> io::Result<()> {
+    fn cut_unacknowledged(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.truncate(self.end.bytes)?;
             self.torn = false;
@@ -286,16 +286,16 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
 }
 
 /// Milliseconds since the beginning of 1970, UTC.
-fn now() -> u64 {
+fn unix_milliseconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The log's file, opened for appending and locked, and its path without links in its folders.
-fn open_locked(path: &Path) -> Result<(File, PathBuf, Lock), EventLogError> {
+fn open_locked(path: &Path) -> Result<(File, PathBuf, LogLock), EventLogError> {
     loop {
         let (file, real) = open_file(path).map_err(EventLogError::file("open", path))?;
-        let lock = Lock::acquire(&file, &real)?;
+        let lock = LogLock::acquire(&file, &real)?;
         // between opening and locking somebody may have repaired the log, which puts another file in its place
         if moved(&file, &real).is_none() {
             return Ok((file, real, lock));
@@ -311,7 +311,7 @@ fn open_file(path: &Path) -> io::Result<(File, PathBuf)> {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: {why}", folder.display())));
     }
     fs::create_dir_all(folder)?;
-    only_a_file(path)?;
+    check_regular_file(path)?;
     let is_new = !path.exists();
     let file = no_links::open(OpenOptions::new().append(true).create(true), path)?;
     if is_new {
@@ -322,7 +322,7 @@ fn open_file(path: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 /// Refuses a path that is no file: for example, opening a pipe would wait for ever.
-fn only_a_file(path: &Path) -> io::Result<()> {
+fn check_regular_file(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(about) if !about.is_file() => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -333,7 +333,7 @@ fn only_a_file(path: &Path) -> io::Result<()> {
 }
 
 /// The file that has a copy of the first line of the log at `path`.
-fn first_of(path: &Path) -> PathBuf {
+fn first_line_path(path: &Path) -> PathBuf {
     with_suffix(path, ".first")
 }
 

@@ -1,10 +1,10 @@
 //! The names of the files and folders that Foretell itself keeps.
 
 /// The file, in a study's folder, that keeps messages that could not be written.
-pub const NOTICES: &str = "notices.log";
+pub const NOTICES_FILE: &str = "notices.log";
 
 /// Files and folders that Foretell writes into the folder of a study, or of studies that are served; further damaged logs have a number.
-const OWN: [&str; 20] = [
+const OWN_FILES: [&str; 20] = [
     "access.json",
     "again",
     "command.json",
@@ -24,13 +24,13 @@ const OWN: [&str; 20] = [
     "secrets.json",
     "slurm",
     "work.json",
-    NOTICES,
+    NOTICES_FILE,
 ];
 
 /// Whether `name` is that of a file or a folder that Foretell itself keeps, also on file systems that ignore case.
 pub fn is_own_file(name: &str) -> bool {
     let name = name.to_lowercase();
-    OWN.contains(&name.as_str()) || name.starts_with("events.jsonl.damaged")
+    OWN_FILES.contains(&name.as_str()) || name.starts_with("events.jsonl.damaged")
 }
 
 #[cfg(test)]

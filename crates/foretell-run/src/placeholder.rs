@@ -12,9 +12,9 @@ pub const PARAMS_FILE: &str = "params_file";
 /// The placeholder that stands for the trial's own folder.
 pub const TRIAL_DIR: &str = "trial_dir";
 /// The placeholder that stands for the trial's own seed, unless a parameter has this name.
-pub const SEED: &str = "seed";
+pub const SEED_PLACEHOLDER: &str = "seed";
 /// The placeholder that stands for the epochs of a whole training, unless a parameter has this name.
-pub const EPOCHS: &str = "epochs";
+pub const EPOCHS_PLACEHOLDER: &str = "epochs";
 
 /// The reason why a placeholder could not be replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -51,7 +51,10 @@ pub enum PlaceholderError {
 ///
 /// # Errors
 /// [`PlaceholderError::Unknown`] for a name that is no parameter, [`PlaceholderError::Unbalanced`] for a single brace.
-pub(crate) fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<String, PlaceholderError> {
+pub(crate) fn substitute_placeholders(
+    text: &str,
+    parameters: &Map<String, Value>,
+) -> Result<String, PlaceholderError> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -66,7 +69,7 @@ pub(crate) fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<
         let unbalanced =
             || PlaceholderError::Unbalanced { brace, text: text.to_owned(), at: text.len() - rest.len() };
         let end = rest.find('}').filter(|&end| end > 0).ok_or_else(unbalanced)?;
-        filled.push_str(&replacement(&rest[1..end], text, parameters)?);
+        filled.push_str(&find_replacement(&rest[1..end], text, parameters)?);
         rest = &rest[end + 1..];
     }
     filled.push_str(rest);
@@ -93,19 +96,22 @@ pub(crate) fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<
 ///
 /// # Errors
 /// [`PlaceholderError::Unknown`] for a name that is no parameter, [`PlaceholderError::Unbalanced`] for a single brace.
-pub fn fill_in(command: &[String], parameters: &Map<String, Value>) -> Result<Vec<String>, PlaceholderError> {
+pub fn fill_placeholders(
+    command: &[String],
+    parameters: &Map<String, Value>,
+) -> Result<Vec<String>, PlaceholderError> {
     let mut filled = Vec::with_capacity(command.len());
     let mut flag_before = false;
     for text in command {
-        let value = substitute(text, parameters)?;
-        match alone(text, parameters) {
+        let value = substitute_placeholders(text, parameters)?;
+        match parse_single_placeholder(text, parameters) {
             Some(("", _, Value::Null | Value::Bool(false))) if flag_before => drop(filled.pop()),
-            Some((before, _, Value::Bool(_))) if is_word(before) => filled.push(value),
+            Some((before, _, Value::Bool(_))) if is_assignment_start(before) => filled.push(value),
             Some((_, _, Value::Null | Value::Bool(false))) => {}
             Some(("", _, Value::Bool(true))) if flag_before => {}
             Some(("", name, Value::Bool(true))) => filled.push(format!("--{name}")),
             Some((before, _, Value::Bool(true))) => filled.push(before.trim_end_matches('=').to_owned()),
-            Some(("", name, list)) if name.starts_with('*') => filled.extend(items(list)),
+            Some(("", name, list)) if name.starts_with('*') => filled.extend(list_items(list)),
             _ => filled.push(value),
         }
         flag_before = text.starts_with('-') && !text.contains(['=', '{']);
@@ -114,13 +120,16 @@ pub fn fill_in(command: &[String], parameters: &Map<String, Value>) -> Result<Ve
 }
 
 /// Whether this is the start of a word such as `amp=`, which takes a value.
-fn is_word(before: &str) -> bool {
+fn is_assignment_start(before: &str) -> bool {
     before.ends_with('=') && !before.starts_with('-')
 }
 
 /// Of an argument that is for one placeholder alone: the text before it, which is nothing or ends with `=` and has no spaces, its name and
 /// its value.
-fn alone<'a>(text: &'a str, parameters: &'a Map<String, Value>) -> Option<(&'a str, &'a str, &'a Value)> {
+fn parse_single_placeholder<'a>(
+    text: &'a str,
+    parameters: &'a Map<String, Value>,
+) -> Option<(&'a str, &'a str, &'a Value)> {
     let (before, name) = text.strip_suffix('}')?.rsplit_once('{')?;
     let alone = before.is_empty() || before.ends_with('=');
     let plain = !before.contains(|c: char| c.is_whitespace() || "{}".contains(c));
@@ -129,10 +138,10 @@ fn alone<'a>(text: &'a str, parameters: &'a Map<String, Value>) -> Option<(&'a s
 }
 
 /// The values of a list: of a JSON array, or of a text such as `[64,64]`, `(64, 64)` and `64 64`.
-fn items(list: &Value) -> Vec<String> {
+fn list_items(list: &Value) -> Vec<String> {
     let text = match list {
-        Value::Array(values) => return values.iter().map(as_argument).collect(),
-        other => as_argument(other),
+        Value::Array(values) => return values.iter().map(to_argument).collect(),
+        other => to_argument(other),
     };
     let inner = ["[]", "()"].iter().find_map(|pair| text.strip_prefix(&pair[..1])?.strip_suffix(&pair[1..]));
     let inner = inner.unwrap_or(&text);
@@ -144,7 +153,7 @@ fn items(list: &Value) -> Vec<String> {
 }
 
 /// A value as one argument.
-fn as_argument(value: &Value) -> String {
+fn to_argument(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -152,16 +161,20 @@ fn as_argument(value: &Value) -> String {
     }
 }
 
-fn replacement(name: &str, text: &str, parameters: &Map<String, Value>) -> Result<String, PlaceholderError> {
+fn find_replacement(
+    name: &str,
+    text: &str,
+    parameters: &Map<String, Value>,
+) -> Result<String, PlaceholderError> {
     match (parameters.get(name), name.strip_prefix('*').and_then(|name| parameters.get(name))) {
-        (Some(value), _) => Ok(as_argument(value)),
-        (None, Some(list)) => Ok(items(list).join(" ")),
+        (Some(value), _) => Ok(to_argument(value)),
+        (None, Some(list)) => Ok(list_items(list).join(" ")),
         _ if name == PARAMS_JSON => Ok(Value::Object(parameters.clone()).to_string()),
-        _ => Err(unknown(name, text, parameters)),
+        _ => Err(unknown_error(name, text, parameters)),
     }
 }
 
-fn unknown(name: &str, text: &str, parameters: &Map<String, Value>) -> PlaceholderError {
+fn unknown_error(name: &str, text: &str, parameters: &Map<String, Value>) -> PlaceholderError {
     let names: Vec<&str> = parameters.keys().map(String::as_str).collect();
     let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     PlaceholderError::Unknown { name: name.to_owned(), text: text.to_owned(), known }
@@ -169,7 +182,7 @@ fn unknown(name: &str, text: &str, parameters: &Map<String, Value>) -> Placehold
 
 #[cfg(test)]
 mod tests {
-    use super::{Map, Value, fill_in, substitute};
+    use super::{Map, Value, fill_placeholders, substitute_placeholders};
     use serde_json::json;
 
     fn parameters() -> Map<String, Value> {
@@ -183,7 +196,11 @@ mod tests {
     fn assert_filled_in(cases: &[Case<'_>], parameters: &Map<String, Value>) {
         for (command, expected) in cases {
             let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
-            assert_eq!(&fill_in(&command, parameters).expect("known parameters"), expected, "{command:?}");
+            assert_eq!(
+                &fill_placeholders(&command, parameters).expect("known parameters"),
+                expected,
+                "{command:?}"
+            );
         }
     }
 
@@ -202,7 +219,7 @@ mod tests {
             ("\u{e9}{units}\u{e9}", "\u{e9}64\u{e9}"),
         ];
         for (text, expected) in cases {
-            assert_eq!(substitute(text, &parameters()).as_deref(), Ok(expected), "{text}");
+            assert_eq!(substitute_placeholders(text, &parameters()).as_deref(), Ok(expected), "{text}");
         }
     }
 
@@ -250,9 +267,14 @@ mod tests {
             ("{lr}}", "a single `}` at byte 4"),
         ];
         for (text, expected) in cases {
-            let message = substitute(text, &parameters()).expect_err(text).to_string();
+            let message = substitute_placeholders(text, &parameters()).expect_err(text).to_string();
             assert!(message.contains(expected), "{text} gave {message:?}");
         }
-        assert!(substitute("{lr}", &Map::new()).expect_err("no parameters").to_string().contains("are none"));
+        assert!(
+            substitute_placeholders("{lr}", &Map::new())
+                .expect_err("no parameters")
+                .to_string()
+                .contains("are none")
+        );
     }
 }

@@ -65,11 +65,12 @@ const LAUNCHER_MODULES: [&str; 9] = [
     "torch.distributed.run",
 ];
 /// Options of interpreters and launchers that are followed by a value even where nothing shows it.
-const VALUED: [&str; 3] = ["-W", "-X", "--with"];
+const VALUED_OPTIONS: [&str; 3] = ["-W", "-X", "--with"];
 /// Words of launchers that stand before the program.
-const SUBCOMMANDS: [&str; 5] = ["exec", "launch", "run", "profile", "--"];
+const LAUNCHER_WORDS: [&str; 5] = ["exec", "launch", "run", "profile", "--"];
 /// Endings of scripts.
-const SCRIPTS: [&str; 12] = ["py", "pyw", "sh", "bash", "R", "jl", "rb", "pl", "lua", "js", "mjs", "ipynb"];
+const SCRIPT_EXTENSIONS: [&str; 12] =
+    ["py", "pyw", "sh", "bash", "R", "jl", "rb", "pl", "lua", "js", "mjs", "ipynb"];
 
 /// The program that the words of `command` run: the script (without `./`; a module as its file) or the program in front of all options and
 /// placeholders, whichever interpreter, flags and launchers start it. Two commands with the same answer train the same program.
@@ -86,7 +87,7 @@ pub fn program_of<'a>(command: impl IntoIterator<Item = &'a str>) -> Vec<String>
     let unquoted = |word: &'a str| word.split(' ').map(|part| part.trim_matches(['\'', '"']));
     let words: Vec<&str> = command.into_iter().flat_map(unquoted).filter(|word| !word.is_empty()).collect();
     // `bash -c "cd a && python train.py"`: what comes before prepares
-    let is_shell = words.iter().any(|word| is_starter_of(word, &SHELLS));
+    let is_shell = words.iter().any(|word| is_program_in(word, &SHELLS));
     let joint = words.iter().rposition(|word| *word == "&&" || word.ends_with(';'));
     let begin = joint.filter(|_| is_shell).map_or(0, |place| place + 1);
     let words = &words[begin..];
@@ -110,10 +111,10 @@ pub fn program_of<'a>(command: impl IntoIterator<Item = &'a str>) -> Vec<String>
                 continue;
             }
             _ if is_assignment(word)
-                || is_starter(word)
-                || is_started_by_others && is_skipped(word, rest) =>
+                || starts_program(word)
+                || is_started_by_others && is_launcher_word(word, rest) =>
             {
-                is_code_next = is_starter_of(word, &INTERPRETERS) && !is_starter_of(word, &SHELLS);
+                is_code_next = is_program_in(word, &INTERPRETERS) && !is_program_in(word, &SHELLS);
                 is_started_by_others = true;
             }
             _ if is_started_by_others && !word.contains('{') => return vec![without_dots(word)],
@@ -130,12 +131,12 @@ fn is_option(word: &str) -> bool {
 }
 
 /// Whether `word` starts another program.
-fn is_starter(word: &str) -> bool {
-    is_starter_of(word, &LAUNCHERS) || is_starter_of(word, &INTERPRETERS)
+fn starts_program(word: &str) -> bool {
+    is_program_in(word, &LAUNCHERS) || is_program_in(word, &INTERPRETERS)
 }
 
 /// Whether `word` is one of `names`, in any folder. Versions count as the program: python3.11.
-fn is_starter_of(word: &str, names: &[&str]) -> bool {
+fn is_program_in(word: &str, names: &[&str]) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     [name, bare].iter().any(|name| names.contains(name))
@@ -148,32 +149,32 @@ fn is_assignment(word: &str) -> bool {
 }
 
 fn is_script(word: &str) -> bool {
-    Path::new(word).extension().is_some_and(|ending| SCRIPTS.iter().any(|known| ending == *known))
+    Path::new(word).extension().is_some_and(|ending| SCRIPT_EXTENSIONS.iter().any(|known| ending == *known))
 }
 
 /// A word between a launcher and its program: a subcommand, a number, a duration such as 10m, or the image or host where the interpreter that
 /// follows runs.
-fn is_skipped(word: &str, rest: &[&str]) -> bool {
-    SUBCOMMANDS.contains(&word)
+fn is_launcher_word(word: &str, rest: &[&str]) -> bool {
+    LAUNCHER_WORDS.contains(&word)
         || !is_script(word)
             && (word.starts_with(|c: char| c.is_ascii_digit())
-                || rest.first().is_some_and(|next| is_starter(next)))
+                || rest.first().is_some_and(|next| starts_program(next)))
 }
 
 /// Whether the first word of `rest` is the value of `option`: launchers have many options, so one that could be the program is none only if
 /// another one follows.
 fn takes_value(option: &str, rest: &[&str]) -> bool {
     let Some((next, others)) = rest.split_first() else { return false };
-    if VALUED.contains(&option) {
+    if VALUED_OPTIONS.contains(&option) {
         return true;
     }
-    if option.contains('=') || is_option(next) || is_script(next) || is_starter(next) {
+    if option.contains('=') || is_option(next) || is_script(next) || starts_program(next) {
         return false;
     }
     others
         .iter()
         .take_while(|word| !word.contains('{'))
-        .any(|word| is_script(word) || is_starter(word) || *word == "-m")
+        .any(|word| is_script(word) || starts_program(word) || *word == "-m")
 }
 
 /// A path without `./`, so that `./train.py` is `train.py`.

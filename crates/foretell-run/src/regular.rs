@@ -9,10 +9,10 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
 /// The most that is read of a file into memory: Foretell's own are far smaller.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Opens the file at `path` by `options` and more `flags`, if it is a regular one. Never waits.
-pub(crate) fn open_with(options: &mut OpenOptions, flags: OFlag, path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular_with(options: &mut OpenOptions, flags: OFlag, path: &Path) -> io::Result<File> {
     // what may wait, and what reading may change, is looked at once it is open: it could be another file later
     let opened = options.custom_flags((OFlag::O_NONBLOCK | flags).bits()).open(path);
     let is_special = match &opened {
@@ -29,14 +29,15 @@ pub(crate) fn open_with(options: &mut OpenOptions, flags: OFlag, path: &Path) ->
 
 /// Opens the file at `path` to be read.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    open_with(OpenOptions::new().read(true), OFlag::empty(), path)
+    open_regular_with(OpenOptions::new().read(true), OFlag::empty(), path)
 }
 
 /// The content of the file at `path`.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    if open(path)?.take(MOST_BYTES + 1).read_to_end(&mut content)? as u64 > MOST_BYTES {
-        let why = format!("it is larger than {MOST_BYTES} bytes, so Foretell has not written it. Remove it");
+    if open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut content)? as u64 > MAX_FILE_BYTES {
+        let why =
+            format!("it is larger than {MAX_FILE_BYTES} bytes, so Foretell has not written it. Remove it");
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(content)
@@ -52,7 +53,7 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_BYTES, open, read, read_to_string};
+    use super::{MAX_FILE_BYTES, open, read, read_to_string};
     use std::fs::{self, File};
     use std::io::ErrorKind;
     use std::os::unix::net::UnixListener;
@@ -73,7 +74,9 @@ mod tests {
         assert_eq!(read(&path_of("none")).expect_err("it is missing").kind(), ErrorKind::NotFound);
         fs::write(path_of("file"), "text").expect("it is written");
         assert_eq!(read_to_string(&path_of("file")).expect("it is read"), "text");
-        File::create(path_of("large")).and_then(|file| file.set_len(MOST_BYTES + 1)).expect("a large file");
+        File::create(path_of("large"))
+            .and_then(|file| file.set_len(MAX_FILE_BYTES + 1))
+            .expect("a large file");
         assert!(read(&path_of("large")).expect_err("it is too large").to_string().contains("larger than"));
     }
 }

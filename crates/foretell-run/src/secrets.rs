@@ -13,16 +13,16 @@ use crate::regular;
 pub const SECRETS_FILE: &str = "secrets.json";
 
 /// The values of each option or variable, in the order of the command line.
-type Secrets = BTreeMap<String, Vec<String>>;
+type SecretValues = BTreeMap<String, Vec<String>>;
 
 /// The `lines` of words with `***` for each secret. The secrets are kept in the folder of the `study`, next to those that it already has.
 ///
 /// # Errors
 /// When the file of secrets cannot be written. It is not written if there are none.
 pub fn keep_secrets<const N: usize>(study: &Path, lines: [&[String]; N]) -> io::Result<[Vec<String>; N]> {
-    let mut found = Secrets::new();
+    let mut found = SecretValues::new();
     for line in lines {
-        let mut of_line = Secrets::new();
+        let mut of_line = SecretValues::new();
         replace_secrets(line, &mut |name, value| {
             of_line.entry(name.to_owned()).or_default().push(value.to_owned());
             REDACTED.to_owned()
@@ -89,7 +89,7 @@ pub fn secrets_hint(study: &Path, shown: &[String]) -> Option<String> {
     })
 }
 
-fn read(study: &Path) -> Option<Secrets> {
+fn read(study: &Path) -> Option<SecretValues> {
     serde_json::from_slice(&regular::read(&study.join(SECRETS_FILE)).ok()?).ok()
 }
 

@@ -6,7 +6,7 @@ use foretell::Configuration;
 use foretell_search::{DecisionView, LengthNotice, Queued, SourcePosition};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::host::hosted::{Reading, Task};
+use crate::host::hosted::{MetricReading, TrainingTask};
 use crate::host::leases::WorkerView;
 use crate::host::work::Work;
 
@@ -302,7 +302,7 @@ fn number_or_null(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"type": ["number", "null"]})
 }
 
-impl From<Report> for Reading {
+impl From<Report> for MetricReading {
     fn from(Report { step, value, metrics, late, made_under, .. }: Report) -> Self {
         let metrics = metrics.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
         Self { step, value, metrics, late, made_under }
@@ -311,15 +311,15 @@ impl From<Report> for Reading {
 
 impl Report {
     /// The report of `reading` by the worker that holds `lease`.
-    pub fn new(reading: &Reading, lease: Option<&str>) -> Self {
-        let Reading { step, value, metrics, late, made_under } = reading.clone();
+    pub fn new(reading: &MetricReading, lease: Option<&str>) -> Self {
+        let MetricReading { step, value, metrics, late, made_under } = reading.clone();
         let metrics = metrics.into_iter().map(|(name, value)| (name, Some(value))).collect();
         Self { step, value, metrics, late, lease: lease.map(str::to_owned), made_under }
     }
 }
 
-impl From<Task> for Given {
-    fn from(Task { start, lease }: Task) -> Self {
+impl From<TrainingTask> for Given {
+    fn from(TrainingTask { start, lease }: TrainingTask) -> Self {
         let (lease, time) = lease.unwrap_or_default();
         let foretell_search::Start { trial, configuration, seed, from, until, reported, read } = start;
         let lease_seconds = time.as_secs_f64();
@@ -350,13 +350,13 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::{Answer, Ask, Report};
-    use crate::host::hosted::Reading;
+    use crate::host::hosted::MetricReading;
 
     #[test]
     fn a_report_needs_its_value_be_it_null_and_names_its_fields() {
         let read = |text: &str| serde_json::from_str::<Report>(text).map_err(|error| error.to_string());
         let report = read(r#"{"step": 3, "value": null, "metrics": {"a": null, "b": 2}}"#).expect("a report");
-        let reading = Reading::from(report);
+        let reading = MetricReading::from(report);
         assert_eq!((reading.step, reading.value, reading.metrics["b"]), (3, None, 2.0));
         assert_eq!(reading.metrics.len(), 1, "null is no measurement");
         assert!(read(r#"{"step": 3}"#).is_err_and(|error| error.contains("missing field `value`")));

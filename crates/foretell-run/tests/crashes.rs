@@ -10,8 +10,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use foretell_run::{
-    Abandoned, EventLog, LocalProcesses, MetricSource, Opened, ProcessIdentity, TrialSpec, end_abandoned,
-    parent_alive_guard, read_log,
+    AbandonedOutcome, EventLog, LocalProcesses, MetricSource, OpenedLog, ProcessIdentity, TrialSpec,
+    end_abandoned, parent_alive_guard, read_log,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,7 +67,7 @@ fn spec(folder: &Path, command: &[&str]) -> TrialSpec {
         working_dir: None,
         environment: BTreeMap::new(),
         metric: MetricSource::default(),
-        watch: foretell_run::Watch::default(),
+        watch: foretell_run::WatchSettings::default(),
     }
 }
 
@@ -81,7 +81,8 @@ fn say(text: &str) {
 #[ignore = "a victim, started by acknowledged_records_survive_sigkill"]
 fn writes_records_until_killed() {
     let Some(folder) = victims_folder() else { return };
-    let Opened { mut log, .. } = EventLog::<u64>::open(folder.join("events.jsonl")).expect("the log opens");
+    let OpenedLog { mut log, .. } =
+        EventLog::<u64>::open(folder.join("events.jsonl")).expect("the log opens");
     for record in log.len().. {
         log.append(&record).expect("there is room");
         say(&format!("acknowledged {record}"));
@@ -148,9 +149,12 @@ fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
     assert!(leader.is_alive(), "it ignores SIGTERM and prints nothing: nothing ended it");
     let directory = folder.path().join("trial-1");
     let outcome = end_abandoned(&directory, Duration::from_millis(500)).expect("nothing is in the way");
-    assert!(matches!(outcome, Abandoned::Killed { processes } if processes >= 2), "{outcome:?}");
+    assert!(matches!(outcome, AbandonedOutcome::Killed { processes } if processes >= 2), "{outcome:?}");
     assert!(!leader.is_alive());
-    assert_eq!(end_abandoned(&directory, Duration::ZERO).expect("nothing is in the way"), Abandoned::None);
+    assert_eq!(
+        end_abandoned(&directory, Duration::ZERO).expect("nothing is in the way"),
+        AbandonedOutcome::None
+    );
 }
 
 #[test]
@@ -161,7 +165,7 @@ fn a_group_that_outlived_its_leader_is_found_and_ended() {
     assert!(is_gone_in_time(leader));
     let outcome = end_abandoned(&folder.path().join("trial-1"), Duration::from_millis(500))
         .expect("nothing is in the way");
-    assert!(matches!(outcome, Abandoned::Killed { processes } if processes >= 1), "{outcome:?}");
+    assert!(matches!(outcome, AbandonedOutcome::Killed { processes } if processes >= 1), "{outcome:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use foretell::{Action, Direction, FitError, Forecast, Model, Predictor, Query, TrainingSet};
 use foretell_run::{
-    Driver, DriverError, Event, EventStore, Executor, Finish, LocalTrials, MetricSource, TrialSetup,
+    Driver, DriverError, DriverEvent, EventStore, Executor, LocalTrials, MetricSource, RunOutcome, TrialSetup,
 };
 use foretell_search::{
     Decision, Memory, ParameterSpace, Parts, Reason, Record, Session, Space, Store, StudySpec, Summary,
@@ -32,7 +32,7 @@ fn rising() -> Simulated {
     Simulated::new(|start, step| start.configuration["x"].number().unwrap_or(f64::NAN) + 0.01 * step as f64)
 }
 
-fn run<E: Executor, S: Store>(driver: &mut Driver<E, S>) -> Result<Finish, DriverError> {
+fn run<E: Executor, S: Store>(driver: &mut Driver<E, S>) -> Result<RunOutcome, DriverError> {
     driver.run(&AtomicBool::new(false), &mut |_, _| Ok(()))
 }
 
@@ -42,7 +42,7 @@ fn a_simulated_study_runs_to_its_end_and_only_the_best_keeps_its_checkpoints() {
     let discarded = Arc::clone(&executor.discarded);
     let session = Session::new(spec(1)).expect("a study");
     let mut driver = Driver::new(session, executor, 3, "");
-    assert_eq!(run(&mut driver).expect("it runs"), Finish::Done);
+    assert_eq!(run(&mut driver).expect("it runs"), RunOutcome::Done);
     let session = driver.session();
     let trials = session.study().progress().trials;
     assert!(trials.total == 12 && trials.stopped > 2, "{trials:?}");
@@ -72,7 +72,7 @@ fn the_event_log_and_memory_keep_the_same_records_and_a_canceled_study_goes_on()
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("events.jsonl");
     let mut whole = Driver::new(Session::new(spec(2)).expect("a study"), rising(), 1, "");
-    assert_eq!(run(&mut whole).expect("it runs"), Finish::Done);
+    assert_eq!(run(&mut whole).expect("it runs"), RunOutcome::Done);
     let open = || {
         let (store, survey) = EventStore::open(&log).expect("a log");
         assert!(survey.dropped.is_none());
@@ -81,13 +81,13 @@ fn the_event_log_and_memory_keep_the_same_records_and_a_canceled_study_goes_on()
     };
     let (cancel, mut seen) = (AtomicBool::new(false), 0);
     let canceled = open().run(&cancel, &mut |_, event| {
-        seen += usize::from(matches!(event, Event::Recorded(_)));
+        seen += usize::from(matches!(event, DriverEvent::Recorded(_)));
         cancel.store(seen > 40, Ordering::SeqCst);
         Ok(())
     });
-    assert_eq!(canceled.expect("it runs"), Finish::Canceled);
+    assert_eq!(canceled.expect("it runs"), RunOutcome::Canceled);
     let mut rest = open();
-    assert_eq!(run(&mut rest).expect("it runs"), Finish::Done);
+    assert_eq!(run(&mut rest).expect("it runs"), RunOutcome::Done);
     assert_eq!(what_counts(rest.session().store()), what_counts(whole.session().store()));
 }
 
@@ -101,7 +101,7 @@ fn local(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         max_resource: EPOCHS,
         environment: BTreeMap::new(),
         space: None,
-        watch: foretell_run::Watch::default(),
+        watch: foretell_run::WatchSettings::default(),
         config: None,
         working_dir: None,
         gpus: Vec::new(),
@@ -119,7 +119,7 @@ fn two_studies_run_in_one_process_at_once() {
         for (seed, folder) in folders.iter().enumerate() {
             scope.spawn(move || {
                 let mut driver = local(folder.path(), seed as u64);
-                assert_eq!(run(&mut driver).expect("it runs"), Finish::Done);
+                assert_eq!(run(&mut driver).expect("it runs"), RunOutcome::Done);
                 let summary = Summary::new(driver.session().study());
                 assert_eq!((summary.trials.total, summary.trials.failed), (12, 0));
                 assert!(summary.best.is_some());
@@ -137,12 +137,12 @@ fn a_study_that_never_gets_going_says_why_and_marks_its_trial_as_failed() {
     let last = driver.session().store().records().last();
     assert!(matches!(last, Some(Record::Failed { reason, .. }) if reason == "no such program"), "{last:?}");
     let mut driver = Driver::new(Session::new(spec(3)).expect("a study"), rising(), 1, "");
-    let refuse = |event: &Event<'_>| match event {
-        Event::Report { .. } => Err("in another unit".to_owned()),
+    let refuse = |event: &DriverEvent<'_>| match event {
+        DriverEvent::Report { .. } => Err("in another unit".to_owned()),
         _ => Ok(()),
     };
     let refused = driver.run(&AtomicBool::new(false), &mut |_, event| refuse(&event));
-    assert!(matches!(refused, Err(DriverError::Refused(why)) if why == "in another unit"));
+    assert!(matches!(refused, Err(DriverError::ObserverRefused(why)) if why == "in another unit"));
     assert!(!driver.session().study().progress().has_reports, "what is refused is not recorded");
 }
 
@@ -185,7 +185,7 @@ fn reports_of_other_trials_are_recorded_while_a_model_is_fitted() {
     let mut driver = Driver::new(session, rising(), 4, "");
     let (mut awaited, mut meanwhile) = (None, 0);
     let ran = driver.run(&AtomicBool::new(false), &mut |study, event| {
-        let Event::Recorded(Record::Reported { trial, .. }) = event else { return Ok(()) };
+        let DriverEvent::Recorded(Record::Reported { trial, .. }) = event else { return Ok(()) };
         if study.needs_fit(*trial) && awaited.is_none() {
             awaited = Some(*trial);
         } else if awaited.is_some_and(|awaited| awaited != *trial) && !go.load(Ordering::SeqCst) {
@@ -194,7 +194,7 @@ fn reports_of_other_trials_are_recorded_while_a_model_is_fitted() {
         }
         Ok(())
     });
-    assert_eq!(ran.expect("it runs"), Finish::Done);
+    assert_eq!(ran.expect("it runs"), RunOutcome::Done);
     let records = driver.session().store().records();
     let reason = |record: &Record| match record {
         Record::Decided(decision) => Some(decision.reason.clone()),

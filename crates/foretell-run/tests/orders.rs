@@ -5,7 +5,7 @@ mod simulated;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foretell::Direction;
-use foretell_run::{Driver, Event, EventStore, Finish, Orders};
+use foretell_run::{Driver, DriverEvent, EventStore, Orders, RunOutcome};
 use foretell_search::{
     Order, ParameterSpace, Parts, Policy, Reason, Record, Session, Space, StudySpec, TrialState,
 };
@@ -19,7 +19,7 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
     let spec = StudySpec { max_resource: EPOCHS, trials: 6, burn_in: 4, policy: Policy::none(), ..usual };
-    let orders = Orders::in_study(folder.path());
+    let orders = Orders::for_study(folder.path());
     let open = || {
         let (store, _) = EventStore::open(folder.path().join("events.jsonl")).expect("a log");
         let session = Session::open(spec.clone(), Parts::default(), store).expect("a study");
@@ -27,24 +27,24 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     };
     let cancel = AtomicBool::new(false);
     let ran = open().run(&cancel, &mut |_, event| {
-        if let Event::Report { trial, reading } = event {
+        if let DriverEvent::Report { trial, reading } = event {
             match (trial, reading.step) {
-                (0, 2) => orders.give(0, Order::Stop).expect("it is ordered"),
-                (1, 2) => orders.give(1, Order::Keep).expect("it is ordered"),
+                (0, 2) => orders.write_order(0, Order::Stop).expect("it is ordered"),
+                (1, 2) => orders.write_order(1, Order::Keep).expect("it is ordered"),
                 (2, 2) => cancel.store(true, Ordering::SeqCst),
                 _ => {}
             }
         }
         Ok(())
     });
-    assert_eq!(ran.expect("it runs"), Finish::Canceled);
+    assert_eq!(ran.expect("it runs"), RunOutcome::Canceled);
     // nobody drives it now; trial 5 has not begun
     for trial in [2, 5] {
-        orders.give(trial, Order::Stop).expect("it is ordered");
+        orders.write_order(trial, Order::Stop).expect("it is ordered");
     }
     let mut driver = open();
     let ran = driver.run(&AtomicBool::new(false), &mut |_, _| Ok(())).expect("it runs");
-    assert_eq!((ran, orders.waiting()), (Finish::Done, Vec::new()));
+    assert_eq!((ran, orders.waiting_orders()), (RunOutcome::Done, Vec::new()));
     let trials = driver.session().study().trials();
     for (number, trial) in trials.iter().enumerate() {
         let stopped = matches!(trial.state, TrialState::Stopped { reason: Reason::ByHand, .. });

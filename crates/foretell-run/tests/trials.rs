@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foretell_run::{
-    LocalProcesses, Message, MessageKind, MetricSource, Notice, ProcessIdentity, StartError, Status,
-    TrialSpec,
+    LocalProcesses, MessageKind, MetricSource, ProcessIdentity, ProcessStatus, StartError, TrialMessage,
+    TrialNotice, TrialSpec,
 };
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ fn shell(folder: &Path, trial: u64, script: &str) -> TrialSpec {
         working_dir: None,
         environment: BTreeMap::new(),
         metric: MetricSource::default(),
-        watch: foretell_run::Watch::default(),
+        watch: foretell_run::WatchSettings::default(),
     }
 }
 
@@ -43,7 +43,7 @@ fn shell(folder: &Path, trial: u64, script: &str) -> TrialSpec {
 fn to_the_end(executor: &LocalProcesses) -> Vec<MessageKind> {
     let mut kinds = Vec::new();
     loop {
-        let Message { kind, .. } = executor.messages().recv_timeout(PATIENCE).expect("the trial ends");
+        let TrialMessage { kind, .. } = executor.messages().recv_timeout(PATIENCE).expect("the trial ends");
         let ended = matches!(kind, MessageKind::Ended { .. });
         kinds.push(kind);
         if ended {
@@ -66,7 +66,7 @@ fn reports(kinds: &[MessageKind]) -> Vec<(u64, Option<f64>)> {
     kinds.iter().filter_map(report).collect()
 }
 
-fn end(kinds: &[MessageKind]) -> (Status, bool, Vec<String>) {
+fn end(kinds: &[MessageKind]) -> (ProcessStatus, bool, Vec<String>) {
     match kinds.last() {
         Some(MessageKind::Ended { status, stopped_by_us, tail, .. }) => {
             (*status, *stopped_by_us, tail.clone())
@@ -108,7 +108,7 @@ fn a_trial_gets_its_configuration_every_way_the_protocol_names() {
     spec.environment.insert("FORETELL_TOKEN".to_owned(), "key".to_owned());
     let (status, stopped_by_us, tail) = end(&run(&spec));
     let output = tail.join("\n");
-    assert_eq!((status, stopped_by_us), (Status::Exited(0), false), "{output}");
+    assert_eq!((status, stopped_by_us), (ProcessStatus::Exited(0), false), "{output}");
     let checkpoints = format!("FORETELL_CHECKPOINT_DIR={}", spec.checkpoint_dir.display());
     let resume = format!("FORETELL_RESUME_FROM={}/old", folder.path().display());
     let working_dir = fs::canonicalize(folder.path()).expect("it is there").display().to_string();
@@ -139,7 +139,7 @@ fn reports_come_in_order_and_before_the_end() {
     let steps: Vec<u64> = reports(&kinds).into_iter().map(|(step, _)| step).collect();
     assert_eq!(steps, (1..=200).collect::<Vec<u64>>());
     let (status, stopped_by_us, tail) = end(&kinds);
-    assert_eq!((status, stopped_by_us, tail.len()), (Status::Exited(3), false, 20));
+    assert_eq!((status, stopped_by_us, tail.len()), (ProcessStatus::Exited(3), false, 20));
     assert!(tail[19].contains("\"step\":200"));
 }
 
@@ -187,7 +187,10 @@ fn a_line_cut_by_a_signal_is_not_taken_for_a_number() {
     spec.metric = MetricSource::parse(r"acc=([\d.]+)").expect("a pattern");
     let kinds = run(&spec);
     assert_eq!(reports(&kinds), [(1, Some(0.71))]);
-    assert_eq!(end(&kinds), (Status::Signaled(9), false, vec!["acc=0.71".to_owned(), "acc=0.7".to_owned()]));
+    assert_eq!(
+        end(&kinds),
+        (ProcessStatus::Signaled(9), false, vec!["acc=0.71".to_owned(), "acc=0.7".to_owned()])
+    );
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn an_unusable_report_is_passed_on_with_its_reason() {
     let mut spec = shell(folder.path(), 1, r#"echo '{"foretell":{"step":1,"loss":0.5}}'"#);
     spec.metric = MetricSource::parse("acc").expect("a name");
     let kinds = run(&spec);
-    let MessageKind::Noticed(Notice::Unusable { problem, .. }) = &kinds[0] else { panic!("{kinds:?}") };
+    let MessageKind::Noticed(TrialNotice::Unusable { problem, .. }) = &kinds[0] else { panic!("{kinds:?}") };
     assert!(problem.to_string().contains("(fields: loss)"), "{problem}");
     assert_eq!(kinds.len(), 2);
 }
@@ -209,7 +212,7 @@ fn a_hundred_lines_without_a_report_are_told_and_twice_as_many() {
     let silent = |before: &str| -> Vec<String> {
         let kinds = run(&shell(folder.path(), 1, &print(before)));
         let line = |kind: MessageKind| {
-            if let MessageKind::Noticed(Notice::Silent { line, .. }) = kind { Some(line) } else { None }
+            if let MessageKind::Noticed(TrialNotice::Silent { line, .. }) = kind { Some(line) } else { None }
         };
         kinds.into_iter().filter_map(line).collect()
     };
@@ -222,7 +225,7 @@ fn a_trial_that_says_nothing_ends_with_its_last_words() {
     let folder = folder();
     let kinds = run(&shell(folder.path(), 1, "echo 'no module named torch' >&2; exit 1"));
     assert_eq!(kinds.len(), 1);
-    assert_eq!(end(&kinds), (Status::Exited(1), false, vec!["no module named torch".to_owned()]));
+    assert_eq!(end(&kinds), (ProcessStatus::Exited(1), false, vec!["no module named torch".to_owned()]));
 }
 
 #[test]
@@ -248,7 +251,7 @@ fn a_command_that_does_not_start_says_which_and_why() {
         let message = executor.start(&spec).expect_err(expected).to_string();
         assert!(message.contains(expected), "{message:?} does not name {expected:?}");
     }
-    assert!(executor.running().is_empty());
+    assert!(executor.running_trials().is_empty());
     assert!(!folder.path().join("trial-1/process.json").exists());
     assert!(executor.messages().try_recv().is_err());
 }
@@ -260,10 +263,10 @@ fn a_number_is_free_again_once_its_trial_has_ended() {
     let spec = shell(folder.path(), 5, "echo again; read line < /dev/null; sleep 600");
     executor.start(&spec).expect("the trial starts");
     assert!(matches!(executor.start(&spec), Err(StartError::Running { trial: 5 })));
-    assert_eq!(executor.running(), [5]);
+    assert_eq!(executor.running_trials(), [5]);
     assert!(executor.stop(5) && !executor.stop(6));
     assert!(end(&to_the_end(&executor)).1);
-    assert!(!executor.stop(5) && executor.running().is_empty());
+    assert!(!executor.stop(5) && executor.running_trials().is_empty());
     executor.start(&spec).expect("the number is free");
     executor.stop(5);
     to_the_end(&executor);
@@ -283,7 +286,7 @@ fn a_stopped_trial_has_time_to_write_its_checkpoint() {
     let kinds = to_the_end(&executor);
     assert_eq!(reports(&kinds), [(9, Some(1.0))], "what it reports while it stops is heard, too");
     let (status, stopped_by_us, tail) = end(&kinds);
-    assert_eq!((status, stopped_by_us), (Status::Exited(0), true));
+    assert_eq!((status, stopped_by_us), (ProcessStatus::Exited(0), true));
     // the shell may say after it that its `sleep` was terminated
     assert!(tail.iter().any(|line| line == "saved"), "{tail:?}");
 }
@@ -307,7 +310,7 @@ fn stopping_leaves_no_descendant_however_stubborn() {
     executor.stop(1);
     let (status, stopped_by_us, _) = end(&to_the_end(&executor));
     let took = stopped.elapsed();
-    assert_eq!((status, stopped_by_us), (Status::Signaled(15), true));
+    assert_eq!((status, stopped_by_us), (ProcessStatus::Signaled(15), true));
     let alive: Vec<_> = family.iter().filter(|process| process.is_alive()).collect();
     assert!(alive.is_empty() && !leader.is_alive(), "{alive:?} are left");
     assert!(took >= GRACE, "the stubborn one had its grace period, not {took:?}");
@@ -322,7 +325,7 @@ fn orphans_of_a_trial_that_ends_by_itself_go_with_it() {
         pids.display()
     );
     let kinds = run(&shell(folder.path(), 1, &script));
-    assert_eq!(end(&kinds), (Status::Exited(0), false, vec![]));
+    assert_eq!(end(&kinds), (ProcessStatus::Exited(0), false, vec![]));
     assert!(wait_for_pids(&pids, 1).iter().all(|process| !process.is_alive()));
 }
 
@@ -336,7 +339,7 @@ fn a_daemon_that_holds_the_output_open_does_not_hold_the_trial() {
     );
     let kinds = run(&shell(folder.path(), 1, &script));
     assert_eq!(reports(&kinds), [(1, Some(1.0))]);
-    assert_eq!(end(&kinds).0, Status::Exited(0));
+    assert_eq!(end(&kinds).0, ProcessStatus::Exited(0));
     for daemon in wait_for_pids(&pids, 1) {
         assert!(daemon.is_alive(), "it left the trial's group, so it is not the trial's any more");
         std::process::Command::new("kill").arg(daemon.pid.to_string()).status().expect("kill runs");
@@ -351,7 +354,7 @@ fn a_flood_of_output_neither_blocks_nor_hides_the_reports() {
         echo '{"foretell":{"step":1,"acc":0.5}}'"#;
     let kinds = run(&shell(folder.path(), 1, script));
     assert_eq!(reports(&kinds), [(1, Some(0.5))]);
-    assert_eq!(end(&kinds).0, Status::Exited(0));
+    assert_eq!(end(&kinds).0, ProcessStatus::Exited(0));
 }
 
 #[test]
@@ -379,7 +382,8 @@ fn several_trials_at_once_are_told_apart() {
     let mut heard: BTreeMap<u64, usize> = BTreeMap::new();
     let mut ended = 0;
     while ended < 6 {
-        let Message { trial, kind } = executor.messages().recv_timeout(PATIENCE).expect("all trials end");
+        let TrialMessage { trial, kind } =
+            executor.messages().recv_timeout(PATIENCE).expect("all trials end");
         match kind {
             MessageKind::Report(report) => {
                 assert_eq!(report.value, Some(trial as f64));
@@ -438,8 +442,8 @@ fn a_trial_that_nobody_hears_is_stopped_all_the_same() {
     let mut ends = BTreeMap::new();
     while ends.len() < 2 {
         match executor.messages().recv_timeout(PATIENCE).expect("both end") {
-            Message { kind: MessageKind::Report(report), .. } => values.extend(report.value),
-            Message { trial, kind: MessageKind::Ended { stopped_by_us, .. } } => {
+            TrialMessage { kind: MessageKind::Report(report), .. } => values.extend(report.value),
+            TrialMessage { trial, kind: MessageKind::Ended { stopped_by_us, .. } } => {
                 ends.insert(trial, stopped_by_us);
             }
             other => panic!("{other:?}"),

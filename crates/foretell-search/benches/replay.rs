@@ -23,7 +23,11 @@ fn table(runs: u64, points: usize) -> Arc<Table> {
         let values: Vec<f64> = (1..=points).map(|t| point(t, random.random())).collect();
         let configuration =
             Configuration::from([("a".to_owned(), Value::Number(a)), ("b".to_owned(), Value::Number(b))]);
-        Run { id: number.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
+        Run {
+            id: number.to_string(),
+            configuration,
+            curve: Curve::from_epoch_values(&values, Direction::Maximize),
+        }
     };
     let runs: Vec<Run> = (0..runs).map(run).collect();
     Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).expect("runs of one length"))

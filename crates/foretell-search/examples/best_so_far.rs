@@ -2,14 +2,14 @@
 //! recorded tables. A proposal takes the nearest recorded configuration that was not taken yet.
 //!
 //! Usage: `best_so_far BUDGET SEEDS COMBINATION... < tables.jsonl`, where BUDGET counts full trainings and a combination is
-//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`; `:RANK@PREDICTOR` may follow. The policies `safe`, `balanced` and `fast`
+//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`; `:RANK@PREDICTOR` may follow. The policies `safe`, `has_closed_brackets` and `fast`
 //! are those of `--caution`. `benches/peers/budget.py` writes the tables and reads the results.
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    AshaRule, Caution, ForecastRule, GpSampling, Input, Kappa, MedianRule, Nearest, ParameterSpace, Parts,
-    Policy, RandomSampling, Rank, Record, Reference, SamplerSpec, Schedule, Space, Study, StudySpec, Taken,
-    TpeGpSampling, TpeSampling,
+    AshaRule, Caution, ForecastRule, GpSampling, Input, Kappa, MedianRule, NearestSampler, ParameterSpace,
+    Parts, Policy, RandomSampling, Rank, Record, Reference, SamplerSpec, Schedule, Space, Study, StudySpec,
+    TakenRuns, TpeGpSampling, TpeSampling,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -94,10 +94,10 @@ const MAX_MISSING: u64 = 1_000;
 fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64, f64, Option<f64>)> {
     let spec = spec(combination, table, budget, seed);
     let Space::Parameters(space) = spec.space.clone() else { return Vec::new() };
-    let taken = Taken::default();
+    let taken = TakenRuns::default();
     let inner = spec.sampler.sampler(&spec.space, seed).expect("the sampler's settings are in range");
     let runs = table.configurations.iter().cloned().enumerate().collect();
-    let nearest = Nearest::new(inner, space, runs, Taken::clone(&taken));
+    let nearest = NearestSampler::new(inner, space, runs, TakenRuns::clone(&taken));
     let parts = Parts { sampler: Some(Box::new(nearest)), ..Parts::default() };
     let mut study = Study::with(spec.clone(), parts).expect("the study is valid");
     let (mut spent, mut best, mut finished, mut trace) = (0, f64::NEG_INFINITY, None::<f64>, Vec::new());

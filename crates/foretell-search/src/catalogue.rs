@@ -5,7 +5,7 @@
 
 use crate::part::{Named, Part, PartError};
 use crate::samplers::{SamplerFamily, SamplerSpec, samplers};
-use crate::shelf::{Shelf, laboratory};
+use crate::shelf::{PartShelf, laboratory};
 use crate::space::{SearchSpace, Space};
 use crate::stopping::policy::Policy;
 use crate::stopping::{NamedRule, StopRule, add_rule, rules};
@@ -31,9 +31,9 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Catalogue {
     predictors: Predictors,
-    samplers: Shelf<dyn SamplerFamily>,
-    stop_rules: Shelf<dyn StopRule>,
-    spaces: Shelf<dyn SearchSpace>,
+    samplers: PartShelf<dyn SamplerFamily>,
+    stop_rules: PartShelf<dyn StopRule>,
+    spaces: PartShelf<dyn SearchSpace>,
 }
 
 impl Default for Catalogue {
@@ -42,7 +42,7 @@ impl Default for Catalogue {
             predictors: Predictors::default(),
             samplers: samplers(),
             stop_rules: rules(),
-            spaces: Shelf::new("space"),
+            spaces: PartShelf::new("space"),
         }
     }
 }
@@ -122,13 +122,13 @@ impl Catalogue {
 
     /// The names of policies for a study, each with a sentence.
     pub fn policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.replayed_policies().filter(|(name, _)| {
+        self.list_replay_policies().filter(|(name, _)| {
             !self.policy(&(*name).into(), &Map::new()).is_ok_and(|policy| policy.needs(1).truth)
         })
     }
 
     /// The names of policies for a replay, each with a sentence: also those that need to know how trials end.
-    pub fn replayed_policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn list_replay_policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.stop_rules.names()
     }
 
@@ -159,7 +159,7 @@ impl Catalogue {
     /// # Errors
     /// The [`PartError`] of an unknown name, or of settings that are none.
     pub fn space(&self, named: Named) -> Result<Space, PartError> {
-        let mut space = Space::Own(Part::unmade(named));
+        let mut space = Space::Own(Part::without_implementation(named));
         self.make_space(&mut space)?;
         Ok(space)
     }
@@ -167,7 +167,7 @@ impl Catalogue {
     /// Makes a `space` that is not of this crate, with its settings in full.
     pub(crate) fn make_space(&self, space: &mut Space) -> Result<(), PartError> {
         let Space::Own(part) = space else { return Ok(()) };
-        self.spaces.remake(part)?;
+        self.spaces.remake_part(part)?;
         if let Some(made) = part.made().filter(|made| !made.settings().is_null()) {
             let named = Named { settings: made.settings(), name: part.name().to_owned() };
             *part = Part::new(named, Arc::clone(made));
@@ -196,7 +196,7 @@ impl Catalogue {
     }
 
     /// The names of predictors that forecast each run by its own curve alone.
-    pub fn extrapolating(&self) -> Vec<&'static str> {
+    pub fn extrapolating_predictors(&self) -> Vec<&'static str> {
         let extrapolates = |name: &&str| {
             self.predictors
                 .predictor(name, &PredictorOptions::default())
@@ -247,7 +247,7 @@ impl Catalogue {
         policy: &mut Policy,
     ) -> Result<(), PartError> {
         self.make_space(space)?;
-        self.samplers.remake(sampler.part_mut())?;
-        self.stop_rules.remake(policy.part_mut())
+        self.samplers.remake_part(sampler.part_mut())?;
+        self.stop_rules.remake_part(policy.part_mut())
     }
 }

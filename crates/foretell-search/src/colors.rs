@@ -20,15 +20,15 @@ const VIRIDIS: [Rgb; 11] = [
     [0xfd, 0xe7, 0x25],
 ];
 /// Where on it the worst and the best trial are: the best stands out most from the paper, the worst least.
-const ON_WHITE: (f64, f64) = (0.86, 0.0);
-const ON_BLACK: (f64, f64) = (0.18, 1.0);
+const VIRIDIS_RANGE_ON_WHITE: (f64, f64) = (0.86, 0.0);
+const VIRIDIS_RANGE_ON_BLACK: (f64, f64) = (0.18, 1.0);
 
 /// The share of the trials, from the worst, that get the worst color, so that a diverged trial does not use up the scale.
 pub const WORST_SHARE: f64 = 0.1;
 
 /// The paper that is drawn on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paper {
+pub enum PlotBackground {
     /// A light one.
     White,
     /// A dark one.
@@ -39,13 +39,13 @@ pub enum Paper {
 ///
 /// ```
 /// use foretell_search::colors::{Paper, shade};
-/// assert_eq!(shade(1.0, Paper::White), [0x44, 0x01, 0x54]);
-/// assert_eq!(shade(1.0, Paper::Black), [0xfd, 0xe7, 0x25]);
+/// assert_eq!(shade(1.0, PlotBackground::White), [0x44, 0x01, 0x54]);
+/// assert_eq!(shade(1.0, PlotBackground::Black), [0xfd, 0xe7, 0x25]);
 /// ```
-pub fn shade(share: f64, paper: Paper) -> Rgb {
+pub fn shade(share: f64, paper: PlotBackground) -> Rgb {
     let (worst, best) = match paper {
-        Paper::White => ON_WHITE,
-        Paper::Black => ON_BLACK,
+        PlotBackground::White => VIRIDIS_RANGE_ON_WHITE,
+        PlotBackground::Black => VIRIDIS_RANGE_ON_BLACK,
     };
     let place = 10.0 * (worst + (best - worst) * share.clamp(0.0, 1.0));
     let below = (place as usize).min(9);
@@ -55,18 +55,18 @@ pub fn shade(share: f64, paper: Paper) -> Rgb {
 }
 
 /// The color of the best trial, which is drawn over all others.
-pub fn best(paper: Paper) -> Rgb {
+pub fn best(paper: PlotBackground) -> Rgb {
     match paper {
-        Paper::White => [0xb4, 0x53, 0x09],
-        Paper::Black => [0xff, 0x9f, 0x43],
+        PlotBackground::White => [0xb4, 0x53, 0x09],
+        PlotBackground::Black => [0xff, 0x9f, 0x43],
     }
 }
 
 /// The color of trials that failed, which have no result.
-pub fn failed(paper: Paper) -> Rgb {
+pub fn failed(paper: PlotBackground) -> Rgb {
     match paper {
-        Paper::White => [0xb9, 0x1c, 0x1c],
-        Paper::Black => [0xff, 0x8a, 0x80],
+        PlotBackground::White => [0xb9, 0x1c, 0x1c],
+        PlotBackground::Black => [0xff, 0x8a, 0x80],
     }
 }
 
@@ -85,10 +85,10 @@ mod tests {
         for i in 0..20 {
             let (worse, better) = (f64::from(i) / 20.0, f64::from(i + 1) / 20.0);
             let light = |share, paper| luminance(shade(share, paper));
-            assert!(light(better, Paper::White) < light(worse, Paper::White), "{better}");
-            assert!(light(better, Paper::Black) > light(worse, Paper::Black), "{better}");
+            assert!(light(better, PlotBackground::White) < light(worse, PlotBackground::White), "{better}");
+            assert!(light(better, PlotBackground::Black) > light(worse, PlotBackground::Black), "{better}");
         }
-        assert_eq!(shade(-1.0, Paper::White), shade(0.0, Paper::White));
-        assert_eq!(shade(2.0, Paper::Black), shade(1.0, Paper::Black));
+        assert_eq!(shade(-1.0, PlotBackground::White), shade(0.0, PlotBackground::White));
+        assert_eq!(shade(2.0, PlotBackground::Black), shade(1.0, PlotBackground::Black));
     }
 }

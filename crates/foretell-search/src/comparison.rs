@@ -18,7 +18,7 @@ pub enum Comparison {
 }
 
 /// The signs of each comparison, its own first. A sign that starts with another one is listed before that one.
-const SIGNS: [(&str, Comparison); 10] = [
+const COMPARISON_SIGNS: [(&str, Comparison); 10] = [
     ("<=", Comparison::AtMost),
     ("≤", Comparison::AtMost),
     (">=", Comparison::AtLeast),
@@ -34,16 +34,16 @@ const SIGNS: [(&str, Comparison); 10] = [
 impl Comparison {
     /// Splits `text` at its first comparison: `layers >= 3` is `layers`, at least, `3`.
     pub(crate) fn split(text: &str) -> Option<(&str, Self, &str)> {
-        let at = SIGNS.iter().filter_map(|(sign, _)| text.find(sign)).min()?;
+        let at = COMPARISON_SIGNS.iter().filter_map(|(sign, _)| text.find(sign)).min()?;
         let (before, rest) = text.split_at(at);
-        let found = SIGNS.iter().filter(|(sign, _)| rest.starts_with(sign));
+        let found = COMPARISON_SIGNS.iter().filter(|(sign, _)| rest.starts_with(sign));
         let (sign, comparison) = found.max_by_key(|(sign, _)| sign.len())?;
         Some((before.trim(), *comparison, rest[sign.len()..].trim()))
     }
 
     /// The sign by which it is written.
     pub(crate) fn sign(self) -> &'static str {
-        SIGNS.iter().find(|(_, comparison)| *comparison == self).map_or("=", |(sign, _)| sign)
+        COMPARISON_SIGNS.iter().find(|(_, comparison)| *comparison == self).map_or("=", |(sign, _)| sign)
     }
 
     /// Whether it holds between `left` and `right`; between a number and NaN none does.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_sign_is_read_as_the_comparison_that_writes_it() {
-        for (_, comparison) in SIGNS {
+        for (_, comparison) in COMPARISON_SIGNS {
             let text = format!("a{}1", comparison.sign());
             assert_eq!(Comparison::split(&text), Some(("a", comparison, "1")));
         }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// The word between the tests of a condition.
-const AND: &str = " and ";
+const CLAUSE_SEPARATOR: &str = " and ";
 
 /// The reason why a condition is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
@@ -82,14 +82,14 @@ impl Test {
 
 /// A test of another parameter's value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clause {
+pub struct ConditionClause {
     /// The other parameter.
     pub name: String,
     /// The test.
     pub test: Test,
 }
 
-impl Clause {
+impl ConditionClause {
     /// Whether the other parameter has a value in `configuration`, and it passes.
     fn holds_in(&self, configuration: &Configuration) -> bool {
         configuration.get(&self.name).is_some_and(|value| self.test.is_passed_by(value))
@@ -103,22 +103,22 @@ impl Clause {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenCondition", into = "WrittenCondition")]
 pub struct Condition {
-    clauses: Vec<Clause>,
+    clauses: Vec<ConditionClause>,
 }
 
 impl Condition {
     /// Its tests, all of which have to be passed.
-    pub fn clauses(&self) -> &[Clause] {
+    pub fn clauses(&self) -> &[ConditionClause] {
         &self.clauses
     }
 
-    pub(crate) fn clauses_mut(&mut self) -> &mut [Clause] {
+    pub(crate) fn clauses_mut(&mut self) -> &mut [ConditionClause] {
         &mut self.clauses
     }
 
     /// A condition on the parameter `name` alone.
     pub(crate) fn on(name: &str, test: Test) -> Self {
-        Self { clauses: vec![Clause { name: name.to_owned(), test }] }
+        Self { clauses: vec![ConditionClause { name: name.to_owned(), test }] }
     }
 
     /// Whether all tests are passed in `configuration`.
@@ -136,13 +136,13 @@ impl FromStr for Condition {
     type Err = ConditionError;
 
     fn from_str(text: &str) -> Result<Self, ConditionError> {
-        let clauses = split_unquoted(text, AND).into_iter().map(read_clause);
+        let clauses = split_unquoted(text, CLAUSE_SEPARATOR).into_iter().map(read_clause);
         Ok(Self { clauses: clauses.collect::<Result<_, _>>()? })
     }
 }
 
 /// Reads one test, such as `layers>=3`.
-fn read_clause(text: &str) -> Result<Clause, ConditionError> {
+fn read_clause(text: &str) -> Result<ConditionClause, ConditionError> {
     let text = text.trim();
     let refused = |hint| ConditionError::Syntax { text: text.to_owned(), hint };
     if split_unquoted(text, " or ").len() > 1 {
@@ -165,10 +165,10 @@ fn read_clause(text: &str) -> Result<Clause, ConditionError> {
             Test::Compared(comparison, number.ok_or_else(not_a_number)?)
         }
     };
-    Ok(Clause { name: name.to_owned(), test })
+    Ok(ConditionClause { name: name.to_owned(), test })
 }
 
-impl fmt::Display for Clause {
+impl fmt::Display for ConditionClause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sign, values) = match &self.test {
             Test::AnyOf(values) => (Comparison::Equal.sign(), values),
@@ -185,8 +185,8 @@ impl fmt::Display for Clause {
 /// As it stands after a parameter's `if`.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let clauses: Vec<String> = self.clauses.iter().map(Clause::to_string).collect();
-        f.write_str(&clauses.join(AND))
+        let clauses: Vec<String> = self.clauses.iter().map(ConditionClause::to_string).collect();
+        f.write_str(&clauses.join(CLAUSE_SEPARATOR))
     }
 }
 
@@ -225,7 +225,7 @@ struct WrittenClause {
 
 impl WrittenClause {
     /// A clause for each of its tests.
-    fn clauses(self) -> Result<Vec<Clause>, ConditionError> {
+    fn clauses(self) -> Result<Vec<ConditionClause>, ConditionError> {
         let compared = |number: Option<f64>, comparison| number.map(|it| Test::Compared(comparison, it));
         let tests = [
             self.equals.map(|value| Test::AnyOf(vec![value])),
@@ -236,14 +236,14 @@ impl WrittenClause {
             compared(self.at_least, Comparison::AtLeast),
             compared(self.above, Comparison::Above),
         ];
-        let named = |test| Clause { name: self.name.clone(), test };
-        let clauses: Vec<Clause> = tests.into_iter().flatten().map(named).collect();
+        let named = |test| ConditionClause { name: self.name.clone(), test };
+        let clauses: Vec<ConditionClause> = tests.into_iter().flatten().map(named).collect();
         if clauses.is_empty() { Err(ConditionError::NoTest { name: self.name }) } else { Ok(clauses) }
     }
 }
 
-impl From<Clause> for WrittenClause {
-    fn from(clause: Clause) -> Self {
+impl From<ConditionClause> for WrittenClause {
+    fn from(clause: ConditionClause) -> Self {
         let mut written = Self { name: clause.name, ..Self::default() };
         match clause.test {
             Test::AnyOf(values) if values.len() == 1 => written.equals = values.into_iter().next(),

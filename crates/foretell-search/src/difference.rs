@@ -25,10 +25,10 @@ impl Difference {
                 differences(&there, &here).iter().flat_map(Self::in_words).collect()
             }
             _ => {
-                let (there, here) = (plain(&self.there), plain(&self.here));
+                let (there, here) = (strip_json_syntax(&self.there), strip_json_syntax(&self.here));
                 vec![match self.field.as_str() {
                     "command" => changed_words(&there, &here),
-                    field => format!("{} {here} (was {there})", setting(field)),
+                    field => format!("{} {here} (was {there})", setting_name(field)),
                 }]
             }
         }
@@ -42,7 +42,7 @@ impl fmt::Display for Difference {
 }
 
 /// The name of a field as people set it.
-fn setting(field: &str) -> String {
+fn setting_name(field: &str) -> String {
     match field {
         "max_resource" => "epochs".to_owned(),
         "run_score" => "score".to_owned(),
@@ -52,7 +52,7 @@ fn setting(field: &str) -> String {
 }
 
 /// A value in JSON without quotes and braces: `{"asha":{"eta":3}}` is `asha (eta 3)`.
-fn plain(json: &str) -> String {
+fn strip_json_syntax(json: &str) -> String {
     serde_json::from_str(json).map_or_else(|_| json.to_owned(), |value| without_marks(&value))
 }
 

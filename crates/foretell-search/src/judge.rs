@@ -1,7 +1,7 @@
 //! A judge for other tools: finished and running trainings that somebody else starts, stopped as a study stops its own.
 
 use crate::catalogue::Catalogue;
-use crate::length_watch::{LengthWatch, Mismatch};
+use crate::length_watch::{LengthMismatch, LengthWatch};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::record::{Decision, Input, Record};
@@ -12,7 +12,7 @@ use crate::samplers::worth::Worth;
 use crate::space::Space;
 use crate::stopping::policy::Policy;
 use crate::stopping::{ForecastRule, NamedRule};
-use crate::study::{Parts, Study, StudyError, StudySpec, Turn};
+use crate::study::{Parts, Study, StudyError, StudySpec, WorkerTurn};
 use foretell::{Configuration, Curve, Direction, Run};
 use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +20,10 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// More trials than any tool runs.
-const TRIALS: u64 = u32::MAX as u64;
+const UNLIMITED_TRIALS: u64 = u32::MAX as u64;
 
 /// Steps that are parts of an epoch are counted in these parts.
-const PARTS: f64 = 1e6;
+const PARTS_PER_EPOCH: f64 = 1e6;
 
 /// Decides whether to stop running trainings, based on completed ones. It is for tools with their own trials: Optuna, Ray, a training loop.
 ///
@@ -70,7 +70,7 @@ pub struct Judge {
     relation: Relation,
     /// Compares the length of a whole training with the reports.
     lengths: LengthWatch,
-    mismatch: Option<Mismatch>,
+    mismatch: Option<LengthMismatch>,
 }
 
 /// A running training.
@@ -106,7 +106,7 @@ impl Judge {
             true => ForecastRule.into(),
             false => spec.policy.clone(),
         };
-        let spec = StudySpec { trials: TRIALS, policy, ..spec };
+        let spec = StudySpec { trials: UNLIMITED_TRIALS, policy, ..spec };
         spec.validate()?;
         let next = Arc::default();
         let study = study(&spec, &next)?;
@@ -207,10 +207,10 @@ impl Judge {
 
     /// Old runs to learn from. Those that half of them outlast were stopped, or still run, and teach nothing.
     pub fn learn_from(&mut self, runs: Vec<Run>) {
-        let mut ends: Vec<f64> = runs.iter().filter_map(|run| trained(&run.curve)).collect();
+        let mut ends: Vec<f64> = runs.iter().filter_map(|run| trained_steps(&run.curve)).collect();
         ends.sort_by(|a, b| b.total_cmp(a));
         let Some(&end) = ends.get(ends.len().saturating_sub(1) / 2) else { return };
-        let whole = runs.into_iter().filter(|run| trained(&run.curve).is_some_and(|last| last >= end));
+        let whole = runs.into_iter().filter(|run| trained_steps(&run.curve).is_some_and(|last| last >= end));
         // they have names of their own: a tool numbers its trials from 0, too
         let named = whole.map(|run| Run { id: format!("history {}", run.id), ..run });
         self.take(named.collect(), end);
@@ -218,7 +218,7 @@ impl Judge {
 
     /// A training has ended by itself: it was trained to its end, gave up, or diverged. Said once of each.
     pub fn finish(&mut self, run: Run) {
-        if let Some(end) = trained(&run.curve) {
+        if let Some(end) = trained_steps(&run.curve) {
             self.take(vec![run], end);
         }
     }
@@ -232,7 +232,7 @@ impl Judge {
         let score = self.relation.score().unwrap_or(self.spec.run_score);
         if score != self.spec.run_score {
             self.spec.run_score = score;
-            self.begin_anew();
+            self.rebuild_study();
         }
         self.relation
     }
@@ -242,7 +242,7 @@ impl Judge {
         let space = space(names);
         if space != self.spec.space {
             self.spec.space = space;
-            self.begin_anew();
+            self.rebuild_study();
         }
     }
 
@@ -263,8 +263,8 @@ impl Judge {
             return None;
         }
         if self.is_finer(points.iter().map(|point| point.0)) {
-            self.parts = PARTS;
-            self.begin_anew();
+            self.parts = PARTS_PER_EPOCH;
+            self.rebuild_study();
         }
         let open = self.open(id, configuration, points);
         let mut latest = None;
@@ -282,7 +282,7 @@ impl Judge {
     }
 
     /// The first difference between the length of the completed trainings and the steps that others report, once.
-    pub fn take_mismatch(&mut self) -> Option<Mismatch> {
+    pub fn take_mismatch(&mut self) -> Option<LengthMismatch> {
         self.mismatch.take()
     }
 
@@ -308,7 +308,7 @@ impl Judge {
     /// Takes in completed runs; the longest ends at `end`.
     fn take(&mut self, runs: Vec<Run>, end: f64) {
         let finer = runs.iter().any(|run| self.is_finer(run.curve.steps().iter().copied()));
-        self.parts = if finer { PARTS } else { self.parts };
+        self.parts = if finer { PARTS_PER_EPOCH } else { self.parts };
         let begins = runs.iter().filter_map(|run| run.curve.steps().first().copied());
         self.first = begins.fold(self.first, f64::min);
         let new: Vec<Run> = runs.into_iter().filter(|run| self.ended.insert(run.id.clone())).collect();
@@ -316,25 +316,25 @@ impl Judge {
         self.finished.extend(new);
         if finer || end > self.last {
             self.last = self.last.max(end);
-            self.begin_anew();
+            self.rebuild_study();
         } else {
-            (from..self.finished.len()).for_each(|at| self.teach(at));
+            (from..self.finished.len()).for_each(|at| self.teach_study(at));
         }
     }
 
     /// The study again, from the completed trainings: the length of a whole training has changed. Those that run are taken in again, and
     /// all their points decided on, when they next report.
-    fn begin_anew(&mut self) {
-        let spec = StudySpec { max_resource: self.in_parts(self.last).max(1), ..self.spec.clone() };
+    fn rebuild_study(&mut self) {
+        let spec = StudySpec { max_resource: self.to_epoch_parts(self.last).max(1), ..self.spec.clone() };
         // the settings were checked; the number of steps is the only other one
         let Ok(study) = study(&spec, &self.next) else { return };
         self.study = study;
         self.running.clear();
-        (0..self.finished.len()).for_each(|at| self.teach(at));
+        (0..self.finished.len()).for_each(|at| self.teach_study(at));
     }
 
     /// The study learns from finished training `at`.
-    fn teach(&mut self, at: usize) {
+    fn teach_study(&mut self, at: usize) {
         let run = self.finished[at].clone();
         // one that was trained to its end although it was to be stopped is a trial of its own
         if self.running.get(&run.id).is_some_and(|open| !self.study.is_running(open.trial)) {
@@ -364,22 +364,22 @@ impl Judge {
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = configuration.clone();
         let Ok(turn) = self.study.start_next::<Infallible>(|_| false, &mut |_| Ok(()));
         // there are always more trials
-        let trial = if let Turn::Started(trial) = turn { trial } else { TRIALS };
+        let trial = if let WorkerTurn::Started(trial) = turn { trial } else { UNLIMITED_TRIALS };
         Open { trial, points: 0, last: (0.0, 0.0) }
     }
 
     fn reported(&self, trial: u64, step: f64, value: f64) -> Input {
         let value = Some(value).filter(|value| value.is_finite());
-        Input::Reported { trial, step: self.in_parts(step), value, metrics: BTreeMap::new() }
+        Input::Reported { trial, step: self.to_epoch_parts(step), value, metrics: BTreeMap::new() }
     }
 
-    fn in_parts(&self, step: f64) -> u64 {
+    fn to_epoch_parts(&self, step: f64) -> u64 {
         (step * self.parts).round() as u64
     }
 
     /// Whether one of `steps` falls between two of the study's.
     fn is_finer(&self, mut steps: impl Iterator<Item = f64>) -> bool {
-        self.parts < PARTS && steps.any(|step| step.fract() != 0.0)
+        self.parts < PARTS_PER_EPOCH && steps.any(|step| step.fract() != 0.0)
     }
 }
 
@@ -399,14 +399,14 @@ fn points(curve: &Curve, direction: Direction) -> Vec<(f64, f64)> {
 }
 
 /// After how many steps a curve ends: its last, or one more where they count from 0.
-fn trained(curve: &Curve) -> Option<f64> {
+fn trained_steps(curve: &Curve) -> Option<f64> {
     let last = curve.last()?.0.max(curve.diverged_at().unwrap_or(0.0));
     Some(last + f64::from(u8::from(curve.steps().first() == Some(&0.0))))
 }
 
 /// A study whose trials have the configurations that are put into `next`.
 fn study(spec: &StudySpec, next: &Arc<Mutex<Configuration>>) -> Result<Study, StudyError> {
-    let sampler = Box::new(FromOutside(Arc::clone(next)));
+    let sampler = Box::new(ExternalSampler(Arc::clone(next)));
     Study::with(spec.clone(), Parts { sampler: Some(sampler), ..Parts::default() })
 }
 
@@ -423,9 +423,9 @@ fn space(names: &BTreeSet<String>) -> Space {
 }
 
 /// Gives each trial the configuration that the tool has chosen.
-struct FromOutside(Arc<Mutex<Configuration>>);
+struct ExternalSampler(Arc<Mutex<Configuration>>);
 
-impl Sampler for FromOutside {
+impl Sampler for ExternalSampler {
     fn propose(&mut self, _trial: u64) -> Option<Configuration> {
         Some(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The number of trainings of one length that show how long a training is.
-const ALIKE: u64 = 2;
+const MIN_EQUAL_LENGTHS: u64 = 2;
 /// The number of trainings of different lengths that show how long the longest may be.
-const VARIED: u64 = 3;
+const MIN_VARIED_LENGTHS: u64 = 3;
 
 /// A sentence about R for whoever watches a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,15 +18,15 @@ pub struct LengthNotice {
     pub is_warning: bool,
 }
 
-impl From<Mismatch> for LengthNotice {
-    fn from(mismatch: Mismatch) -> Self {
+impl From<LengthMismatch> for LengthNotice {
+    fn from(mismatch: LengthMismatch) -> Self {
         Self { text: mismatch.to_string(), is_warning: true }
     }
 }
 
 /// A difference between R, the epochs of a complete trial that somebody gave, and what trainings report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mismatch {
+pub enum LengthMismatch {
     /// The first report is beyond R: the two are in different units.
     Unit {
         /// The trial's number.
@@ -56,9 +56,9 @@ pub enum Mismatch {
     },
 }
 
-impl Mismatch {
+impl LengthMismatch {
     /// Compares `resource` with a report: `first` is the step of the training's first report, `step` that of this one.
-    pub fn of_report(resource: u64, trial: u64, first: u64, step: u64) -> Option<Self> {
+    pub fn from_report(resource: u64, trial: u64, first: u64, step: u64) -> Option<Self> {
         if first > resource {
             return Some(Self::Unit { trial, step: first, resource });
         }
@@ -74,7 +74,7 @@ impl Mismatch {
     }
 }
 
-impl fmt::Display for Mismatch {
+impl fmt::Display for LengthMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe(LengthSource::EPOCHS_SETTING))
     }
@@ -112,7 +112,7 @@ impl LengthSource<'_> {
     }
 }
 
-impl Mismatch {
+impl LengthMismatch {
     /// The difference in words: both numbers, and what to do. R comes from `source`.
     pub fn describe(&self, source: LengthSource<'_>) -> String {
         match *self {
@@ -155,32 +155,41 @@ pub struct LengthWatch {
 
 impl LengthWatch {
     /// A training reports `step`; its first report was for step `first`.
-    pub fn check_report(&mut self, resource: u64, trial: u64, first: u64, step: u64) -> Option<Mismatch> {
-        self.once(Mismatch::of_report(resource, trial, first, step)?)
+    pub fn check_report(
+        &mut self,
+        resource: u64,
+        trial: u64,
+        first: u64,
+        step: u64,
+    ) -> Option<LengthMismatch> {
+        self.first_of_kind(LengthMismatch::from_report(resource, trial, first, step)?)
     }
 
     /// A training has completed after `length` steps. One that is far too short is named at once; of others, several must agree, as many as the
     /// burn-in where their lengths differ: a training may end early for its own reasons.
-    pub fn check_completed(&mut self, resource: u64, burn_in: u64, length: u64) -> Option<Mismatch> {
+    pub fn check_completed(&mut self, resource: u64, burn_in: u64, length: u64) -> Option<LengthMismatch> {
         self.shortest = if self.count == 0 { length } else { self.shortest.min(length) };
         self.longest = self.longest.max(length);
         self.count += 1;
         let (count, longest) = (self.count, self.longest);
-        let enough = if self.shortest == longest { ALIKE } else { burn_in.max(VARIED) };
+        let enough =
+            if self.shortest == longest { MIN_EQUAL_LENGTHS } else { burn_in.max(MIN_VARIED_LENGTHS) };
         let is_short = longest.saturating_mul(2) <= resource || longest < resource && count >= enough;
         // of a unit that differs nothing more can be said
         let is_news = is_short && !self.said[0];
-        is_news.then_some(Mismatch::Shorter { count, longest, resource }).and_then(|it| self.once(it))
+        is_news
+            .then_some(LengthMismatch::Shorter { count, longest, resource })
+            .and_then(|it| self.first_of_kind(it))
     }
 
-    fn once(&mut self, mismatch: Mismatch) -> Option<Mismatch> {
+    fn first_of_kind(&mut self, mismatch: LengthMismatch) -> Option<LengthMismatch> {
         (!std::mem::replace(&mut self.said[mismatch.kind()], true)).then_some(mismatch)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LengthWatch, Mismatch};
+    use super::{LengthMismatch, LengthWatch};
 
     #[test]
     fn each_difference_is_named_once_with_both_numbers_and_the_fix() {
@@ -212,8 +221,8 @@ mod tests {
             let mut watch = LengthWatch::default();
             let said = lengths.iter().find_map(|&length| watch.check_completed(resource, 3, length));
             let count = said.map(|it| match it {
-                Mismatch::Shorter { count, .. } => count,
-                Mismatch::Unit { .. } | Mismatch::Longer { .. } => 0,
+                LengthMismatch::Shorter { count, .. } => count,
+                LengthMismatch::Unit { .. } | LengthMismatch::Longer { .. } => 0,
             });
             assert_eq!(count, expected, "{resource}: {lengths:?}");
         }

@@ -14,22 +14,22 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The predictors compared. The first is a study's own, which needs few runs; the others need more and know more.
-const CANDIDATES: [&str; 3] = ["mean-gain", "auto", "gp"];
+const CANDIDATE_PREDICTORS: [&str; 3] = ["mean-gain", "auto", "gp"];
 /// With fewer runs the first predictor is taken: the errors of so few do not say which is best.
-const ENOUGH: usize = 20;
+const MIN_COMPARED_RUNS: usize = 20;
 /// The most runs that are compared: the other predictors take O(n³) to fit.
-const MOST: usize = 200;
+const MAX_COMPARED_RUNS: usize = 200;
 /// Forecasts are made after these shares of a training.
-const OBSERVED: [f64; 3] = [0.1, 0.25, 0.5];
+const OBSERVED_SHARES: [f64; 3] = [0.1, 0.25, 0.5];
 
 /// With fewer runs Δ stays as it is: too few studies can be made of them.
-const ENOUGH_TO_REPLAY: usize = 40;
+const MIN_REPLAYED_RUNS: usize = 40;
 /// Δ is chosen among these, the boldest first.
-const SURE: [f64; 7] = [0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999];
+const CANDIDATE_DELTAS: [f64; 7] = [0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999];
 /// Random orders that are replayed for each.
-const ORDERS: usize = 20;
+const REPLAY_ORDERINGS: usize = 20;
 /// Trials are checked so often at most while they are replayed: a fit each.
-const CHECKS: u64 = 25;
+const MAX_REPLAY_CHECKS: u64 = 25;
 
 /// A predictor that is chosen by its errors on earlier runs, and a Δ that is chosen by the losses of stopping them.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct Lessons {
     /// The predictor's name.
     pub predictor: String,
     /// Δ; `None` where there are fewer than 40 runs, or it was not to be chosen.
-    pub sure: Option<Sure>,
+    pub sure: Option<DeltaChoice>,
     /// The number of runs by which it was chosen.
     pub runs: usize,
     /// Each candidate's held-out error: its continuous ranked probability score, as a share of what the completed runs' mean and spread have.
@@ -46,7 +46,7 @@ pub struct Lessons {
 
 /// A Δ that is chosen by replays of earlier runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sure {
+pub struct DeltaChoice {
     /// Δ.
     pub stop_probability: f64,
     /// The fraction of replays that kept the best run.
@@ -66,10 +66,10 @@ impl fmt::Display for Lessons {
             self.runs,
             errors.join(", ")
         )?;
-        let Some(Sure { stop_probability, best_kept, speedup }) = self.sure else { return Ok(()) };
+        let Some(DeltaChoice { stop_probability, best_kept, speedup }) = self.sure else { return Ok(()) };
         write!(
             f,
-            "; stopping once it is {} % sure would have kept the best of them in {:.0} % of {ORDERS} orders and taken {speedup:.1} times less training",
+            "; stopping once it is {} % sure would have kept the best of them in {:.0} % of {REPLAY_ORDERINGS} orders and taken {speedup:.1} times less training",
             100.0 * stop_probability,
             100.0 * best_kept,
         )
@@ -90,8 +90,8 @@ impl Lessons {
     ) -> Option<Self> {
         let options = HistoryOptions { target: Some(spec.max_resource as f64), ..options.clone() };
         let whole: Vec<&Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).collect();
-        let runs = evenly(&whole);
-        let chosen = Self::by_error(&runs, &options)?;
+        let runs = evenly_spaced_runs(&whole);
+        let chosen = Self::choose_by_error(&runs, &options)?;
         let sure =
             caution.and_then(|caution| sure(&runs, &options, spec, &chosen.predictor, caution.promise()));
         let is_enough = sure.is_some() || !spec.policy.learns_from_curves();
@@ -106,15 +106,15 @@ impl Lessons {
         StudySpec { policy: spec.policy.by_forecasts(), predictor: self.predictor, criterion, ..spec }
     }
 
-    fn by_error(runs: &[Run], options: &HistoryOptions) -> Option<Self> {
+    fn choose_by_error(runs: &[Run], options: &HistoryOptions) -> Option<Self> {
         let history = History::new(runs, options).ok()?;
         let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
-        if finished.len() < ENOUGH {
+        if finished.len() < MIN_COMPARED_RUNS {
             return None;
         }
         let error = |name: &&str| Some(((*name).to_owned(), error(name, &history, &finished)?));
-        let errors: BTreeMap<String, f64> = CANDIDATES.par_iter().filter_map(error).collect();
-        let best = CANDIDATES.iter().filter(|name| errors.contains_key(**name));
+        let errors: BTreeMap<String, f64> = CANDIDATE_PREDICTORS.par_iter().filter_map(error).collect();
+        let best = CANDIDATE_PREDICTORS.iter().filter(|name| errors.contains_key(**name));
         let predictor = best.min_by(|a, b| errors[**a].total_cmp(&errors[**b]))?;
         Some(Self { predictor: (*predictor).to_owned(), sure: None, runs: finished.len(), errors })
     }
@@ -122,8 +122,14 @@ impl Lessons {
 
 /// The Δ that saves the most of those with which replays keep the best run in the fraction `kept` of orders, or the most careful one. In each order
 /// half of the runs are learned from, as from an earlier search, and the others are the trials.
-fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, kept: f64) -> Option<Sure> {
-    let table = Arc::new(Table::new(runs, options, 1).ok().filter(|table| table.len() >= ENOUGH_TO_REPLAY)?);
+fn sure(
+    runs: &[Run],
+    options: &HistoryOptions,
+    spec: &StudySpec,
+    name: &str,
+    kept: f64,
+) -> Option<DeltaChoice> {
+    let table = Arc::new(Table::new(runs, options, 1).ok().filter(|table| table.len() >= MIN_REPLAYED_RUNS)?);
     let chosen = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
     let predictor: Arc<dyn Predictor> = Arc::from(predictor(name, &chosen).ok()?);
     let earlier = table.len() / 2;
@@ -138,13 +144,13 @@ fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, ke
         };
         Setting {
             warm_start: earlier,
-            check_every: (table.points() as u64).div_ceil(CHECKS),
-            orderings: ORDERS,
+            check_every: (table.points() as u64).div_ceil(MAX_REPLAY_CHECKS),
+            orderings: REPLAY_ORDERINGS,
             ..Setting::new(study, Some(Arc::clone(&predictor)))
         }
     };
-    let outcomes = replay(&table, &SURE.map(setting)).ok()?;
-    let mut all = outcomes.iter().map(|outcome| Sure {
+    let outcomes = replay(&table, &CANDIDATE_DELTAS.map(setting)).ok()?;
+    let mut all = outcomes.iter().map(|outcome| DeltaChoice {
         stop_probability: outcome.study.criterion.stop_probability,
         best_kept: outcome.best_kept(),
         speedup: outcome.saved().0,
@@ -153,9 +159,9 @@ fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, ke
     enough.max_by(|a, b| a.speedup.total_cmp(&b.speedup)).or_else(|| all.next_back())
 }
 
-/// At most [`MOST`] of the runs, evenly.
-fn evenly(runs: &[&Run]) -> Vec<Run> {
-    let kept = runs.len().min(MOST);
+/// At most [`MAX_COMPARED_RUNS`] of the runs, evenly.
+fn evenly_spaced_runs(runs: &[&Run]) -> Vec<Run> {
+    let kept = runs.len().min(MAX_COMPARED_RUNS);
     (0..kept).map(|k| runs[k * runs.len() / kept].clone()).collect()
 }
 
@@ -165,24 +171,28 @@ fn error(name: &str, history: &History, finished: &[usize]) -> Option<f64> {
     let encoder = history.encoder(finished);
     let points = history.grid().len();
     let mut shares = Vec::new();
-    for observed in OBSERVED {
+    for observed in OBSERVED_SHARES {
         let seen = ((observed * points as f64).ceil() as usize).clamp(1, points.checked_sub(1)?);
         let training = history.training_set(finished, seen, &encoder);
         let model = predictor.fit(&training).ok()?;
-        let scores =
-            model.held_out().iter().zip(&training.targets).map(|(forecast, &end)| ranked(forecast, end));
+        let scores = model
+            .held_out()
+            .iter()
+            .zip(&training.targets)
+            .map(|(forecast, &end)| ranked_probability_score(forecast, end));
         let ends = Forecast::gaussian(
             mean(&training.targets),
             foretell::statistics::standard_deviation(&training.targets),
         );
-        let usual: Vec<f64> = training.targets.iter().map(|&end| ranked(&ends, end)).collect();
+        let usual: Vec<f64> =
+            training.targets.iter().map(|&end| ranked_probability_score(&ends, end)).collect();
         shares.push(mean(&scores.collect::<Vec<_>>()) / mean(&usual).max(f64::MIN_POSITIVE));
     }
     Some(mean(&shares)).filter(|share| share.is_finite())
 }
 
 /// The continuous ranked probability score of a forecast of `end`: the mean of 19 quantiles' losses.
-fn ranked(forecast: &Forecast, end: f64) -> f64 {
+fn ranked_probability_score(forecast: &Forecast, end: f64) -> f64 {
     let loss = |k: i32| {
         let p = f64::from(k) / 20.0;
         let above = end - forecast.quantile(p);
@@ -217,7 +227,11 @@ mod tests {
             let values: Vec<f64> =
                 (1..=20).map(|epoch| 0.1 + 0.8 * x * (f64::from(epoch) / 20.0).powi(4)).collect();
             let configuration = Configuration::from([("x".to_owned(), Value::Number(x))]);
-            Run { id: i.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
+            Run {
+                id: i.to_string(),
+                configuration,
+                curve: Curve::from_epoch_values(&values, Direction::Maximize),
+            }
         };
         (0..count).map(run).collect()
     }
@@ -237,8 +251,8 @@ mod tests {
 
     #[test]
     fn too_few_runs_choose_nothing() {
-        assert_eq!(new(&runs(ENOUGH - 1), Some(Caution::Balanced)), None);
-        let some = new(&runs(ENOUGH_TO_REPLAY - 1), Some(Caution::Balanced));
+        assert_eq!(new(&runs(MIN_COMPARED_RUNS - 1), Some(Caution::Balanced)), None);
+        let some = new(&runs(MIN_REPLAYED_RUNS - 1), Some(Caution::Balanced));
         assert_eq!(some.expect("a predictor").sure, None);
     }
 
@@ -248,7 +262,7 @@ mod tests {
         let lessons = |count| {
             Lessons::new(&runs(count), &by_curves, &spec().history_options(), Some(Caution::Balanced))
         };
-        assert_eq!(lessons(ENOUGH_TO_REPLAY - 1), None);
+        assert_eq!(lessons(MIN_REPLAYED_RUNS - 1), None);
         let taught = lessons(80).expect("enough to replay").taught(by_curves.clone());
         assert_eq!(taught.policy, ForecastRule.into());
     }

@@ -82,12 +82,12 @@ mod view;
 
 pub use catalogue::Catalogue;
 pub use comparison::Comparison;
-pub use condition::{Clause, Condition, ConditionError, Test};
+pub use condition::{Condition, ConditionClause, ConditionError, Test};
 pub use defaults::{DEFAULT_ETA, DEFAULT_PATIENCE};
 pub use difference::{Difference, differences};
 pub use front::{Front, FrontObjective, FrontStep, FrontStopped, FrontTrial};
 pub use judge::Judge;
-pub use length_watch::{LengthNotice, LengthSource, LengthWatch, Mismatch};
+pub use length_watch::{LengthMismatch, LengthNotice, LengthSource, LengthWatch};
 pub use lessons::Lessons;
 pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
 pub use parameter::{Parameter, ParameterError, ParameterKind};
@@ -95,14 +95,14 @@ pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use part::{Named, Part, PartError};
 pub use record::{Decision, EarlierTrial, Input, Reason, Record, RecordedForecast, SourcePosition};
 pub use replay::{
-    BestSoFarPoint, FrontKept, Nearest, OrderingOutcome, Outcome, ReplayError, Setting, Table, Taken,
-    Teacher, TrialTrace, moments, replay, replay_log, replay_watched,
+    BestSoFarPoint, FrontKept, NearestSampler, OrderingOutcome, Outcome, PredictorTeacher, ReplayError,
+    Setting, Table, TakenRuns, TrialTrace, moments, replay, replay_log, replay_watched,
 };
-pub use request::{Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
+pub use request::{Queued, Refit, Refusal, RungSettings, SchedulerName, StudyRequest, read_fields};
 pub use resource::{UNKNOWN_RESOURCE, known_resource};
 pub use returned::{Relation, Returned};
 pub use samplers::random::trial_stream;
-pub use samplers::surrogate::{Contour, Relevances, Slice, Surface, relevances, relevances_of};
+pub use samplers::surrogate::{Contour, Relevances, ResponseSurface, Slice, relevances, relevances_of};
 pub use samplers::worth::Worth;
 pub use samplers::{
     GpSampling, GridSampling, IsAllowed, NamedSampler, RandomSampling, Sampler, SamplerFamily, SamplerSpec,
@@ -114,7 +114,7 @@ pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels
 pub use schedulers::f_hyperband::{Kappa, KappaError, KappaOf, Reference};
 pub use schedulers::full::Full;
 pub use schedulers::hyperband::Hyperband;
-pub use schedulers::rank::{Rank, Ranks};
+pub use schedulers::rank::{Rank, TrialRanks};
 pub use schedulers::schedule::{Schedule, ScheduleError};
 pub use schedulers::successive_halving::SuccessiveHalving;
 pub use schedulers::{End, Job, Next, Scheduler};
@@ -127,16 +127,16 @@ pub use stopping::caution::{Caution, Stopping};
 pub use stopping::policy::Policy;
 pub use stopping::{
     AshaRule, ChainRule, EarlierStudy, Fate, ForecastRule, Foreseen, Learner, LessonStatus, MedianRule,
-    NamedRule, Needs, NoStopping, Oracle, PatienceRule, Place, Ruling, StopRule, StudyPlan, Watched,
+    NamedRule, Needs, NoStopping, OracleRule, PatienceRule, Place, Ruling, StopRule, StudyPlan, Watched,
     name_lesson,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, Queue, RestoreError, Settings, Study,
+    Best, Fit, Fitted, LogLosses, Mended, Order, Parts, Progress, Queue, RestoreError, Settings, Study,
     StudyError, StudySpec, Tally, Trial, TrialState,
 };
-pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
-pub use times::{Moment, Times, Timing};
+pub use summary::{Shadow, Spent, StoppedTrial, StoppingAudit, Summary};
+pub use times::{RecordTime, StudyTiming, Times};
 pub use value_text::split_at_commas;
 pub use view::{
     DecisionView, LastMetrics, Reports, StudyView, TRIAL_COLUMNS, date, see_metrics, settings, trial_rows,

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// The largest integer that a [`Value::Number`] holds exactly, 2^53.
-const EXACT: i64 = 1 << 53;
+const MAX_EXACT_INTEGER: i64 = 1 << 53;
 
 /// The reason why a parameter is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
@@ -429,14 +429,20 @@ impl ParameterKind {
         let fields: Vec<&str> = rest.split(':').collect();
         let parsed = match (kind.trim(), &fields[..]) {
             ("choice", _) => Self::Choice { options: read_options(rest) },
-            ("float" | "log", &[lo, hi]) => reals(kind, (real(name, lo)?, real(name, hi)?), None),
+            ("float" | "log", &[lo, hi]) => {
+                real_kind(kind, (parse_real(name, lo)?, parse_real(name, hi)?), None)
+            }
             ("float" | "log", &[lo, hi, step]) => {
-                reals(kind, (real(name, lo)?, real(name, hi)?), Some(real(name, step)?))
+                real_kind(kind, (parse_real(name, lo)?, parse_real(name, hi)?), Some(parse_real(name, step)?))
             }
-            ("int" | "logint", &[lo, hi]) => integers(kind, (integer(name, lo)?, integer(name, hi)?), None),
-            ("int" | "logint", &[lo, hi, step]) => {
-                integers(kind, (integer(name, lo)?, integer(name, hi)?), Some(integer(name, step)?))
+            ("int" | "logint", &[lo, hi]) => {
+                integer_kind(kind, (parse_integer(name, lo)?, parse_integer(name, hi)?), None)
             }
+            ("int" | "logint", &[lo, hi, step]) => integer_kind(
+                kind,
+                (parse_integer(name, lo)?, parse_integer(name, hi)?),
+                Some(parse_integer(name, step)?),
+            ),
             _ => return Err(unknown()),
         };
         parsed.validate(name)?;
@@ -453,7 +459,7 @@ impl ParameterKind {
     }
 }
 
-fn reals(kind: &str, (lo, hi): (f64, f64), step: Option<f64>) -> ParameterKind {
+fn real_kind(kind: &str, (lo, hi): (f64, f64), step: Option<f64>) -> ParameterKind {
     if kind.trim() == "log" {
         ParameterKind::Log { lo, hi, step }
     } else {
@@ -461,7 +467,7 @@ fn reals(kind: &str, (lo, hi): (f64, f64), step: Option<f64>) -> ParameterKind {
     }
 }
 
-fn integers(kind: &str, (lo, hi): (i64, i64), step: Option<i64>) -> ParameterKind {
+fn integer_kind(kind: &str, (lo, hi): (i64, i64), step: Option<i64>) -> ParameterKind {
     if kind.trim() == "logint" {
         ParameterKind::LogInt { lo, hi, step }
     } else {
@@ -471,19 +477,21 @@ fn integers(kind: &str, (lo, hi): (i64, i64), step: Option<i64>) -> ParameterKin
 
 fn check_reals(name: &str, lo: f64, hi: f64) -> Result<(), ParameterError> {
     if let Some(bound) = [lo, hi].into_iter().find(|bound| !bound.is_finite()) {
-        return Err(not_a_bound(name, &bound.to_string(), "a finite number"));
+        return Err(bound_error(name, &bound.to_string(), "a finite number"));
     }
-    ordered(name, lo, hi)
+    check_order(name, lo, hi)
 }
 
 fn check_integers(name: &str, lo: i64, hi: i64) -> Result<(), ParameterError> {
-    if let Some(bound) = [lo, hi].into_iter().find(|bound| !(-EXACT..=EXACT).contains(bound)) {
-        return Err(not_a_bound(name, &bound.to_string(), "an integer of magnitude up to 2^53"));
+    if let Some(bound) =
+        [lo, hi].into_iter().find(|bound| !(-MAX_EXACT_INTEGER..=MAX_EXACT_INTEGER).contains(bound))
+    {
+        return Err(bound_error(name, &bound.to_string(), "an integer of magnitude up to 2^53"));
     }
-    ordered(name, lo as f64, hi as f64)
+    check_order(name, lo as f64, hi as f64)
 }
 
-fn ordered(name: &str, lo: f64, hi: f64) -> Result<(), ParameterError> {
+fn check_order(name: &str, lo: f64, hi: f64) -> Result<(), ParameterError> {
     if lo > hi {
         return Err(ParameterError::Reversed { name: name.to_owned(), lo, hi });
     }
@@ -510,16 +518,16 @@ fn check_options(name: &str, options: &[Value]) -> Result<(), ParameterError> {
     Ok(())
 }
 
-fn not_a_bound(name: &str, bound: &str, expected: &'static str) -> ParameterError {
+fn bound_error(name: &str, bound: &str, expected: &'static str) -> ParameterError {
     ParameterError::Bound { name: name.to_owned(), bound: bound.trim().to_owned(), expected }
 }
 
-fn real(name: &str, text: &str) -> Result<f64, ParameterError> {
-    text.trim().parse().map_err(|_| not_a_bound(name, text, "a finite number"))
+fn parse_real(name: &str, text: &str) -> Result<f64, ParameterError> {
+    text.trim().parse().map_err(|_| bound_error(name, text, "a finite number"))
 }
 
-fn integer(name: &str, text: &str) -> Result<i64, ParameterError> {
-    text.trim().parse().map_err(|_| not_a_bound(name, text, "an integer of magnitude up to 2^53"))
+fn parse_integer(name: &str, text: &str) -> Result<i64, ParameterError> {
+    text.trim().parse().map_err(|_| bound_error(name, text, "an integer of magnitude up to 2^53"))
 }
 
 /// The options in a list; a quoted one is a text, whatever it looks like.

@@ -76,7 +76,7 @@ impl<T: ?Sized> Part<T> {
     }
 
     /// A part with a name and settings, but no implementation yet.
-    pub(crate) fn unmade(named: Named) -> Self {
+    pub(crate) fn without_implementation(named: Named) -> Self {
         Self { named, made: None }
     }
 

@@ -15,9 +15,9 @@ pub(crate) use drive::Trace;
 pub use drive::TrialTrace;
 pub use error::ReplayError;
 pub use front::FrontKept;
-pub use nearest::{Nearest, Taken};
+pub use nearest::{NearestSampler, TakenRuns};
 pub use outcome::{OrderingOutcome, Outcome};
-pub use setting::{Setting, Teacher};
+pub use setting::{PredictorTeacher, Setting};
 pub use table::Table;
 
 use crate::record::Record;
@@ -33,12 +33,12 @@ use foretell::{Configuration, Run};
 use nearest::space_of;
 use rand::RngExt;
 use rayon::prelude::*;
-use recording::{Bank, Recorded, Replayer};
+use recording::{ForecasterBank, Recorded, ReplaySampler};
 use std::sync::Arc;
 
 /// The recorded runs of one ordering: those behind the trials, in the order of a sampler that learns nothing, and those handed in for
 /// a warm start.
-struct Draw {
+struct OrderingDraw {
     ordering: u64,
     trials: Vec<usize>,
     warm_start: Vec<usize>,
@@ -48,7 +48,7 @@ struct Draw {
     others: Vec<usize>,
 }
 
-impl Draw {
+impl OrderingDraw {
     /// The runs of its warm start.
     fn earlier(&self, table: &Table) -> Vec<Run> {
         let whole =
@@ -59,7 +59,7 @@ impl Draw {
 
 /// Draws the runs of ordering number `ordering`: for a pass over all runs a random order; for Hyperband one bracket
 /// after another, without repeats until fewer runs are left than the next bracket needs.
-fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<Draw, ReplayError> {
+fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<OrderingDraw, ReplayError> {
     let mut random = trial_stream(setting.study.seed, ordering);
     let mut pool: Vec<usize> = (0..table.len()).collect();
     shuffle(&mut pool, &mut random);
@@ -70,7 +70,7 @@ fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<Draw, ReplayE
         let searches = || rest.chunks(size.max(1)).map(<[usize]>::to_vec);
         let before = searches().take(setting.earlier_searches).collect();
         let others = searches().skip(setting.earlier_searches).flatten().collect();
-        return Ok(Draw { ordering, trials: pool, warm_start, before, others });
+        return Ok(OrderingDraw { ordering, trials: pool, warm_start, before, others });
     };
     let plan = plan(setting.study.max_resource, eta).map_err(ScheduleError::from)?;
     let mut trials = Vec::new();
@@ -88,7 +88,7 @@ fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<Draw, ReplayE
             }
         }
     }
-    Ok(Draw { ordering, trials, warm_start, before: Vec::new(), others: Vec::new() })
+    Ok(OrderingDraw { ordering, trials, warm_start, before: Vec::new(), others: Vec::new() })
 }
 
 fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
@@ -99,7 +99,7 @@ fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
 
 impl Setting {
     /// The setting of one order: with the lessons of the runs that are held back in it.
-    fn taught(&self, table: &Table, draw: &Draw) -> Self {
+    fn taught(&self, table: &Table, draw: &OrderingDraw) -> Self {
         let taught = self.teacher.as_ref().and_then(|teacher| {
             teacher(&draw.earlier(table), &self.study(table, draw.trials.len()), table.options())
         });
@@ -114,27 +114,27 @@ impl Setting {
 }
 
 /// The sampler of one ordering, which notes in `taken` the runs it takes: the sampled runs in their order, or by one that learns.
-fn proposals(
+fn ordering_sampler(
     StudySpec { sampler, seed, .. }: &StudySpec,
     table: &Table,
-    draw: &Draw,
-    taken: &Taken,
+    draw: &OrderingDraw,
+    taken: &TakenRuns,
 ) -> Result<Box<dyn Sampler>, ReplayError> {
     let recorded = |&run: &usize| (run, table.run(run).configuration.clone());
     let mut drawn: Vec<(usize, Configuration)> = draw.trials.iter().map(recorded).collect();
     if *sampler == SamplerSpec::default() {
-        return Ok(Box::new(Replayer::new(drawn, Taken::clone(taken))));
+        return Ok(Box::new(ReplaySampler::new(drawn, TakenRuns::clone(taken))));
     }
     drawn.extend(draw.others.iter().map(recorded));
     let space = space_of(drawn.iter().map(|(_, configuration)| configuration)).ok_or(ReplayError::NoSpace)?;
     let inner = sampler
         .sampler(&Space::Parameters(space.clone()), seed.wrapping_add(draw.ordering))
         .map_err(StudyError::from)?;
-    Ok(Box::new(Nearest::new(inner, space, drawn, Taken::clone(taken))))
+    Ok(Box::new(NearestSampler::new(inner, space, drawn, TakenRuns::clone(taken))))
 }
 
 /// The curves of the searches before that of `draw`, one after another, each as far as it was trained.
-fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run>, ReplayError> {
+fn lessons(setting: &Setting, table: &Arc<Table>, draw: &OrderingDraw) -> Result<Vec<Run>, ReplayError> {
     let mut alone = Setting { warm_start: 0, ..setting.clone() };
     let (table, before) = match &setting.earlier {
         Some(other) => {
@@ -146,7 +146,7 @@ fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run
     };
     let mut lessons: Vec<Run> = Vec::new();
     for (number, trials) in before.into_iter().enumerate() {
-        let search = Draw {
+        let search = OrderingDraw {
             ordering: draw.ordering,
             trials,
             warm_start: Vec::new(),
@@ -167,36 +167,36 @@ fn lessons(setting: &Setting, table: &Arc<Table>, draw: &Draw) -> Result<Vec<Run
 fn replay_after(
     setting: &Setting,
     table: &Arc<Table>,
-    draw: &Draw,
+    draw: &OrderingDraw,
     lessons: &[Run],
 ) -> Result<(Trace, Vec<Record>), ReplayError> {
-    driven(setting, table, draw, (None, lessons), false)
+    drive_study(setting, table, draw, (None, lessons), false)
 }
 
 /// Replays one ordering: drives a study of the runs of `draw` to its end.
 fn replay_one(
     setting: &Setting,
     table: &Arc<Table>,
-    draw: &Draw,
-    bank: Option<Arc<Bank>>,
+    draw: &OrderingDraw,
+    bank: Option<Arc<ForecasterBank>>,
     keep_log: bool,
 ) -> Result<(Trace, Vec<Record>), ReplayError> {
     let lessons = lessons(setting, table, draw)?;
     let earlier = if lessons.is_empty() { draw.earlier(table) } else { lessons };
-    driven(setting, table, draw, (bank, earlier.as_slice()), keep_log)
+    drive_study(setting, table, draw, (bank, earlier.as_slice()), keep_log)
 }
 
 /// Drives a study of the runs of `draw`, which learns from `earlier` runs, to its end.
-fn driven(
+fn drive_study(
     setting: &Setting,
     table: &Arc<Table>,
-    draw: &Draw,
-    (bank, earlier): (Option<Arc<Bank>>, &[Run]),
+    draw: &OrderingDraw,
+    (bank, earlier): (Option<Arc<ForecasterBank>>, &[Run]),
     keep_log: bool,
 ) -> Result<(Trace, Vec<Record>), ReplayError> {
-    let taken = Taken::default();
+    let taken = TakenRuns::default();
     let parts = Parts {
-        sampler: Some(proposals(&setting.study, table, draw, &taken)?),
+        sampler: Some(ordering_sampler(&setting.study, table, draw, &taken)?),
         predictor: bank.as_ref().map(|bank| bank.predictor()),
         ..Parts::default()
     };
@@ -204,9 +204,9 @@ fn driven(
     let warm_start =
         if draw.warm_start.len() == earlier.len() { draw.warm_start.clone() } else { vec![0; earlier.len()] };
     let recorded =
-        Arc::new(Recorded::new(setting, Arc::clone(table), (warm_start, Taken::clone(&taken)), bank));
+        Arc::new(Recorded::new(setting, Arc::clone(table), (warm_start, TakenRuns::clone(&taken)), bank));
     let recording: Arc<dyn Recording> = recorded.clone();
-    let mut study = Study::assembled(setting.study(table, draw.trials.len()), parts, Some(recording))?;
+    let mut study = Study::assemble(setting.study(table, draw.trials.len()), parts, Some(recording))?;
     let warm_start = study.warm_start(earlier);
     let mut drive = Drive {
         table,
@@ -278,7 +278,7 @@ pub fn replay_log(
     setting.validate(table)?;
     let draw = draw(setting, table, ordering as u64)?;
     let setting = &setting.taught(table, &draw);
-    let bank = setting.predictor.clone().map(|predictor| Arc::new(Bank::new(predictor)));
+    let bank = setting.predictor.clone().map(|predictor| Arc::new(ForecasterBank::new(predictor)));
     replay_one(setting, table, &draw, bank, true).map(|(_, log)| log)
 }
 
@@ -287,7 +287,7 @@ fn replay_ordering(
     settings: &[Setting],
     ordering: usize,
 ) -> Result<Vec<Option<OrderingOutcome>>, ReplayError> {
-    let mut banks: Vec<Arc<Bank>> = Vec::new();
+    let mut banks: Vec<Arc<ForecasterBank>> = Vec::new();
     let mut results = Vec::new();
     for setting in settings {
         if ordering >= setting.orderings {
@@ -298,7 +298,7 @@ fn replay_ordering(
         let setting = &setting.taught(table, &draw);
         let bank = setting.predictor.as_ref().map(|predictor| {
             let known = banks.iter().position(|bank| bank.is_of(predictor)).unwrap_or_else(|| {
-                banks.push(Arc::new(Bank::new(Arc::clone(predictor))));
+                banks.push(Arc::new(ForecasterBank::new(Arc::clone(predictor))));
                 banks.len() - 1
             });
             banks[known].next_setting();

@@ -4,28 +4,28 @@ use foretell::{Curve, Direction, RunScore};
 use std::fmt;
 
 /// Two values are equal up to this fraction: a report may have gone through single precision.
-const EQUAL: f64 = 1e-6;
+const EQUAL_TOLERANCE: f64 = 1e-6;
 
 /// The same for a factor between them, which takes up both roundings.
-const SAME_FACTOR: f64 = 1e-5;
+const FACTOR_TOLERANCE: f64 = 1e-5;
 
 /// So many trials are needed to tell whether values that are not equal go together.
-const FEWEST: usize = 5;
+const MIN_RANKED_TRIALS: usize = 5;
 
 /// A factor is seen from so many trials on; with fewer, any two values differ by one.
-const FEWEST_OF_FACTOR: usize = 3;
+const MIN_FACTOR_TRIALS: usize = 3;
 
 /// Returned values and reports go together from this rank correlation on: three of four pairs of trials are in the same order.
-const TOGETHER: f64 = 0.5;
+const MIN_RANK_CORRELATION: f64 = 0.5;
 
 /// And from so many standard deviations of what chance gives, which are wide for few trials.
-const BEYOND_CHANCE: f64 = 2.0;
+const MIN_CHANCE_DEVIATIONS: f64 = 2.0;
 
 /// One score follows the returned values better than the other if its rank correlation is this much higher.
-const CLEARLY: f64 = 0.1;
+const CLEAR_CORRELATION_GAIN: f64 = 0.1;
 
 /// Ranks are compared among this many of the latest trials.
-const COMPARED: usize = 200;
+const MAX_COMPARED_TRIALS: usize = 200;
 
 /// A completed trial: its reports and its returned value, all as scores (larger is better).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,15 +103,15 @@ impl Relation {
             (Some(factor), Some(_)) => return Self::Equal { score: None, factor },
             (Some(factor), None) => return Self::Equal { score: Some(RunScore::Last), factor },
             (None, Some(factor)) => return Self::Equal { score: Some(RunScore::Best), factor },
-            (None, None) if trials.len() < FEWEST => return Self::TooFew,
+            (None, None) if trials.len() < MIN_RANKED_TRIALS => return Self::TooFew,
             (None, None) => {}
         }
-        let latest = &trials[trials.len().saturating_sub(COMPARED)..];
+        let latest = &trials[trials.len().saturating_sub(MAX_COMPARED_TRIALS)..];
         let [last, best] = [RunScore::Last, RunScore::Best].map(|score| rank_correlation(latest, score));
-        if last.max(best) < TOGETHER.max(BEYOND_CHANCE * spread_by_chance(latest.len())) {
+        if last.max(best) < MIN_RANK_CORRELATION.max(MIN_CHANCE_DEVIATIONS * spread_by_chance(latest.len())) {
             return Self::Apart { correlation: last.max(best) };
         }
-        Self::Together(if best > last + CLEARLY { RunScore::Best } else { RunScore::Last })
+        Self::Together(if best > last + CLEAR_CORRELATION_GAIN { RunScore::Best } else { RunScore::Last })
     }
 
     /// The report that a trial counts with, if it is known.
@@ -124,12 +124,12 @@ impl Relation {
     }
 
     /// Its name, if a user has to know of it: not where each trial returns its last report, as is usual.
-    pub fn noteworthy(self) -> Option<&'static str> {
+    pub fn unusual_name(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
             Self::TooFew => Some("too-few"),
             Self::Equal { score: Some(RunScore::Best), .. } => Some("best"),
-            Self::Equal { factor, .. } => Some("factor").filter(|_| !is_near(factor, 1.0, EQUAL)),
+            Self::Equal { factor, .. } => Some("factor").filter(|_| !is_near(factor, 1.0, EQUAL_TOLERANCE)),
             Self::Together(_) => Some("together"),
             Self::Apart { .. } => Some("apart"),
         }
@@ -137,14 +137,14 @@ impl Relation {
 
     /// Its [name](Self::noteworthy) and a sentence for the user, if there is something to say.
     pub fn said(self) -> Option<(&'static str, String)> {
-        self.noteworthy().map(|name| (name, self.to_string()))
+        self.unusual_name().map(|name| (name, self.to_string()))
     }
 
     /// Whether the returned values are not simply one of the reports.
     pub(crate) fn is_of_another_unit(self) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Equal { factor, .. } => !is_near(factor, 1.0, EQUAL),
+            Self::Equal { factor, .. } => !is_near(factor, 1.0, EQUAL_TOLERANCE),
             Self::TooFew | Self::Together(_) | Self::Apart { .. } => true,
         }
     }
@@ -161,7 +161,7 @@ impl fmt::Display for Relation {
             Self::Nothing => write!(f, "no trial has returned a value"),
             Self::TooFew => write!(
                 f,
-                "trials return values that they did not report, so none is stopped until {FEWEST} trials show whether the two agree"
+                "trials return values that they did not report, so none is stopped until {MIN_RANKED_TRIALS} trials show whether the two agree"
             ),
             Self::Equal { score, factor } => {
                 match score {
@@ -176,7 +176,11 @@ impl fmt::Display for Relation {
                     }
                     None => write!(f, "each trial returns its last report, which is also its best"),
                 }?;
-                if is_near(factor, 1.0, EQUAL) { Ok(()) } else { write!(f, ", times {}", round(factor)) }
+                if is_near(factor, 1.0, EQUAL_TOLERANCE) {
+                    Ok(())
+                } else {
+                    write!(f, ", times {}", round_factor(factor))
+                }
             }
             Self::Together(score) => write!(
                 f,
@@ -196,21 +200,21 @@ impl fmt::Display for Relation {
 }
 
 /// A factor to four digits, as it is read: 100, 0.01, 2.54.
-fn round(factor: f64) -> f64 {
+fn round_factor(factor: f64) -> f64 {
     format!("{factor:.3e}").parse().unwrap_or(factor)
 }
 
 /// The positive number by which the returned values differ from the reports of this `score`, if it is one number: 1 where they are equal.
 fn factor(trials: &[Returned], score: RunScore) -> Option<f64> {
-    if trials.iter().all(|trial| is_near(trial.value, trial.reported(score), EQUAL)) {
+    if trials.iter().all(|trial| is_near(trial.value, trial.reported(score), EQUAL_TOLERANCE)) {
         return Some(1.0);
     }
     // the largest reports tell the factor best
     let largest = trials.iter().max_by(|a, b| a.reported(score).abs().total_cmp(&b.reported(score).abs()))?;
     let factor = largest.value / largest.reported(score);
-    let differ = trials.iter().any(|trial| !is_near(trial.value, trials[0].value, EQUAL));
-    let holds = |trial: &Returned| is_near(trial.value, factor * trial.reported(score), SAME_FACTOR);
-    let is_one = factor.is_finite() && factor > 0.0 && differ && trials.len() >= FEWEST_OF_FACTOR;
+    let differ = trials.iter().any(|trial| !is_near(trial.value, trials[0].value, EQUAL_TOLERANCE));
+    let holds = |trial: &Returned| is_near(trial.value, factor * trial.reported(score), FACTOR_TOLERANCE);
+    let is_one = factor.is_finite() && factor > 0.0 && differ && trials.len() >= MIN_FACTOR_TRIALS;
     (is_one && trials.iter().all(holds)).then_some(factor)
 }
 
@@ -256,7 +260,7 @@ mod tests {
 
     fn relation(trials: usize, direction: Direction, returned: impl Fn(&[f64]) -> f64) -> Relation {
         let returned = curves(trials).into_iter().filter_map(|values| {
-            Returned::new(&Curve::of_epochs(&values, direction), returned(&values), direction)
+            Returned::new(&Curve::from_epoch_values(&values, direction), returned(&values), direction)
         });
         Relation::between(&returned.collect::<Vec<_>>())
     }
@@ -282,7 +286,7 @@ mod tests {
 
     #[test]
     fn curves_whose_last_report_is_their_best_leave_it_open() {
-        let rising = Returned::new(&Curve::of_epochs(&[0.1, 0.2, 0.3], Maximize), 0.3, Maximize);
+        let rising = Returned::new(&Curve::from_epoch_values(&[0.1, 0.2, 0.3], Maximize), 0.3, Maximize);
         let relation = Relation::between(&[rising.expect("a finished trial")]);
         assert_eq!((relation.score(), relation.allows_stopping()), (None, true));
     }
@@ -322,8 +326,8 @@ mod tests {
 
     #[test]
     fn a_trial_that_diverged_tells_nothing() {
-        let lost = Curve::of_epochs(&[0.1, f64::NAN], Maximize);
+        let lost = Curve::from_epoch_values(&[0.1, f64::NAN], Maximize);
         assert_eq!(Returned::new(&lost, 0.1, Maximize), None);
-        assert_eq!(Returned::new(&Curve::of_epochs(&[0.1], Maximize), f64::NAN, Maximize), None);
+        assert_eq!(Returned::new(&Curve::from_epoch_values(&[0.1], Maximize), f64::NAN, Maximize), None);
     }
 }

@@ -9,14 +9,14 @@ use crate::length_watch::{LengthNotice, LengthWatch};
 use crate::record::{Decision, Input, Record, SourcePosition};
 use crate::store::{Memory, Store, StoreError};
 use crate::study::Best;
-use crate::study::{Fit, Fitted, Study, Trial, TrialState, Turn};
+use crate::study::{Fit, Fitted, Study, Trial, TrialState, WorkerTurn};
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// As many trials that run out of memory before any has reported mean that nothing fits.
 const HOPELESS_MISFITS: u64 = 10;
 /// As many trials failing before any has reported mean that trainings do not work at all.
-const HOPELESS: u64 = 3;
+const HOPELESS_FAILURES: u64 = 3;
 
 /// A training to start: a new trial, or one that continues.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,9 +148,9 @@ impl<S: Store> Session<S> {
             }
             let held: BTreeSet<u64> = self.held.keys().copied().collect();
             match self.with_study(|study, append| study.start_next(|trial| held.contains(&trial), append))? {
-                Turn::Nothing => return Ok(None),
-                Turn::Closed(_) => {}
-                Turn::Started(trial) | Turn::Undecided(trial) => {
+                WorkerTurn::Nothing => return Ok(None),
+                WorkerTurn::Closed(_) => {}
+                WorkerTurn::Started(trial) | WorkerTurn::Undecided(trial) => {
                     if self.is_held_or_decided(trial)? {
                         return Ok(None);
                     }
@@ -197,7 +197,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
-    pub fn came_late(&mut self, trial: u64, step: u64) -> Result<(), StoreError> {
+    pub fn mark_report_late(&mut self, trial: u64, step: u64) -> Result<(), StoreError> {
         self.with_study(|study, append| study.emit(Record::Late { trial, step }, append))
     }
 
@@ -206,7 +206,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
-    pub fn first_report(&mut self, trial: u64, step: u64) -> Result<(), StoreError> {
+    pub fn record_first_report(&mut self, trial: u64, step: u64) -> Result<(), StoreError> {
         self.news.clear();
         self.with_study(|study, append| study.repeats_from(trial, step, append))?;
         self.take_start(trial);
@@ -368,7 +368,7 @@ impl<S: Store> Session<S> {
     }
 
     /// The step that a running training reported past its last one, if it did.
-    pub fn overran(&self, trial: u64) -> Option<u64> {
+    pub fn overrun_step(&self, trial: u64) -> Option<u64> {
         self.overrun.get(&trial).copied()
     }
 
@@ -377,7 +377,9 @@ impl<S: Store> Session<S> {
         let progress = self.study.progress();
         // smaller configurations than those that ran out of memory may fit
         let others = progress.trials.failed - progress.trials.out_of_memory;
-        if progress.has_reports || others < HOPELESS && progress.trials.out_of_memory < HOPELESS_MISFITS {
+        if progress.has_reports
+            || others < HOPELESS_FAILURES && progress.trials.out_of_memory < HOPELESS_MISFITS
+        {
             return None;
         }
         self.study.trials().iter().rev().find_map(|trial| match &trial.state {
@@ -435,13 +437,13 @@ impl<S: Store> Session<S> {
             if !self.has_start(trial) {
                 answers.push(decided);
             }
-            self.go_through(trial, waiting, &mut answers)?;
+            self.take_held_events(trial, waiting, &mut answers)?;
         }
         Ok(answers)
     }
 
     /// Takes in the events of `trial` while it was held, until it is held again.
-    fn go_through(
+    fn take_held_events(
         &mut self,
         trial: u64,
         mut waiting: VecDeque<Input>,

@@ -1,37 +1,37 @@
 //! The entries of a catalogue of one kind.
 
 use crate::part::{Named, Part, PartError};
-use foretell::NO_LABORATORY;
+use foretell::MISSING_PAPER_CRATE;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Makes a part from its settings: the part, and its settings in full.
-type Make<T> = Arc<dyn Fn(&Value) -> Result<(Arc<T>, Value), String> + Send + Sync>;
+type PartMaker<T> = Arc<dyn Fn(&Value) -> Result<(Arc<T>, Value), String> + Send + Sync>;
 
 /// The settings of an entry by name, each with its documentation.
-type Documented = &'static [(&'static str, &'static str)];
+type SettingDocs = &'static [(&'static str, &'static str)];
 
-struct Entry<T: ?Sized> {
+struct ShelfEntry<T: ?Sized> {
     name: &'static str,
     about: &'static str,
-    settings: Documented,
-    make: Make<T>,
+    settings: SettingDocs,
+    make: PartMaker<T>,
 }
 
 /// The entries of one kind.
-pub(crate) struct Shelf<T: ?Sized> {
+pub(crate) struct PartShelf<T: ?Sized> {
     field: &'static str,
-    entries: Vec<Entry<T>>,
+    entries: Vec<ShelfEntry<T>>,
 }
 
-impl<T: ?Sized> Clone for Shelf<T> {
+impl<T: ?Sized> Clone for PartShelf<T> {
     fn clone(&self) -> Self {
-        let entry = |entry: &Entry<T>| Entry { make: Arc::clone(&entry.make), ..*entry };
+        let entry = |entry: &ShelfEntry<T>| ShelfEntry { make: Arc::clone(&entry.make), ..*entry };
         Self { entries: self.entries.iter().map(entry).collect(), ..*self }
     }
 }
 
-impl<T: ?Sized> Shelf<T> {
+impl<T: ?Sized> PartShelf<T> {
     /// No entries yet, of parts that the `field` of a request names.
     pub(crate) fn new(field: &'static str) -> Self {
         Self { field, entries: Vec::new() }
@@ -41,11 +41,11 @@ impl<T: ?Sized> Shelf<T> {
     pub(crate) fn add(
         &mut self,
         (name, about): (&'static str, &'static str),
-        settings: Documented,
+        settings: SettingDocs,
         make: impl Fn(&Value) -> Result<(Arc<T>, Value), String> + Send + Sync + 'static,
     ) {
         if !self.names().any(|(known, _)| known == name) {
-            self.entries.push(Entry { name, about, settings, make: Arc::new(make) });
+            self.entries.push(ShelfEntry { name, about, settings, make: Arc::new(make) });
         }
     }
 
@@ -55,15 +55,15 @@ impl<T: ?Sized> Shelf<T> {
     }
 
     /// The settings of the entry `name`.
-    pub(crate) fn settings(&self, name: &str) -> Documented {
+    pub(crate) fn settings(&self, name: &str) -> SettingDocs {
         self.entries.iter().find(|entry| entry.name == name).map_or(&[], |entry| entry.settings)
     }
 
     /// The refusal of the name `found`.
-    fn unknown(&self, found: &str) -> PartError {
+    fn unknown_name_error(&self, found: &str) -> PartError {
         let known: Vec<&str> = self.names().map(|(name, _)| name).collect();
         let absent = match laboratory(self.field).contains(&found) {
-            true => format!("`{found}` {NO_LABORATORY}"),
+            true => format!("`{found}` {MISSING_PAPER_CRATE}"),
             false => format!("unknown `{found}`"),
         };
         let choices =
@@ -75,7 +75,7 @@ impl<T: ?Sized> Shelf<T> {
     /// setting may be given the bare value.
     pub(crate) fn part(&self, named: &Named, fields: &Map<String, Value>) -> Result<Part<T>, PartError> {
         let entry = self.entries.iter().find(|entry| entry.name == named.name);
-        let entry = entry.ok_or_else(|| self.unknown(&named.name))?;
+        let entry = entry.ok_or_else(|| self.unknown_name_error(&named.name))?;
         let mut given = named.settings.clone();
         if let ([(only, _)], false) = (entry.settings, given.is_null() || given.is_object()) {
             given = Map::from_iter([((*only).to_owned(), given)]).into();
@@ -95,7 +95,7 @@ impl<T: ?Sized> Shelf<T> {
     }
 
     /// Makes `part`, if only its description was read.
-    pub(crate) fn remake(&self, part: &mut Part<T>) -> Result<(), PartError> {
+    pub(crate) fn remake_part(&self, part: &mut Part<T>) -> Result<(), PartError> {
         if part.made().is_none() {
             *part = self.part(part.named(), &Map::new())?;
         }

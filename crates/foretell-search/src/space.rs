@@ -53,7 +53,7 @@ pub trait SearchSpace: Send + Sync {
     ///
     /// # Errors
     /// The reason why the text cannot be read.
-    fn read(&self, text: &str) -> Result<Configuration, String> {
+    fn read_configuration(&self, text: &str) -> Result<Configuration, String> {
         ParameterSpace::any().parts(text).map_err(|error| error.to_string())
     }
 
@@ -64,7 +64,7 @@ pub trait SearchSpace: Send + Sync {
     fn check(&self, configuration: &Configuration) -> Result<(), String>;
 
     /// A text that is equal for two configurations if training both would repeat a training.
-    fn identity(&self, configuration: &Configuration) -> Option<String> {
+    fn duplicate_key(&self, configuration: &Configuration) -> Option<String> {
         serde_json::to_string(configuration).ok()
     }
 }

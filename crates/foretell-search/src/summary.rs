@@ -39,7 +39,7 @@ impl Spent {
 
 /// The results of the trials that are never stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Audit {
+pub struct StoppingAudit {
     /// Exempt trials that would have been stopped, and have ended.
     pub spared: u64,
     /// Those of them that ended better than the score they were compared with: wrong stops, had they been stopped.
@@ -102,7 +102,7 @@ pub struct Summary {
     pub decisions_to_stop: u64,
     /// The findings of the trials that are never stopped, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit: Option<Audit>,
+    pub audit: Option<StoppingAudit>,
     /// The findings of watching, in a study that only watches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Shadow>,
@@ -144,8 +144,8 @@ impl Summary {
     }
 }
 
-fn audit(trials: &[Trial], direction: Direction) -> Audit {
-    let mut audit = Audit::default();
+fn audit(trials: &[Trial], direction: Direction) -> StoppingAudit {
+    let mut audit = StoppingAudit::default();
     let ended = trials.iter().filter_map(|t| t.spared.as_ref().zip(t.result()).filter(|_| !t.is_open()));
     for (decision, result) in ended {
         audit.spared += 1;

@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The time of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct RecordTime {
     /// The run of the search that wrote it: 1, 2, 3, … Between two runs nothing was trained.
     pub run: u32,
     /// Milliseconds since any fixed time.
     pub time: u64,
 }
 
-impl Moment {
+impl RecordTime {
     /// Milliseconds since `earlier`; 0 where the clock was turned back, or another run began.
     fn since(self, earlier: Self) -> u64 {
         if self.run == earlier.run { self.time.saturating_sub(earlier.time) } else { 0 }
@@ -26,7 +26,7 @@ impl Moment {
 /// The durations of a study and its trials, record by record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
-    last: Option<Moment>,
+    last: Option<RecordTime>,
     elapsed: u64,
     trials: BTreeMap<u64, TrialTime>,
     /// Milliseconds from start or report to report, and how many such pauses.
@@ -46,19 +46,19 @@ struct Totals {
     /// Those of trials that have ended, and how many they are.
     ended: (u64, u64),
     /// The pace.
-    pace: Pace,
+    pace: EpochPace,
 }
 
 /// Milliseconds and epochs, by which an epoch's time is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Pace {
+struct EpochPace {
     /// From start to first report: with the time that the program takes to start, which stopping doesn't save.
     first: (u64, u64),
     /// From report to report.
     later: (u64, u64),
 }
 
-impl Pace {
+impl EpochPace {
     /// Milliseconds per epoch; with the start only where there was one report.
     fn per_epoch(self) -> Option<f64> {
         let each = |(time, epochs): (u64, u64)| (epochs > 0).then(|| time as f64 / epochs as f64);
@@ -98,17 +98,17 @@ struct TrialTime {
     /// Milliseconds of training.
     spent: u64,
     /// Since when it runs.
-    since: Option<Moment>,
+    since: Option<RecordTime>,
     /// Its last step; from there epochs are counted.
     step: u64,
     /// Whether it has reported since it started last.
     has_reported: bool,
-    pace: Pace,
+    pace: EpochPace,
 }
 
 /// The durations of a study, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Timing {
+pub struct StudyTiming {
     /// While the search ran, pauses between its runs not counted.
     pub elapsed_seconds: f64,
     /// Of all trainings together.
@@ -122,7 +122,7 @@ pub struct Timing {
 
 impl Times {
     /// Takes in the next record, written at `when`; a log of earlier versions does not record it.
-    pub fn see(&mut self, record: &Record, when: Option<Moment>) {
+    pub fn see(&mut self, record: &Record, when: Option<RecordTime>) {
         let Some(now) = when else { return };
         self.elapsed += self.last.map_or(0, |last| now.since(last));
         self.last = Some(now);
@@ -193,9 +193,9 @@ impl Times {
     }
 
     /// The time that `study`, whose records were seen, has taken; `None` if no record had a time.
-    pub fn timing(&self, study: &Study) -> Option<Timing> {
+    pub fn timing(&self, study: &Study) -> Option<StudyTiming> {
         self.last?;
-        Some(Timing {
+        Some(StudyTiming {
             elapsed_seconds: seconds(self.elapsed as f64),
             training_seconds: seconds(self.totals.spent as f64),
             saved_seconds: seconds(self.saved(study)),
@@ -203,7 +203,7 @@ impl Times {
         })
     }
 
-    /// The time that `study` will still take, in seconds: see [`Timing::left_seconds`]. O(1), other than [`timing`](Self::timing).
+    /// The time that `study` will still take, in seconds: see [`StudyTiming::left_seconds`]. O(1), other than [`timing`](Self::timing).
     pub fn left_seconds(&self, study: &Study) -> Option<f64> {
         self.last?;
         self.left(study).map(seconds)
@@ -240,7 +240,8 @@ impl Times {
             return None;
         }
         let each = sum as f64 / count as f64;
-        let running: Vec<f64> = self.running.iter().map(|&trial| self.left_of(trial, each, study)).collect();
+        let running: Vec<f64> =
+            self.running.iter().map(|&trial| self.remaining_trial_millis(trial, each, study)).collect();
         let open = running.len() as u64;
         let new = spec.trials.saturating_sub(trials.ended()).saturating_sub(open) as f64;
         let longest = running.iter().copied().fold(0.0, f64::max);
@@ -250,7 +251,7 @@ impl Times {
 
     /// Milliseconds until `trial`, which runs, ends: after as many epochs as those that ended have taken, at its own pace; where it has
     /// taken more already, after its last one.
-    fn left_of(&self, trial: u64, each: f64, study: &Study) -> f64 {
+    fn remaining_trial_millis(&self, trial: u64, each: f64, study: &Study) -> f64 {
         let (Some(time), Some(known)) = (self.trials.get(&trial), study.trial(trial)) else { return each };
         let since = time.since.zip(self.last).map_or(0, |(since, last)| last.since(since)) as f64;
         let spent = time.spent as f64 + since;
@@ -282,7 +283,7 @@ impl TrialTime {
     }
 
     /// Counts the time until `now`, if it runs; answers how long that was, if no other run began meanwhile.
-    fn pass(&mut self, now: Moment) -> Option<u64> {
+    fn pass(&mut self, now: RecordTime) -> Option<u64> {
         let since = self.since?;
         let passed = now.since(since);
         self.spent += passed;
@@ -293,7 +294,7 @@ impl TrialTime {
 
 #[cfg(test)]
 mod tests {
-    use super::{Moment, Times};
+    use super::{RecordTime, Times};
     use crate::{Decision, ParameterSpace, Reason, Record, Space, Study, StudySpec};
     use foretell::{Action, Configuration, Direction, Value};
 
@@ -354,7 +355,8 @@ mod tests {
     fn pauses_do_not_count_and_each_trial_saves_at_its_own_pace() {
         let mut times = Times::default();
         let all = records();
-        all.iter().for_each(|(record, run, time)| times.see(record, Some(Moment { run: *run, time: *time })));
+        all.iter()
+            .for_each(|(record, run, time)| times.see(record, Some(RecordTime { run: *run, time: *time })));
         let plain: Vec<Record> = all.into_iter().map(|(record, ..)| record).collect();
         let study = Study::resume(spec(), &plain).expect("a study");
         let timing = times.timing(&study).expect("there are times");
@@ -388,7 +390,7 @@ mod tests {
         }
         records
             .iter()
-            .for_each(|(record, run, time)| times.see(record, Some(Moment { run: *run, time: *time })));
+            .for_each(|(record, run, time)| times.see(record, Some(RecordTime { run: *run, time: *time })));
         let plain: Vec<Record> = records.into_iter().map(|(record, ..)| record).collect();
         let study = Study::resume(spec(), &plain).expect("a study");
         let left = times.left_seconds(&study).expect("there are times");
@@ -404,8 +406,9 @@ mod tests {
         all.iter().for_each(|(record, ..)| none.see(record, None));
         assert_eq!(none.timing(&study), None);
         let mut back = Times::default();
-        all.iter()
-            .for_each(|(record, _, time)| back.see(record, Some(Moment { run: 1, time: 9_000_000 - time })));
+        all.iter().for_each(|(record, _, time)| {
+            back.see(record, Some(RecordTime { run: 1, time: 9_000_000 - time }))
+        });
         assert_eq!(back.elapsed(), 0);
     }
 }

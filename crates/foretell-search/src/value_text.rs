@@ -70,7 +70,7 @@ pub(crate) fn quoted(option: &Value, are_texts: bool) -> String {
     let is_plain = is_whole
         && split_at_commas(&text) == [text.as_str()]
         && without_quotes(&text).is_none()
-        && balanced(&text);
+        && has_closed_brackets(&text);
     if is_plain && !(are_texts && text.parse::<f64>().is_ok()) {
         return text;
     }
@@ -79,6 +79,6 @@ pub(crate) fn quoted(option: &Value, are_texts: bool) -> String {
 }
 
 /// Whether a comma after `text` separates options.
-fn balanced(text: &str) -> bool {
+fn has_closed_brackets(text: &str) -> bool {
     split_at_commas(&format!("{text},x")).len() == 2
 }

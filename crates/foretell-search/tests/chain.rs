@@ -174,7 +174,7 @@ fn driven_after(
         let length = if number.is_multiple_of(4) { EPOCHS } else { length };
         let values: Vec<f64> = (1..=length).map(|epoch| lessons(number + 100, epoch)).collect();
         let id = name_lesson("first", &number.to_string());
-        Run { id, configuration: Default::default(), curve: Curve::of_epochs(&values, direction) }
+        Run { id, configuration: Default::default(), curve: Curve::from_epoch_values(&values, direction) }
     };
     study.warm_start(&(0..40).map(lesson).collect::<Vec<_>>());
     drive(&mut study, workers, curve);

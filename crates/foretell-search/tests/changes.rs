@@ -5,9 +5,9 @@ mod common;
 use common::accuracy;
 use foretell::{Direction, RunScore};
 use foretell_search::{
-    AshaRule, Ending, ForecastRule, Losses, MedianRule, Memory, Mended, ParameterSpace, Parts, PatienceRule,
-    Policy, RandomSampling, Record, SamplerSpec, Session, SessionError, Settings, Space, Study, StudySpec,
-    Summary, TpeSampling,
+    AshaRule, Ending, ForecastRule, LogLosses, MedianRule, Memory, Mended, ParameterSpace, Parts,
+    PatienceRule, Policy, RandomSampling, Record, SamplerSpec, Session, SessionError, Settings, Space, Study,
+    StudySpec, Summary, TpeSampling,
 };
 
 const EPOCHS: u64 = 9;
@@ -188,7 +188,7 @@ fn mended(whole: &[Record], hole: std::ops::Range<usize>) -> (Vec<Record>, usize
         .filter(|(place, _)| !hole.contains(place))
         .map(|(place, record)| (if place == hole.end { hole.len() as u64 } else { 0 }, record))
         .collect();
-    let mut losses = Losses::default();
+    let mut losses = LogLosses::default();
     left.iter().for_each(|(missing, record)| losses.see(*missing, record));
     let reported =
         |trial| left.iter().any(|(_, of)| matches!(of, Record::Reported { trial: of, .. } if *of == trial));

@@ -461,7 +461,7 @@ fn q_learning_learns_from_its_reward() {
         reward: Some(reward.to_owned()),
         ..StudyRequest::default()
     };
-    let resolved = |request: StudyRequest| request.resolve_with(None, &foretell_paper::catalogue());
+    let resolved = |request: StudyRequest| request.resolve_with(None, &foretell_paper::full_catalogue());
     let mut session = Session::new(resolved(request("val_acc - 1e-9*weights")).unwrap()).unwrap();
     let start = session.ask().unwrap().unwrap();
     session.report(start.trial, 1, 0.4, BTreeMap::new()).unwrap();

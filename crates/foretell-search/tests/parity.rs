@@ -11,9 +11,9 @@ use foretell::{
 use foretell_logs::{ReadOptions, read};
 use foretell_search::{
     AshaRule, Catalogue, Caution, Decision, Ending, Fate, ForecastRule, Input, Kappa, KappaOf, Learner,
-    Lessons, Memory, NamedRule, Needs, ParameterSpace, Policy, RandomSampling, Rank, Reason, Record,
-    Reference, Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study, StudyPlan,
-    StudyRequest, StudySpec, Table, Teacher, TrialState, Watched, replay, replay_log, trial_stream,
+    Lessons, Memory, NamedRule, Needs, ParameterSpace, Policy, PredictorTeacher, RandomSampling, Rank,
+    Reason, Record, Reference, Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study,
+    StudyPlan, StudyRequest, StudySpec, Table, TrialState, Watched, replay, replay_log, trial_stream,
 };
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ fn table(case: &Case, configurations: &[Configuration]) -> Arc<Table> {
     let run = |(number, values): (usize, &Vec<f64>)| Run {
         id: number.to_string(),
         configuration: configurations.get(number).cloned().unwrap_or_default(),
-        curve: Curve::of_epochs(values, spec.direction),
+        curve: Curve::from_epoch_values(values, spec.direction),
     };
     let runs: Vec<Run> = case.values.iter().enumerate().map(run).collect();
     let scales = BTreeMap::from([("lr".to_owned(), Scale::Log)]);
@@ -204,7 +204,7 @@ fn schedules() -> [Schedule; 5] {
 
 /// The parts of this crate and of the laboratory, and the rule [`Crowd`].
 fn catalogue() -> Catalogue {
-    foretell_paper::catalogue().with_rule::<Crowd>()
+    foretell_paper::full_catalogue().with_rule::<Crowd>()
 }
 
 /// Stops a trial below the mean of all scores that trials of this study and earlier runs had so early, with a little patience.
@@ -271,7 +271,7 @@ impl StopRule for Crowd {
 /// The rules of `catalogue` by name, those that only replays offer included.
 fn every_rule(catalogue: &Catalogue) -> Vec<Policy> {
     let fields = serde_json::Map::from_iter([("patience".to_owned(), 2.into())]);
-    let policies = catalogue.replayed_policies().map(|(name, _)| catalogue.policy(&name.into(), &fields));
+    let policies = catalogue.list_replay_policies().map(|(name, _)| catalogue.policy(&name.into(), &fields));
     policies.map(|policy| policy.expect("its usual settings")).collect()
 }
 
@@ -406,7 +406,7 @@ fn the_default_predictor_decides_alike_too() {
 fn held_back(record: &Record, case: &Case) -> Option<Run> {
     let Record::WarmStart { id, configuration, .. } = record else { return None };
     let values = &case.values[id.parse::<usize>().unwrap()];
-    let curve = Curve::of_epochs(values, Direction::Maximize);
+    let curve = Curve::from_epoch_values(values, Direction::Maximize);
     Some(Run { id: id.clone(), configuration: configuration.clone(), curve })
 }
 
@@ -424,7 +424,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     };
     let spec = request.clone().resolve(None).unwrap();
     let case = Case { spec, values: made(90, 9, Direction::Maximize), workers: 2 };
-    let teacher: Teacher = Arc::new(|runs, spec, options| {
+    let teacher: PredictorTeacher = Arc::new(|runs, spec, options| {
         let taught = Lessons::new(runs, spec, options, Some(Caution::default()))?.taught(spec.clone());
         let predictor =
             catalogue().predictor(&taught.policy, &taught.predictor, &PredictorOptions::default()).ok()?;
@@ -551,7 +551,7 @@ fn every_rule_has_wrong_stops_wherever_it_loses_the_best_run() {
             for ordering in lost {
                 let best = ordering.trace.trials.iter().find(|trial| trial.run == ordering.best).unwrap();
                 assert!(best.stopped_wrongly && ordering.stopped_wrongly.contains(&best.run), "{policy:?}");
-                assert!(outcome.wrong_stops() > 0.0, "{policy:?}");
+                assert!(outcome.mean_wrong_stops() > 0.0, "{policy:?}");
             }
         }
     }

@@ -5,7 +5,7 @@ use foretell::{
     Predictor, Query, Run, StopCriterion, TrainingSet, Value,
 };
 use foretell_search::{
-    ForecastRule, Kappa, KappaOf, Oracle, PatienceRule, Policy, Record, Reference, ReplayError, Schedule,
+    ForecastRule, Kappa, KappaOf, OracleRule, PatienceRule, Policy, Record, Reference, ReplayError, Schedule,
     Setting, StudySpec, Table, plan, replay, replay_log,
 };
 use std::collections::BTreeMap;
@@ -16,7 +16,11 @@ fn table(finals: &[f64], points: usize) -> Arc<Table> {
     let run = |(i, end): (usize, &f64)| {
         let values: Vec<f64> = (1..=points).map(|t| end * t as f64 / points as f64).collect();
         let configuration = Configuration::from([("number".to_owned(), Value::Number(i as f64))]);
-        Run { id: i.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
+        Run {
+            id: i.to_string(),
+            configuration,
+            curve: Curve::from_epoch_values(&values, Direction::Maximize),
+        }
     };
     let runs: Vec<Run> = finals.iter().enumerate().map(run).collect();
     Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap())
@@ -91,7 +95,7 @@ fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
     let table = table(&scattered(50), 10);
     let spec = Setting {
         first_check: 2,
-        ..Setting::new(StudySpec { policy: Policy::from(Oracle), burn_in: 5, ..table.study() }, None)
+        ..Setting::new(StudySpec { policy: Policy::from(OracleRule), burn_in: 5, ..table.study() }, None)
     };
     for ordering in &replayed(&table, spec, None).orderings {
         let mut best = f64::NEG_INFINITY;
@@ -116,7 +120,7 @@ fn a_lost_best_is_counted_with_its_regret() {
     let run = |(i, v): (usize, &Vec<f64>)| Run {
         id: i.to_string(),
         configuration: Configuration::new(),
-        curve: Curve::of_epochs(v, Direction::Maximize),
+        curve: Curve::from_epoch_values(v, Direction::Maximize),
     };
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
     let table = Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap());
@@ -232,7 +236,7 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
         let spec = Setting {
             orderings: 3,
             ..Setting::new(
-                StudySpec { schedule, policy: Policy::from(Oracle), burn_in: 20, ..table.study() },
+                StudySpec { schedule, policy: Policy::from(OracleRule), burn_in: 20, ..table.study() },
                 None,
             )
         };
@@ -301,7 +305,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     let cold = Setting {
         orderings: 2,
         ..Setting::new(
-            StudySpec { schedule, policy: Policy::from(Oracle), burn_in: 100, ..table.study() },
+            StudySpec { schedule, policy: Policy::from(OracleRule), burn_in: 100, ..table.study() },
             None,
         )
     };
@@ -324,7 +328,7 @@ fn exempt_runs_are_trained_to_their_end_and_audited() {
     let spec = Setting {
         orderings: 4,
         ..Setting::new(
-            StudySpec { policy: Policy::from(Oracle), burn_in: 10, exempt: 0.1, ..table.study() },
+            StudySpec { policy: Policy::from(OracleRule), burn_in: 10, exempt: 0.1, ..table.study() },
             None,
         )
     };
@@ -411,7 +415,7 @@ fn bad_settings_are_refused_with_their_numbers() {
         (with(StudySpec { schedule: hyperband(3, 1.5), ..good.clone() }), "kappa = 1.5"),
         (with(StudySpec { criterion: sure(0.4), ..good.clone() }), "stop probability 0.4"),
         (with(StudySpec { criterion: sure(1.0), ..good.clone() }), "stop probability 1"),
-        (with(StudySpec { policy: Policy::from(Oracle), burn_in: 20, ..good.clone() }), "burn-in of 20"),
+        (with(StudySpec { policy: Policy::from(OracleRule), burn_in: 20, ..good.clone() }), "burn-in of 20"),
         (Setting { warm_start: 20, ..with(good.clone()) }, "warm start of 20 runs leaves none of 20"),
         (with(StudySpec { max_resource: 10, ..good.clone() }), "10, but the recorded runs have 9"),
         (Setting { orderings: 0, ..with(good.clone()) }, "orderings is 0"),
@@ -433,12 +437,12 @@ fn unfinished_runs_are_no_replay() {
     let short = Run {
         id: "a".into(),
         configuration: Configuration::new(),
-        curve: Curve::of_epochs(&[0.1, 0.2], Direction::Maximize),
+        curve: Curve::from_epoch_values(&[0.1, 0.2], Direction::Maximize),
     };
     let whole = Run {
         id: "b".into(),
         configuration: Configuration::new(),
-        curve: Curve::of_epochs(&[0.1, 0.2, 0.3], Direction::Maximize),
+        curve: Curve::from_epoch_values(&[0.1, 0.2, 0.3], Direction::Maximize),
     };
     let options = HistoryOptions { target: Some(3.0), ..HistoryOptions::default() };
     let error = Table::new(&[short, whole], &options, 1).unwrap_err();
@@ -450,7 +454,7 @@ fn table_of(values: &[Vec<f64>]) -> Arc<Table> {
     let run = |(i, values): (usize, &Vec<f64>)| Run {
         id: i.to_string(),
         configuration: Configuration::new(),
-        curve: Curve::of_epochs(values, Direction::Maximize),
+        curve: Curve::from_epoch_values(values, Direction::Maximize),
     };
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
     Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap())
@@ -463,7 +467,7 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
     diverged[3..].fill(f64::NAN);
     let table = table_of(&[rises(0.3), rises(0.9), diverged, rises(0.5), rises(0.7)]);
     // it is seen at its second value that is not finite, the fifth
-    for policy in [Policy::none(), Policy::from(Oracle), Policy::from(PatienceRule { patience: 9 })] {
+    for policy in [Policy::none(), Policy::from(OracleRule), Policy::from(PatienceRule { patience: 9 })] {
         let spec = Setting {
             orderings: 4,
             ..Setting::new(StudySpec { policy: policy.clone(), burn_in: 1, ..table.study() }, None)

@@ -379,7 +379,7 @@ fn a_training_that_goes_on_is_stopped_and_counts_with_what_it_reported() {
         assert!(!session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap().stop);
     }
     assert!(session.report(start.trial, 12, 0.6, BTreeMap::new()).unwrap().stop);
-    assert_eq!(session.overran(start.trial), Some(12));
+    assert_eq!(session.overrun_step(start.trial), Some(12));
     session.tell(start.trial, Ending::Failed("ended by signal 15".to_owned())).unwrap();
     assert!(matches!(session.study().trials()[0].state, TrialState::Completed { .. }));
 }
@@ -455,7 +455,7 @@ impl Scheduler for Dozen {
 
     fn ended(&mut self, _: u64, _: End) {}
 
-    fn rank(&mut self, _: &foretell_search::Ranks) {}
+    fn rank(&mut self, _: &foretell_search::TrialRanks) {}
 
     fn is_done(&self) -> bool {
         self.0 >= 12

@@ -1,7 +1,7 @@
 //! The study step, driven by a synthetic trainer: the decisions, the records, and the state after a restart.
 
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
-use foretell_paper::{LayerSpace, QLearning, catalogue};
+use foretell_paper::{LayerSpace, QLearning, full_catalogue};
 use foretell_search::{
     Decision, ForecastRule, Input, Kappa, MedianRule, ParameterSpace, PatienceRule, Policy, RandomSampling,
     Reason, Record, Reference, SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary,
@@ -110,7 +110,7 @@ fn drive_as(habit: Habit, study: &mut Study, workers: usize, log: &mut Vec<Recor
 
 fn whole(spec: StudySpec, workers: usize) -> (Study, Vec<Record>) {
     let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
-    let mut study = Study::with(spec, (&catalogue()).into()).unwrap();
+    let mut study = Study::with(spec, (&full_catalogue()).into()).unwrap();
     drive(&mut study, workers, &mut log);
     assert!(study.is_done());
     (study, log)
@@ -539,7 +539,7 @@ fn networks() -> StudySpec {
 
 fn q_learning(models: u64) -> SamplerSpec {
     let default = QLearning::default();
-    QLearning { schedule: default.schedule.scaled(models), ..default }.into()
+    QLearning { schedule: default.schedule.scale_to(models), ..default }.into()
 }
 
 #[test]
@@ -624,7 +624,7 @@ fn runs_of_a_warm_start_replace_the_burn_in() {
         Run {
             id: format!("old {index}"),
             configuration,
-            curve: Curve::of_epochs(&values, Direction::Maximize),
+            curve: Curve::from_epoch_values(&values, Direction::Maximize),
         }
     };
     let runs: Vec<Run> = (0..20).map(run).collect();
@@ -685,7 +685,7 @@ fn rules_that_look_at_the_curves_alone_stop_trials_too() {
 
 #[test]
 fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optimistic_mode_more() {
-    let policy = |name: &str| catalogue().policy(&name.into(), &Default::default()).unwrap();
+    let policy = |name: &str| full_catalogue().policy(&name.into(), &Default::default()).unwrap();
     let lce =
         |name| StudySpec { policy: policy(name), predictor: "lce".into(), burn_in: 1, trials: 10, ..spec() };
     let (careful, log) = whole(lce("lce"), 1);

@@ -19,7 +19,7 @@ fn earlier(name: &str, trials: &[(f64, f64)]) -> Vec<Run> {
         Run {
             id: format!("foretell-out/{name} trial {number}"),
             configuration: configuration(lr),
-            curve: Curve::of_epochs(&values, Direction::Maximize),
+            curve: Curve::from_epoch_values(&values, Direction::Maximize),
         }
     };
     trials.iter().enumerate().map(run).collect()

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foretell_run::{
-    Begin, Door, Driver, Elsewhere, EventStore, Executor, ExecutorError, Finish, Leases, Message,
+    Begin, Driver, Elsewhere, EventStore, Executor, ExecutorError, HostDoor, Leases, RunOutcome, TrialMessage,
 };
 use foretell_search::{ParameterSpace, Parts, Session, Space, Start, StudyRequest, StudySpec};
 use foretell_serve::{Limits, Options, Server};
@@ -36,11 +36,11 @@ impl Executor for Nowhere {
 
     fn stop(&mut self, _trial: u64) {}
 
-    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
+    fn take_messages(&mut self, _wait: Duration) -> Vec<TrialMessage> {
         Vec::new()
     }
 
-    fn discard(&mut self, _trial: u64) {}
+    fn discard_checkpoints(&mut self, _trial: u64) {}
 }
 
 /// One connection.
@@ -123,13 +123,13 @@ fn spec(trials: u64, epochs: u64) -> Outcome<StudySpec> {
     // every trial completes, and is proposed at once: the way of a report is measured
     let fields = json!({"sampler": "random", "stopping": false});
     let more = StudyRequest::from_fields(fields.as_object().ok_or("no object")?)?;
-    Ok(more.overlaid(&request).resolve(None)?)
+    Ok(more.with_overrides(&request).resolve(None)?)
 }
 
 fn drive(folder: &Path, spec: StudySpec, workers: usize) -> Outcome<Vec<Duration>> {
     let (store, _) = EventStore::open(folder.join("events.jsonl"))?;
     let session = Session::open(spec, Parts::default(), store)?;
-    let (door, calls) = Door::<EventStore>::new();
+    let (door, calls) = HostDoor::<EventStore>::new();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let limits = Limits::default().for_workers(workers);
     let server = Server::bind(Options { door: Some(door), limits, ..Options::new(folder, loopback) })?;
@@ -144,7 +144,7 @@ fn drive(folder: &Path, spec: StudySpec, workers: usize) -> Outcome<Vec<Duration
     };
     let started: Vec<_> = (0..workers).map(start).collect::<Result<_, _>>()?;
     let finish = driver.run(&AtomicBool::new(false), &mut |_, _| Ok(()))?;
-    assert_eq!(finish, Finish::Done, "every trial has ended");
+    assert_eq!(finish, RunOutcome::Done, "every trial has ended");
     let mut times = Vec::new();
     for worker in started {
         times.extend(worker.join().map_err(|_| "a worker panicked")??);

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use foretell_run::wire::Studies;
-use foretell_run::{HostError, LogReader, Position, Printed, notes};
+use foretell_run::{HostError, LogPosition, LogReader, Printed, notes};
 use foretell_search::{Record, Study, StudyView};
 use serde::Serialize;
 
@@ -22,15 +22,15 @@ use crate::verbs::number;
 use crate::views::{Noted, Output, Viewed};
 use crate::{events, views};
 
-type Reply = Result<Response, Problem>;
+type ApiReply = Result<Response, Problem>;
 
-pub(crate) async fn studies(State(served): State<Arc<Served>>) -> Reply {
+pub(crate) async fn studies(State(served): State<Arc<Served>>) -> ApiReply {
     let names: Vec<String> = served.studies()?.into_iter().map(|(name, _)| name).collect();
     let latest = served.latest().map(|(name, _)| name);
     Ok(Json(Studies { studies: names, latest }).into_response())
 }
 
-pub(crate) async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+pub(crate) async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     // the list is sent as it is read: the document is one without records up to there
     let empty = serde_json::to_string(&Records { study, records: Vec::new() });
@@ -46,7 +46,7 @@ pub(crate) async fn follow(
     Path(study): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Reply {
+) -> ApiReply {
     let log = served.log(&study)?;
     Ok(events::records(log, seen(query.as_deref(), &headers)?))
 }
@@ -56,7 +56,7 @@ pub(crate) async fn state(
     Path(study): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Reply {
+) -> ApiReply {
     let log = served.log(&study)?;
     let is_brief = match word(query.as_deref(), "decisions").as_deref() {
         None | Some("all") => false,
@@ -80,7 +80,7 @@ fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, Problem> {
     }
 }
 
-pub(crate) async fn progress(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+pub(crate) async fn progress(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
         let progress = |fold: &Fold, found: &Study| views::progress(&study, fold, found);
@@ -89,13 +89,13 @@ pub(crate) async fn progress(State(served): State<Arc<Served>>, Path(study): Pat
     Ok(Json(blocking(found).await?).into_response())
 }
 
-pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
         served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
             let make = || {
                 let damaged = |error| Problem::conflict(format!("{study}: {error}"));
-                let reader = LogReader::<Record>::open(&log, Position::START).map_err(damaged)?;
+                let reader = LogReader::<Record>::open(&log, LogPosition::START).map_err(damaged)?;
                 let records = reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX));
                 let records = records.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
                 let view = StudyView::new(found, fold.times(), records);
@@ -104,7 +104,7 @@ pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<St
             fold.snapshots().document("view", (fold.life(), fold.records()), make)
         })?
     };
-    Ok(json(blocking(found).await?))
+    Ok(json_response(blocking(found).await?))
 }
 
 /// The text of a JSON document.
@@ -113,11 +113,11 @@ fn text(document: &impl Serialize) -> Result<Vec<u8>, Problem> {
 }
 
 /// The answer of a JSON document that is written already.
-fn json(text: Bytes) -> Response {
+fn json_response(text: Bytes) -> Response {
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-pub(crate) async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+pub(crate) async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
         let importance = |fold: &Fold, found: &Study| views::importance(&study, fold, found);
@@ -130,7 +130,7 @@ pub(crate) async fn surface(
     State(served): State<Arc<Served>>,
     Path(study): Path<String>,
     RawQuery(query): RawQuery,
-) -> Reply {
+) -> ApiReply {
     let log = served.log(&study)?;
     let named = |name: &str| word(query.as_deref(), name);
     let asked = match (named("x"), named("y")) {
@@ -155,7 +155,7 @@ pub(crate) async fn surface(
 }
 
 /// The notes on a study.
-pub(crate) async fn note(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+pub(crate) async fn note(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     let read = move || Ok(notes(log.parent().unwrap_or(&log)).unwrap_or_default());
     let text = blocking(read).await?;
@@ -165,7 +165,7 @@ pub(crate) async fn note(State(served): State<Arc<Served>>, Path(study): Path<St
 pub(crate) async fn trial(
     State(served): State<Arc<Served>>,
     Path((study, trial)): Path<(String, String)>,
-) -> Reply {
+) -> ApiReply {
     let (number, log) = (number(&trial)?, served.log(&study)?);
     let found = move || {
         let folder = log.parent().unwrap_or(&log);
@@ -183,7 +183,7 @@ pub(crate) async fn output(
     State(served): State<Arc<Served>>,
     Path((study, trial)): Path<(String, String)>,
     RawQuery(query): RawQuery,
-) -> Reply {
+) -> ApiReply {
     let (number, log) = (number(&trial)?, served.log(&study)?);
     let from = word(query.as_deref(), "from");
     let from = from.map(|text| {
@@ -202,7 +202,7 @@ pub(crate) async fn output(
 pub(crate) async fn metric(
     State(served): State<Arc<Served>>,
     Path((study, metric)): Path<(String, String)>,
-) -> Reply {
+) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
         served.folds.read(&study, &log, |fold: &Fold, _: &Study| {
@@ -210,5 +210,5 @@ pub(crate) async fn metric(
             fold.snapshots().document(&format!("metric {metric}"), (fold.life(), fold.records()), make)
         })?
     };
-    Ok(json(blocking(found).await?))
+    Ok(json_response(blocking(found).await?))
 }

@@ -9,14 +9,14 @@ use crate::options::Limits;
 
 /// The connections of a server.
 #[derive(Clone)]
-pub(crate) struct Connections {
+pub(crate) struct ConnectionCounter {
     limits: Limits,
-    open: Arc<Mutex<Counts>>,
+    open: Arc<Mutex<ConnectionCounts>>,
 }
 
 /// The connections of readers, and of clients that have not sent a request yet, by address; those of workers.
 #[derive(Default)]
-struct Counts {
+struct ConnectionCounts {
     readers: BTreeMap<IpAddr, usize>,
     workers: usize,
 }
@@ -24,19 +24,19 @@ struct Counts {
 /// One connection; it counts until it is dropped.
 pub(crate) struct Connection {
     place: IpAddr,
-    counted: Connections,
+    counted: ConnectionCounter,
     is_worker: AtomicBool,
     is_extra: bool,
 }
 
-impl Connections {
+impl ConnectionCounter {
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, open: Arc::default() }
     }
 
     /// Counts one more from `address`. If this server has no place at all, an error with the limit.
     pub(crate) fn open(&self, address: IpAddr) -> Result<Connection, String> {
-        let place = network(address.to_canonical());
+        let place = network_address(address.to_canonical());
         let mut open = self.counts();
         let Limits { connections, connections_per_address, .. } = self.limits;
         if open.workers + open.readers.values().sum::<usize>() >= connections {
@@ -48,12 +48,12 @@ impl Connections {
         Ok(Connection { place, counted: self.clone(), is_worker: AtomicBool::new(false), is_extra })
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, ConnectionCounts> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Counts {
+impl ConnectionCounts {
     fn remove_reader(&mut self, place: IpAddr) {
         if let Some(own) = self.readers.get_mut(&place) {
             *own -= 1;
@@ -98,7 +98,7 @@ impl Drop for Connection {
 }
 
 /// Whoever has one address of version 6 has its network of 2^64.
-fn network(address: IpAddr) -> IpAddr {
+fn network_address(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => {
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn workers_of_one_address_are_limited_by_the_total_only() {
         let limits = Limits { connections: 5, connections_per_address: 1, ..Limits::default() };
-        let (connections, gateway) = (Connections::new(limits), IpAddr::from([10, 0, 0, 1]));
+        let (connections, gateway) = (ConnectionCounter::new(limits), IpAddr::from([10, 0, 0, 1]));
         let open = |of_worker| {
             let connection = connections.open(gateway)?;
             connection.admit(of_worker).map(|()| connection)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use foretell_run::Position;
+use foretell_run::LogPosition;
 use foretell_run::wire::Refused;
 use futures_util::StreamExt;
 use futures_util::stream::{iter, unfold};
@@ -20,18 +20,18 @@ use crate::snapshot::Shown;
 use crate::views::{is_little, news};
 
 /// The pause between two looks at the log.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A comment is sent after so long without an event, so that no proxy takes the connection for dead.
-const SILENT: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A source of events that are sent as they arrive.
-trait Follow: Send + 'static {
+trait EventSource: Send + 'static {
     /// The new events, if any.
     fn look(&mut self) -> Vec<Bytes>;
 }
 
 /// The events of `follow`, as they are read: a reader that takes none holds up none, and holds one look's events at most.
-fn stream(follow: impl Follow) -> Response {
+fn stream(follow: impl EventSource) -> Response {
     let events = unfold(Some(follow), |follow| async move {
         let mut follow = follow?;
         let began = Instant::now();
@@ -40,13 +40,13 @@ fn stream(follow: impl Follow) -> Response {
             let look = tokio::task::spawn_blocking(move || (follow.look(), follow));
             let mut found;
             (found, follow) = look.await.ok()?;
-            if found.is_empty() && began.elapsed() > SILENT {
+            if found.is_empty() && began.elapsed() > KEEP_ALIVE_INTERVAL {
                 found.push(Bytes::from_static(b":\n\n"));
             }
             if !found.is_empty() {
                 return Some((iter(found), Some(follow)));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     });
     let body = Body::from_stream(events.flatten().map(Ok::<_, Infallible>));
@@ -54,7 +54,7 @@ fn stream(follow: impl Follow) -> Response {
 }
 
 /// A server-sent event: its name, unless it is a message, the id to come back with, and its data, which is JSON on one line.
-fn event(name: Option<&str>, id: Option<u64>, data: &str) -> Bytes {
+fn format_event(name: Option<&str>, id: Option<u64>, data: &str) -> Bytes {
     let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     format!("{name}{id}data: {data}\n\n").into()
@@ -62,29 +62,29 @@ fn event(name: Option<&str>, id: Option<u64>, data: &str) -> Bytes {
 
 /// The records of `log` after the first `seen`, and those that follow.
 pub(crate) fn records(log: PathBuf, seen: u64) -> Response {
-    stream(Tail { log, position: Position::START, skip: seen, trouble: Trouble::default() })
+    stream(RecordSource { log, position: LogPosition::START, skip: seen, trouble: LogTrouble::default() })
 }
 
 /// The study of `fold` for a reader that has seen the first `seen` records, then its changes; without decisions if `is_brief`.
 pub(crate) fn state(fold: Arc<Mutex<Fold>>, seen: u64, is_brief: bool) -> Response {
-    stream(State { fold, seen, is_brief, shown: None, trouble: Trouble::default() })
+    stream(StateSource { fold, seen, is_brief, shown: None, trouble: LogTrouble::default() })
 }
 
-struct Tail {
+struct RecordSource {
     log: PathBuf,
-    position: Position,
+    position: LogPosition,
     /// Records that the reader has already.
     skip: u64,
-    trouble: Trouble,
+    trouble: LogTrouble,
 }
 
-impl Follow for Tail {
+impl EventSource for RecordSource {
     fn look(&mut self) -> Vec<Bytes> {
         let mut reader = match Reader::open(&self.log, self.position) {
             Ok(reader) => reader,
             Err(error) => {
                 let known = (std::mem::take(&mut self.position), std::mem::take(&mut self.skip));
-                let anew = (known != (Position::START, 0)).then(begun_anew);
+                let anew = (known != (LogPosition::START, 0)).then(begun_anew);
                 let trouble =
                     if self.log.is_file() { None } else { self.trouble.change(Some(error.to_string())) };
                 return anew.into_iter().chain(trouble).collect();
@@ -96,7 +96,7 @@ impl Follow for Tail {
             match reader.next() {
                 Some(Ok(record)) if reader.position().records > self.skip => {
                     records.push_str(if records.is_empty() { "[" } else { "," });
-                    records.push_str(&timed(&record, reader.stamp()));
+                    records.push_str(&timed(&record, reader.last_stamp()));
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => end = Some(Some(error.to_string())),
@@ -106,28 +106,28 @@ impl Follow for Tail {
         self.position = reader.position();
         if end.is_some() && self.position.records < self.skip {
             // the reader knows of more than there is: another log had this name
-            (self.position, self.skip) = (Position::START, 0);
+            (self.position, self.skip) = (LogPosition::START, 0);
             return vec![begun_anew()];
         }
         records.push(']');
-        let found = (records.len() > 1).then(|| event(None, Some(self.position.records), &records));
+        let found = (records.len() > 1).then(|| format_event(None, Some(self.position.records), &records));
         let trouble = end.and_then(|end| self.trouble.change(end));
         found.into_iter().chain(trouble).collect()
     }
 }
 
-struct State {
+struct StateSource {
     fold: Arc<Mutex<Fold>>,
     seen: u64,
     is_brief: bool,
     /// What the reader has; shared until it is sent something of its own.
     shown: Option<Arc<Shown>>,
-    trouble: Trouble,
+    trouble: LogTrouble,
 }
 
-impl State {
+impl StateSource {
     /// The first events for a reader: what it lacks, if that is little; else the snapshot that all readers share.
-    fn begin(&mut self, fold: &Fold) -> Vec<Bytes> {
+    fn first_events(&mut self, fold: &Fold) -> Vec<Bytes> {
         let back = Shown::until(self.seen, fold).with_decisions(!self.is_brief);
         if (1..=fold.records()).contains(&self.seen) && is_little(fold, &back) {
             self.shown = Some(Arc::new(back));
@@ -136,14 +136,14 @@ impl State {
         let is_usable = |shown: &Shown| is_little(fold, shown);
         let snapshot = fold.snapshots().whole(self.is_brief, is_usable, || {
             let mut shown = Shown::default().with_decisions(!self.is_brief);
-            (parts(fold, &mut shown), shown)
+            (news_events(fold, &mut shown), shown)
         });
         self.shown = Some(Arc::clone(&snapshot.shown));
         snapshot.events()
     }
 }
 
-impl Follow for State {
+impl EventSource for StateSource {
     fn look(&mut self) -> Vec<Bytes> {
         let fold = Arc::clone(&self.fold);
         let mut fold = locked(&fold);
@@ -151,10 +151,10 @@ impl Follow for State {
         let mut found = Vec::new();
         if fold.study().is_some() {
             if self.shown.is_none() {
-                found = self.begin(&fold);
+                found = self.first_events(&fold);
             }
             if let Some(shown) = self.shown.as_mut().filter(|shown| !shown.is_current(&fold)) {
-                found.extend(parts(&fold, Arc::make_mut(shown)));
+                found.extend(news_events(&fold, Arc::make_mut(shown)));
             }
         }
         found.extend(self.trouble.change(updated.err()));
@@ -163,29 +163,29 @@ impl Follow for State {
 }
 
 /// The news for a reader as events. Whoever is cut off before the last part is sent all of them again.
-fn parts(fold: &Fold, shown: &mut Shown) -> Vec<Bytes> {
+fn news_events(fold: &Fold, shown: &mut Shown) -> Vec<Bytes> {
     let mut found = Vec::new();
-    news(fold, shown, &mut |news, id| found.push(event(None, id, &news.to_string())));
+    news(fold, shown, &mut |news, id| found.push(format_event(None, id, &news.to_string())));
     found
 }
 
 /// The problem with the log that a reader was told last.
 #[derive(Default)]
-struct Trouble(Option<String>);
+struct LogTrouble(Option<String>);
 
-impl Trouble {
+impl LogTrouble {
     /// The event that reports the current problem, or that there is none any more; `None` if the reader knows.
     fn change(&mut self, now: Option<String>) -> Option<Bytes> {
         if self.0 == now {
             return None;
         }
         self.0 = now;
-        let Some(text) = &self.0 else { return Some(event(Some("mended"), None, "{}")) };
+        let Some(text) = &self.0 else { return Some(format_event(Some("mended"), None, "{}")) };
         let refused = Refused { error: text.clone(), field: None };
-        Some(event(Some("trouble"), None, &serde_json::to_string(&refused).ok()?))
+        Some(format_event(Some("trouble"), None, &serde_json::to_string(&refused).ok()?))
     }
 }
 
 fn begun_anew() -> Bytes {
-    event(Some("anew"), Some(0), "[]")
+    format_event(Some("anew"), Some(0), "[]")
 }

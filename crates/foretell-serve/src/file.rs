@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use foretell_search::Catalogue;
-use foretell_search::colors::{Paper, Rgb, WORST_SHARE, best, failed, shade};
+use foretell_search::colors::{PlotBackground, Rgb, WORST_SHARE, best, failed, shade};
 use serde_json::json;
 
 use crate::error::ServeError;
@@ -11,10 +11,10 @@ use crate::fold::Fold;
 use crate::snapshot::Shown;
 use crate::views;
 
-const PAGE: &str = include_str!("page/page.html");
-const STYLE: &str = include_str!("page/page.css");
+const PAGE_TEMPLATE: &str = include_str!("page/page.html");
+const PAGE_STYLE: &str = include_str!("page/page.css");
 /// The script's modules, in the order of their use.
-const SCRIPT: [&str; 23] = [
+const SCRIPT_MODULES: [&str; 23] = [
     include_str!("page/state.js"),
     include_str!("page/colors.js"),
     include_str!("page/choice.js"),
@@ -54,45 +54,53 @@ pub fn page(name: &str, log: &Path, catalogue: &Catalogue) -> Result<String, Ser
     let importance = views::importance(name, &fold, study);
     let surface = views::surface(name, &fold, study, &views::leading_pairs(&fold, study));
     let data = json!({"study": name, "state": state, "importance": importance, "surface": surface});
-    Ok(with(&data.to_string()))
+    Ok(page_with_data(&data.to_string()))
 }
 
 /// The number of shades that a trial's result may have.
 const SHADES: usize = 32;
 
-fn hex([red, green, blue]: Rgb) -> String {
+fn to_hex_color([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 /// The colors of trials, from the worst to the best, as the page's script has them.
-fn shades() -> String {
+fn shade_colors() -> String {
     let share = |i: usize| i as f64 / (SHADES - 1) as f64;
-    let on = |paper| -> Vec<String> { (0..SHADES).map(|i| hex(shade(share(i), paper))).collect() };
-    json!({"light": on(Paper::White), "dark": on(Paper::Black), "worst_share": WORST_SHARE}).to_string()
+    let on = |paper| -> Vec<String> { (0..SHADES).map(|i| to_hex_color(shade(share(i), paper))).collect() };
+    json!({"light": on(PlotBackground::White), "dark": on(PlotBackground::Black), "worst_share": WORST_SHARE})
+        .to_string()
 }
 
 /// The style, with the colors of trials that have one of their own.
-fn style() -> String {
-    let own = |paper| format!("--best: {}; --failed: {};", hex(best(paper)), hex(failed(paper)));
-    STYLE.replace("/*LIGHT*/", &own(Paper::White)).replace("/*DARK*/", &own(Paper::Black))
+fn page_style() -> String {
+    let own =
+        |paper| format!("--best: {}; --failed: {};", to_hex_color(best(paper)), to_hex_color(failed(paper)));
+    PAGE_STYLE
+        .replace("/*LIGHT*/", &own(PlotBackground::White))
+        .replace("/*DARK*/", &own(PlotBackground::Black))
 }
 
 /// The page without a study: it asks the server for them.
 pub(crate) fn empty() -> String {
-    with("null")
+    page_with_data("null")
 }
 
 /// The modules as one script, which a page in a file needs: their names are distinct, so imports and exports can go.
 fn script() -> String {
-    let lines = SCRIPT.iter().flat_map(|module| module.lines()).filter(|line| !line.starts_with("import "));
+    let lines =
+        SCRIPT_MODULES.iter().flat_map(|module| module.lines()).filter(|line| !line.starts_with("import "));
     let lines = lines.map(|line| line.strip_prefix("export ").unwrap_or(line));
     std::iter::once("\"use strict\";").chain(lines).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The page with `data`, which is JSON.
-fn with(data: &str) -> String {
+fn page_with_data(data: &str) -> String {
     // in a script element only `</` ends it, and `<!--` may confuse it
     let data = data.replace('<', "\\u003c");
-    let script = script().replace("\"/*SHADES*/\"", &shades());
-    PAGE.replace("/*STYLE*/", &style()).replace("/*SCRIPT*/", &script).replace("/*DATA*/", &data)
+    let script = script().replace("\"/*SHADES*/\"", &shade_colors());
+    PAGE_TEMPLATE
+        .replace("/*STYLE*/", &page_style())
+        .replace("/*SCRIPT*/", &script)
+        .replace("/*DATA*/", &data)
 }

@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use foretell_run::{EventLogError, LogReader, Position, Stamp, Survey};
-use foretell_search::{Catalogue, Decision, Moment, Record, Study, StudyError, Surface, Times};
+use foretell_run::{EventLogError, LineStamp, LogPosition, LogReader, Survey};
+use foretell_search::{Catalogue, Decision, Record, RecordTime, ResponseSurface, Study, StudyError, Times};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::snapshot::Snapshots;
+use crate::snapshot::SnapshotCache;
 
 /// A study built from its log.
 pub(crate) struct Fold {
     log: PathBuf,
     catalogue: Catalogue,
-    looked: Option<Look>,
+    looked: Option<FileState>,
     study: Option<Study>,
     /// Up to where the log was read.
-    position: Position,
+    position: LogPosition,
     /// The number of records whose changes of the total were known before the first was folded.
     surveyed: u64,
     trials: Vec<Seen>,
@@ -34,8 +34,8 @@ pub(crate) struct Fold {
     /// The number of the last record that ended a trial.
     ended: u64,
     /// The surface of the study's results as it was at that number.
-    surface: RefCell<Option<(u64, Arc<Surface>)>>,
-    snapshots: RefCell<Snapshots>,
+    surface: RefCell<Option<(u64, Arc<ResponseSurface>)>>,
+    snapshots: RefCell<SnapshotCache>,
 }
 
 /// Facts about a trial that the study itself does not keep.
@@ -68,14 +68,14 @@ pub(crate) struct Series {
 
 /// A log's file when it was looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct FileState {
     file: (u64, u64),
     length: u64,
     changed: Option<SystemTime>,
 }
 
 /// Why reading ends before the log does.
-enum Halt {
+enum ReadHalt {
     /// The study has more trials, or another budget, than it was begun with.
     Raised,
     /// The log has no more that could be read.
@@ -109,7 +109,7 @@ impl Fold {
             catalogue: catalogue.clone(),
             looked: None,
             study: None,
-            position: Position::START,
+            position: LogPosition::START,
             surveyed: 0,
             trials: Vec::new(),
             best_so_far: Vec::new(),
@@ -155,12 +155,12 @@ impl Fold {
     }
 
     /// The surface of the results of `study`. Computing it takes a while, so it is computed again only after a trial has ended.
-    pub(crate) fn surface(&self, study: &Study) -> Arc<Surface> {
+    pub(crate) fn surface(&self, study: &Study) -> Arc<ResponseSurface> {
         let known = self.surface.borrow().clone();
         match known.filter(|(ended, _)| *ended == self.ended) {
             Some((_, surface)) => surface,
             None => {
-                let surface = Arc::new(Surface::new(study));
+                let surface = Arc::new(ResponseSurface::new(study));
                 self.surface.replace(Some((self.ended, Arc::clone(&surface))));
                 surface
             }
@@ -168,13 +168,13 @@ impl Fold {
     }
 
     /// The large answers that somebody is reading.
-    pub(crate) fn snapshots(&self) -> RefMut<'_, Snapshots> {
+    pub(crate) fn snapshots(&self) -> RefMut<'_, SnapshotCache> {
         self.snapshots.borrow_mut()
     }
 
     /// Reads the new records of the log. An error gives the reason why it could not be read to its end; records read before it are kept.
     pub(crate) fn update(&mut self) -> Result<(), String> {
-        match look(&self.log) {
+        match file_state(&self.log) {
             Err(error) => {
                 (self.looked, self.trouble) = (None, Some(format!("{}: {error}", self.log.display())));
             }
@@ -192,24 +192,24 @@ impl Fold {
 
     fn follow(&mut self, goes_on: bool) -> Result<(), String> {
         if goes_on && self.study.is_some() {
-            match self.read_on() {
+            match self.read_records() {
                 Ok(()) => return Ok(()),
                 // a line that is not due may be that of another log in the place of this one
-                Err(Halt::Raised | Halt::Trouble(_)) => {}
+                Err(ReadHalt::Raised | ReadHalt::Trouble(_)) => {}
             }
         }
         loop {
-            self.begin()?;
-            match self.read_on() {
+            self.start_over()?;
+            match self.read_records() {
                 Ok(()) => return Ok(()),
-                Err(Halt::Raised) => {}
-                Err(Halt::Trouble(why)) => return Err(why),
+                Err(ReadHalt::Raised) => {}
+                Err(ReadHalt::Trouble(why)) => return Err(why),
             }
         }
     }
 
     /// Begins at the log's first record, by the study's last total.
-    fn begin(&mut self) -> Result<(), String> {
+    fn start_over(&mut self) -> Result<(), String> {
         let (survey, trouble) = Survey::read(&self.log);
         let Some(spec) = survey.study else {
             return Err(
@@ -223,7 +223,7 @@ impl Fold {
         self.life += u64::from(is_another);
         self.surface.take();
         self.ended = 0;
-        (self.position, self.surveyed) = (Position::START, survey.records);
+        (self.position, self.surveyed) = (LogPosition::START, survey.records);
         self.trials.clear();
         self.best_so_far.clear();
         self.times = Times::default();
@@ -231,32 +231,37 @@ impl Fold {
         Ok(())
     }
 
-    fn read_on(&mut self) -> Result<(), Halt> {
-        let trouble = |error: EventLogError| Halt::Trouble(error.to_string());
+    fn read_records(&mut self) -> Result<(), ReadHalt> {
+        let trouble = |error: EventLogError| ReadHalt::Trouble(error.to_string());
         let mut reader = LogReader::<Record>::open(&self.log, self.position).map_err(trouble)?;
         while let Some(record) = reader.next() {
-            self.take(&record.map_err(trouble)?, reader.position(), reader.stamp())?;
+            self.take(&record.map_err(trouble)?, reader.position(), reader.last_stamp())?;
         }
         self.study.iter_mut().for_each(Study::look_ahead);
         Ok(())
     }
 
-    fn take(&mut self, record: &Record, position: Position, stamp: Option<Stamp>) -> Result<(), Halt> {
+    fn take(
+        &mut self,
+        record: &Record,
+        position: LogPosition,
+        stamp: Option<LineStamp>,
+    ) -> Result<(), ReadHalt> {
         let number = position.records;
         let Some(study) = &mut self.study else { return Ok(()) };
         if let Record::Changed { settings } = record
             && number > self.surveyed
             && (settings.trials, settings.budget_epochs) != (study.spec().trials, study.spec().budget_epochs)
         {
-            return Err(Halt::Raised);
+            return Err(ReadHalt::Raised);
         }
         match study.follow(record, usize::try_from(number).unwrap_or(usize::MAX)) {
             Ok(()) => {}
-            Err(StudyError::MoreTrials { .. }) if number > self.surveyed => return Err(Halt::Raised),
-            Err(error) => return Err(Halt::Trouble(format!("{}: {error}", self.log.display()))),
+            Err(StudyError::MoreTrials { .. }) if number > self.surveyed => return Err(ReadHalt::Raised),
+            Err(error) => return Err(ReadHalt::Trouble(format!("{}: {error}", self.log.display()))),
         }
         self.position = position;
-        self.times.see(record, stamp.map(Moment::from));
+        self.times.see(record, stamp.map(RecordTime::from));
         self.trials.resize_with(study.trials().len(), Seen::default);
         let about = record.trial().and_then(|trial| self.trials.get_mut(usize::try_from(trial).ok()?));
         if let Some(seen) = about {
@@ -280,7 +285,7 @@ impl Fold {
     }
 }
 
-fn look(log: &Path) -> std::io::Result<Look> {
+fn file_state(log: &Path) -> std::io::Result<FileState> {
     let data = std::fs::metadata(log)?;
-    Ok(Look { file: (data.dev(), data.ino()), length: data.len(), changed: data.modified().ok() })
+    Ok(FileState { file: (data.dev(), data.ino()), length: data.len(), changed: data.modified().ok() })
 }

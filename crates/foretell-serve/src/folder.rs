@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use axum::http::StatusCode;
-use foretell_run::{log_in, studies_in};
+use foretell_run::{list_studies, log_path};
 
 use crate::problem::Problem;
 
@@ -11,7 +11,7 @@ use crate::problem::Problem;
 ///
 /// A study is only ever found by comparing its name with these: no name from outside becomes a path.
 pub(crate) fn studies(folder: &Path) -> Vec<(String, PathBuf)> {
-    let log = log_in(folder);
+    let log = log_path(folder);
     if log.is_file() {
         let name = std::path::absolute(folder).ok();
         let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
@@ -19,9 +19,9 @@ pub(crate) fn studies(folder: &Path) -> Vec<(String, PathBuf)> {
     }
     let named = |study: PathBuf| {
         let name = study.file_name()?.to_string_lossy().into_owned();
-        Some((name, log_in(&study)))
+        Some((name, log_path(&study)))
     };
-    studies_in(folder).unwrap_or_default().into_iter().filter_map(named).collect()
+    list_studies(folder).unwrap_or_default().into_iter().filter_map(named).collect()
 }
 
 /// The log of the study called `name`.
@@ -45,5 +45,5 @@ pub(crate) fn there(folder: &Path) -> Result<(), Problem> {
 
 /// Whether `folder` is a study's own.
 pub(crate) fn is_study(folder: &Path) -> bool {
-    log_in(folder).is_file()
+    log_path(folder).is_file()
 }

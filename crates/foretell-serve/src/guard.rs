@@ -19,11 +19,11 @@ use crate::problem::Problem;
 use crate::served::Served;
 
 /// Nothing from elsewhere; script and style are the page's own.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const PAGE_SECURITY_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Refuses unknown clients, before the body is read.
 pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
-    if !is_text(request.uri().path()) {
+    if !is_text_path(request.uri().path()) {
         let why = "the address contains bytes that are not UTF-8";
         return Problem::new(StatusCode::BAD_REQUEST, why).into_response();
     }
@@ -31,40 +31,40 @@ pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, n
         return Problem::new(status, why).into_response();
     }
     if let Some(connection) = request.extensions().get::<Arc<Connection>>()
-        && let Err(why) = connection.admit(is_of_worker(&request))
+        && let Err(why) = connection.admit(is_worker_request(&request))
     {
-        return crowded(why);
+        return too_many_response(why);
     }
-    let request = match whole(request, served.options.limits).await {
+    let request = match read_body(request, served.options.limits).await {
         Ok(request) => request,
         Err(problem) => return problem.into_response(),
     };
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_SECURITY_POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
 /// The answer to a client that is one too many: try again later, over another connection.
-fn crowded(why: String) -> Response {
+fn too_many_response(why: String) -> Response {
     let headers = [(CONNECTION, "close"), (RETRY_AFTER, "5")];
     (headers, Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)).into_response()
 }
 
 /// Whether an admitted request is one of a worker: it changes a study, or carries the token where browsers do not.
-fn is_of_worker(request: &Request) -> bool {
+fn is_worker_request(request: &Request) -> bool {
     !request.method().is_safe() || request.headers().contains_key(AUTHORIZATION)
 }
 
 /// The request with its body read.
-async fn whole(request: Request, limits: Limits) -> Result<Request, Problem> {
+async fn read_body(request: Request, limits: Limits) -> Result<Request, Problem> {
     let (head, body) = request.into_parts();
     let most = limits.body_bytes;
     let too_large = || {
         let text = format!("body: longer than {most} bytes. The longest report takes a few thousand");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text).of_field("body")
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text).with_field("body")
     };
     let length = text(&head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if length.is_some_and(|length| length > most) {
@@ -75,17 +75,17 @@ async fn whole(request: Request, limits: Limits) -> Result<Request, Problem> {
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
             let text = format!("body: it did not arrive within {} seconds", limits.body.as_secs_f64());
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, text).of_field("body"))
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, text).with_field("body"))
         }
     }
 }
 
-type Refused = (StatusCode, &'static str);
+type AdmissionRefusal = (StatusCode, &'static str);
 
-fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), Refused> {
+fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), AdmissionRefusal> {
     let host = text(headers, &HOST).ok_or((StatusCode::BAD_REQUEST, "no Host"))?;
     // a page elsewhere may have its name point here
-    if options.address.ip().is_loopback() && !is_local(host) {
+    if options.address.ip().is_loopback() && !is_local_host(host) {
         return Err((StatusCode::FORBIDDEN, "foreign Host"));
     }
     if let Some(origin) = text(headers, &ORIGIN)
@@ -96,7 +96,7 @@ fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), Refuse
     let Some(token) = &options.token else { return Ok(()) };
     let bearer = text(headers, &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
     let query = word(uri.query(), "token");
-    if bearer.or(query.as_deref()).is_some_and(|given| is_equal(given, token)) {
+    if bearer.or(query.as_deref()).is_some_and(|given| is_equal_constant_time(given, token)) {
         return Ok(());
     }
     Err((
@@ -106,7 +106,7 @@ fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), Refuse
 }
 
 /// Whether an address is text once its `%XX` are read.
-fn is_text(path: &str) -> bool {
+fn is_text_path(path: &str) -> bool {
     let mut parts = path.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
@@ -131,7 +131,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &axum::http::HeaderName) -> Option<&'a
     headers.get(name)?.to_str().ok()
 }
 
-fn is_local(host: &str) -> bool {
+fn is_local_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
@@ -140,6 +140,6 @@ fn is_local(host: &str) -> bool {
 }
 
 /// Takes as long for a nearly right token as for a wrong one.
-fn is_equal(a: &str, b: &str) -> bool {
+fn is_equal_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }

@@ -11,16 +11,16 @@ use serde_json::{Map, Value, json};
 
 use crate::served::Served;
 
-const ABOUT: &str = "Shows running studies. Any program can drive a study with four requests: ask, report, tell and best. Every error is a JSON `foretell.error/1`. In addition to the listed ones, any request can return 408 (the body was late), 413 (the body is too long), 410 (the study's log or the served folder is missing) and 503 (too many connections). Requests from other pages (a foreign `Origin`) or with another `Host` are refused. If the server uses a token, every request must contain it, in the header `Authorization: Bearer TOKEN` or as `token` in the query.";
+const API_DESCRIPTION: &str = "Shows running studies. Any program can drive a study with four requests: ask, report, tell and best. Every error is a JSON `foretell.error/1`. In addition to the listed ones, any request can return 408 (the body was late), 413 (the body is too long), 410 (the study's log or the served folder is missing) and 503 (too many connections). Requests from other pages (a foreign `Origin`) or with another `Host` are refused. If the server uses a token, every request must contain it, in the header `Authorization: Bearer TOKEN` or as `token` in the query.";
 /// The parts of an address, and the schema of each.
-const PLACES: [(&str, &str, &str); 3] = [
+const PATH_PARAMETERS: [(&str, &str, &str); 3] = [
     ("study", "The name of the study and of its folder", "string"),
     ("trial", "The trial's number, from 0", "integer"),
     ("metric", "The metric's name", "string"),
 ];
 
 /// Makes the schema of a type.
-type Described = fn(&mut SchemaGenerator) -> Schema;
+type SchemaMaker = fn(&mut SchemaGenerator) -> Schema;
 
 /// One address and method, who answers, and its description.
 pub(crate) struct Route {
@@ -35,7 +35,7 @@ pub(crate) struct Route {
     /// The schema of the body, an example, and whether it must be there.
     body: Option<(Value, Value, bool)>,
     /// Status, description, and the schema of the JSON or another type of content.
-    answers: Vec<(u16, &'static str, Result<Described, &'static str>)>,
+    answers: Vec<(u16, &'static str, Result<SchemaMaker, &'static str>)>,
     conflict: &'static str,
 }
 
@@ -77,11 +77,11 @@ impl Route {
     /// The same, which takes a `T` as its body.
     pub(crate) fn takes<T: JsonSchema>(self, example: Value) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
-        self.takes_such(settings.into_generator().subschema_for::<T>().to_value(), example)
+        self.with_body_schema(settings.into_generator().subschema_for::<T>().to_value(), example)
     }
 
     /// The same, which takes a body of such a `schema`.
-    pub(crate) fn takes_such(self, schema: Value, example: Value) -> Self {
+    pub(crate) fn with_body_schema(self, schema: Value, example: Value) -> Self {
         // a body whose fields may all be left out may be left out itself
         let is_needed = schema.get("required").is_some();
         Self { body: Some((schema, example, is_needed)), ..self }
@@ -94,7 +94,7 @@ impl Route {
     }
 
     /// The same, which answers content of the type `mime`.
-    pub(crate) fn sends(mut self, mime: &'static str, about: &'static str) -> Self {
+    pub(crate) fn with_content(mut self, mime: &'static str, about: &'static str) -> Self {
         self.answers.push((200, about, Err(mime)));
         self
     }
@@ -110,7 +110,7 @@ impl Route {
             operation["description"] = self.about.as_str().into();
         }
         let has = |place: &str| self.path.contains(&format!("{{{place}}}"));
-        let places = PLACES.iter().filter(|(name, ..)| has(name)).map(|(name, about, kind)| {
+        let places = PATH_PARAMETERS.iter().filter(|(name, ..)| has(name)).map(|(name, about, kind)| {
             json!({"name": name, "in": "path", "required": true, "description": about, "schema": {"type": kind}})
         });
         let others = self.parameters.iter().map(|(place, name, about, schema)| {
@@ -168,7 +168,7 @@ pub(crate) fn document(routes: &[Route]) -> Value {
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "Foretell", "version": "1", "description": ABOUT,
+            "title": "Foretell", "version": "1", "description": API_DESCRIPTION,
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "http://127.0.0.1:8675"}],

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use foretell_run::{Door, EventStore};
+use foretell_run::{EventStore, HostDoor};
 use foretell_search::Catalogue;
 
 /// The settings of a server.
@@ -21,7 +21,7 @@ pub struct Options {
     /// The limits of one reader.
     pub limits: Limits,
     /// The way to the study in `folder`, if a driver in this process runs it.
-    pub door: Option<Door<EventStore>>,
+    pub door: Option<HostDoor<EventStore>>,
     /// The meaning of the names of the studies' parts.
     pub catalogue: Catalogue,
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_run::{
-    Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Orders, Survey, WorkerView,
-    by_hand, check_open, is_own_file,
+    EventLogError, EventStore, HostDoor, HostError, Leases, LockError, Orders, StudyHost, Survey, WorkerView,
+    carry_out_manual_order, check_running, is_own_file,
 };
-use foretell_run::{Stored, log_in};
+use foretell_run::{StoredStudy, log_path};
 use foretell_search::{
     Catalogue, Difference, Order, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec, differences,
 };
@@ -21,32 +21,32 @@ use crate::options::Options;
 use crate::problem::Problem;
 
 /// The longest name of a study.
-const LONGEST: usize = 100;
+const MAX_NAME_LENGTH: usize = 100;
 /// A worker that was not heard for so long is not shown.
-const SEEN: Duration = Duration::from_secs(600);
+const MAX_WORKER_SILENCE: Duration = Duration::from_secs(600);
 
 /// A study's place in the list: empty until it is opened, and again once it is closed. Opening one holds up no other.
-type Place = Arc<Mutex<Option<Open>>>;
+type StudySlot = Arc<Mutex<Option<Open>>>;
 
 /// A study that this server hosts.
 pub(crate) struct Open {
     log: PathBuf,
-    host: Hosted<EventStore>,
+    host: StudyHost<EventStore>,
 }
 
 /// The studies that this server hosts.
 pub(crate) struct Owner {
     folder: PathBuf,
     lease: Duration,
-    studies: Mutex<BTreeMap<String, Place>>,
+    studies: Mutex<BTreeMap<String, StudySlot>>,
     /// The way to the study that a driver in this process runs: the only one in the folder.
-    door: Option<Door<EventStore>>,
+    door: Option<HostDoor<EventStore>>,
     /// The meaning of the names of the studies' parts.
     catalogue: Catalogue,
 }
 
 /// The outcome of an order.
-pub(crate) enum Ordered {
+pub(crate) enum OrderOutcome {
     /// It is recorded.
     Recorded(foretell_search::Answer),
     /// The process that drives the study will record it.
@@ -61,7 +61,7 @@ fn check_update(there: &StudySpec, asked: &StudySpec, update: bool) -> Result<()
     let text = format!(
         "{field}: the study has {there}, but this request has {here}. To change the study for everyone, set update=true"
     );
-    Err(Problem::conflict(text).of_field(&field))
+    Err(Problem::conflict(text).with_field(&field))
 }
 
 impl Owner {
@@ -80,7 +80,7 @@ impl Owner {
     pub(crate) fn call<T: Send + 'static>(
         &self,
         name: &str,
-        call: impl FnOnce(&mut Hosted<EventStore>) -> Result<T, HostError> + Send + 'static,
+        call: impl FnOnce(&mut StudyHost<EventStore>) -> Result<T, HostError> + Send + 'static,
     ) -> Result<(T, bool), Problem> {
         if let Some(door) = &self.door {
             folder::log(&self.folder, name)?;
@@ -93,7 +93,7 @@ impl Owner {
         close_if_gone(name, &mut place)?;
         let open = match place.take() {
             Some(open) => open,
-            None => self.open_there(name)?,
+            None => self.open_existing(name)?,
         };
         let open = place.insert(open);
         let called = call(&mut open.host);
@@ -121,7 +121,7 @@ impl Owner {
         let mut place = locked(&place);
         if let Some(open) = place.as_ref().filter(|open| open.log.is_file()) {
             let there = open.host.session().study().spec().clone();
-            let spec = self.resolved(asked, Some(&there))?;
+            let spec = self.resolve_spec(asked, Some(&there))?;
             if spec == there {
                 return Ok((false, spec));
             }
@@ -133,11 +133,11 @@ impl Owner {
             Err(_) if folder::is_study(&self.folder) => return Err(Problem::no_study(name)),
             Err(_) => {
                 folder::there(&self.folder)?;
-                let place = self.folder.join(checked(name)?);
+                let place = self.folder.join(check_name(name)?);
                 if place.exists() && !place.is_dir() {
                     return Err(Problem::field("study", "a file has this name. Choose another one"));
                 }
-                log_in(&place)
+                log_path(&place)
             }
         };
         if let Some(folder) = log.parent() {
@@ -146,7 +146,7 @@ impl Owner {
         }
         let (store, survey) = open_log(&log)?;
         let is_new = survey.study.is_none();
-        let spec = self.resolved(asked, survey.study.as_deref()).and_then(|spec| match &survey.study {
+        let spec = self.resolve_spec(asked, survey.study.as_deref()).and_then(|spec| match &survey.study {
             Some(there) => check_update(there, &spec, update).map(|()| spec),
             None => Ok(spec),
         });
@@ -155,7 +155,7 @@ impl Owner {
                 if let Some(best) = asked.lessons(&spec, &lessons).filter(|_| is_new) {
                     spec = best.taught(spec);
                 }
-                let mut open = self.opened(log, spec.clone(), store)?;
+                let mut open = self.open_study(log, spec.clone(), store)?;
                 open.host.warm_start(&lessons)?;
                 *place = Some(open);
                 Ok((is_new, spec))
@@ -163,7 +163,7 @@ impl Owner {
             Err(problem) => {
                 drop(store);
                 if is_new {
-                    discard(&log);
+                    discard_empty_log(&log);
                 }
                 Err(problem)
             }
@@ -177,9 +177,9 @@ impl Owner {
             let refusal = |error: &dyn std::fmt::Display| Problem::field("learn_from", error);
             let log = folder::log(&self.folder, name)
                 .map_err(|_| refusal(&format!("no study here is called {name:?}")))?;
-            let stored = Stored::read(log.parent().unwrap_or(&self.folder), &self.catalogue)
+            let stored = StoredStudy::read(log.parent().unwrap_or(&self.folder), &self.catalogue)
                 .map_err(|error| refusal(&error))?;
-            runs.extend(stored.lessons(spec).map_err(|error| refusal(&error))?);
+            runs.extend(stored.runs_for(spec).map_err(|error| refusal(&error))?);
         }
         spec.check_burn_in(runs.len()).map_err(Refusal::from)?;
         Ok(runs)
@@ -192,24 +192,28 @@ impl Owner {
         name: &str,
         trial: u64,
         order: Order,
-    ) -> Result<Ordered, Problem> {
+    ) -> Result<OrderOutcome, Problem> {
         let log = folder::log(&self.folder, name)?;
         let place = self.place(name);
         let mut place = locked(&place);
         close_if_gone(name, &mut place)?;
         if let Some(open) = place.as_mut() {
-            return Ok(Ordered::Recorded(open.host.order(trial, order)?));
+            return Ok(OrderOutcome::Recorded(open.host.carry_out_order(trial, order)?));
         }
         if let Ok((store, survey)) = open_log(&log) {
             // nobody drives it: its trials stay interrupted, and the log is left to the process that continues it
             let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
-            return Ok(Ordered::Recorded(by_hand(&mut self.session(spec, store)?, trial, order)?));
+            return Ok(OrderOutcome::Recorded(carry_out_manual_order(
+                &mut self.session(spec, store)?,
+                trial,
+                order,
+            )?));
         }
         drop(place);
-        folds.read(name, &log, |_, study| check_open(study, trial))??;
+        folds.read(name, &log, |_, study| check_running(study, trial))??;
         let folder = log.parent().unwrap_or(&self.folder);
-        Orders::in_study(folder).give(trial, order).map_err(|error| Problem::midway(&error))?;
-        Ok(Ordered::HandedOn)
+        Orders::for_study(folder).write_order(trial, order).map_err(|error| Problem::midway(&error))?;
+        Ok(OrderOutcome::HandedOn)
     }
 
     /// A configuration to try next: recorded at once, or handed on to the process that drives the study. The answer is whether it is
@@ -227,16 +231,16 @@ impl Owner {
         close_if_gone(name, &mut place)?;
         if let Some(open) = place.as_mut() {
             let configuration = queued.read(&open.host.session().study().spec().space)?;
-            let id = id.unwrap_or_else(|| own_name(&configuration));
-            open.host.enqueue_by(configuration, Some(id))?;
+            let id = id.unwrap_or_else(|| default_request_id(&configuration));
+            open.host.enqueue_once(configuration, Some(id))?;
             return Ok(true);
         }
         if let Ok((store, survey)) = open_log(&log) {
             let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
             let configuration = queued.read(&spec.space)?;
-            let mut host = Hosted::new(self.session(spec, store)?);
-            let id = id.unwrap_or_else(|| own_name(&configuration));
-            host.enqueue_by(configuration, Some(id))?;
+            let mut host = StudyHost::new(self.session(spec, store)?);
+            let id = id.unwrap_or_else(|| default_request_id(&configuration));
+            host.enqueue_once(configuration, Some(id))?;
             return Ok(true);
         }
         drop(place);
@@ -246,8 +250,8 @@ impl Owner {
             Ok::<_, Problem>(configuration)
         })??;
         let folder = log.parent().unwrap_or(&self.folder);
-        let id = id.unwrap_or_else(|| own_name(&configuration));
-        Orders::in_study(folder)
+        let id = id.unwrap_or_else(|| default_request_id(&configuration));
+        Orders::for_study(folder)
             .enqueue(&configuration, Some(&id))
             .map_err(|error| Problem::midway(&error))?;
         Ok(false)
@@ -256,14 +260,14 @@ impl Owner {
     /// The workers of the study called `name`, as far as this server hosts it now.
     pub(crate) fn workers(&self, name: &str) -> Result<Vec<WorkerView>, Problem> {
         if self.door.is_some() {
-            return Ok(self.call(name, |host| Ok(host.workers(SEEN)))?.0);
+            return Ok(self.call(name, |host| Ok(host.recent_workers(MAX_WORKER_SILENCE)))?.0);
         }
         let place = self.place(name);
         let place = locked(&place);
-        Ok(place.as_ref().map(|open| open.host.workers(SEEN)).unwrap_or_default())
+        Ok(place.as_ref().map(|open| open.host.recent_workers(MAX_WORKER_SILENCE)).unwrap_or_default())
     }
 
-    fn place(&self, name: &str) -> Place {
+    fn place(&self, name: &str) -> StudySlot {
         let mut studies = locked(&self.studies);
         // places that are empty and that nobody waits for
         studies.retain(|_, place| {
@@ -272,17 +276,17 @@ impl Owner {
         Arc::clone(studies.entry(name.to_owned()).or_default())
     }
 
-    fn open_there(&self, name: &str) -> Result<Open, Problem> {
+    fn open_existing(&self, name: &str) -> Result<Open, Problem> {
         let log = folder::log(&self.folder, name)?;
         let (store, survey) = open_log(&log)?;
         let spec = survey.study.ok_or_else(|| {
             Problem::conflict(format!("{name}: its log does not start with a study's description"))
         })?;
-        self.opened(log, *spec, store)
+        self.open_study(log, *spec, store)
     }
 
     /// The study that is `asked` for, where `there` is one already.
-    fn resolved(&self, asked: &StudyRequest, there: Option<&StudySpec>) -> Result<StudySpec, Problem> {
+    fn resolve_spec(&self, asked: &StudyRequest, there: Option<&StudySpec>) -> Result<StudySpec, Problem> {
         Ok(asked.clone().resolve_with(there, &self.catalogue)?)
     }
 
@@ -291,11 +295,11 @@ impl Owner {
         session.map_err(|error| Problem::conflict(error.to_string()))
     }
 
-    fn opened(&self, log: PathBuf, spec: StudySpec, store: EventStore) -> Result<Open, Problem> {
+    fn open_study(&self, log: PathBuf, spec: StudySpec, store: EventStore) -> Result<Open, Problem> {
         let leases = Leases::new(self.lease).with_pauses(store.times().pauses());
         let folder = log.parent().unwrap_or(&self.folder);
-        let (leases, orders) = (leases.with_folder(folder), Orders::in_study(folder));
-        let host = Hosted::new(self.session(spec, store)?).with_leases(leases)?.with_orders(orders);
+        let (leases, orders) = (leases.with_folder(folder), Orders::for_study(folder));
+        let host = StudyHost::new(self.session(spec, store)?).with_leases(leases)?.with_orders(orders);
         Ok(Open { log, host })
     }
 }
@@ -319,7 +323,7 @@ fn displaced(error: &HostError) -> Option<String> {
 }
 
 /// The name of a request to enqueue that was given none: that of every request for the same configuration.
-fn own_name(configuration: &Configuration) -> String {
+fn default_request_id(configuration: &Configuration) -> String {
     serde_json::to_string(configuration).expect("names and values are JSON")
 }
 
@@ -334,7 +338,7 @@ fn open_log(log: &Path) -> Result<(EventStore, Survey), Problem> {
 }
 
 /// Removes a log that holds nothing, and its folder if that holds nothing else.
-fn discard(log: &Path) {
+fn discard_empty_log(log: &Path) {
     let [first, lock] = ["first", "lock"].map(|what| log.with_extension(format!("jsonl.{what}")));
     for file in [log, first.as_path(), lock.as_path()] {
         // if it cannot be removed, an empty log stays, which is no study
@@ -344,16 +348,20 @@ fn discard(log: &Path) {
 }
 
 /// A name from outside becomes a folder's only if it is a plain word.
-fn checked(name: &str) -> Result<&str, Problem> {
+fn check_name(name: &str) -> Result<&str, Problem> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if is_own_file(name) {
         return Err(Problem::field("study", "Foretell keeps a file with this name. Choose another one"));
     }
-    if !name.is_empty() && name.len() <= LONGEST && !name.starts_with(['.', '-']) && name.chars().all(plain) {
+    if !name.is_empty()
+        && name.len() <= MAX_NAME_LENGTH
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(plain)
+    {
         return Ok(name);
     }
     let text = format!(
-        "the name of a new study consists of letters, digits, '.', '_' and '-', starts with neither '.' nor '-', and is at most {LONGEST} characters long"
+        "the name of a new study consists of letters, digits, '.', '_' and '-', starts with neither '.' nor '-', and is at most {MAX_NAME_LENGTH} characters long"
     );
     Err(Problem::field("study", text))
 }

@@ -22,7 +22,7 @@ impl Problem {
 
     /// The field `name` of the request is wrong.
     pub(crate) fn field(name: &str, text: impl std::fmt::Display) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, format!("{name}: {text}")).of_field(name)
+        Self::new(StatusCode::BAD_REQUEST, format!("{name}: {text}")).with_field(name)
     }
 
     /// The request contradicts the record.
@@ -35,13 +35,13 @@ impl Problem {
             StatusCode::NOT_FOUND,
             format!("no study is called {name:?}. GET /api/studies lists the studies"),
         )
-        .of_field("study")
+        .with_field("study")
     }
 
     /// The log of a study that this server had is not where it was.
     pub(crate) fn gone(name: &str, what: &dyn std::fmt::Display) -> Self {
         let text = format!("{name}: {what}. Put it back, and send the request again");
-        Self::new(StatusCode::GONE, text).of_field("study")
+        Self::new(StatusCode::GONE, text).with_field("study")
     }
 
     /// Others have asked for more than they take.
@@ -64,12 +64,12 @@ impl Problem {
     }
 
     /// The same problem, of the field `name`.
-    pub(crate) fn of_field(self, name: &str) -> Self {
+    pub(crate) fn with_field(self, name: &str) -> Self {
         Self { field: Some(name.to_owned()), ..self }
     }
 
     /// The problem as a document.
-    fn described(self) -> Refused {
+    fn into_document(self) -> Refused {
         Refused { error: self.text, field: self.field }
     }
 }
@@ -78,13 +78,13 @@ impl From<HostError> for Problem {
     fn from(error: HostError) -> Self {
         let status = match &error {
             HostError::NoTrial { .. } => StatusCode::NOT_FOUND,
-            HostError::NotEnqueued(_) | HostError::Fold { .. } => StatusCode::BAD_REQUEST,
+            HostError::NotEnqueued(_) | HostError::InvalidFold { .. } => StatusCode::BAD_REQUEST,
             HostError::Store(error) => return Self::midway(error),
             _ => StatusCode::CONFLICT,
         };
         let problem = Self::new(status, error.to_string());
-        match error.field() {
-            Some(field) => problem.of_field(field),
+        match error.invalid_field() {
+            Some(field) => problem.with_field(field),
             None => problem,
         }
     }
@@ -94,12 +94,12 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let Refusal { field, reason, differs } = refusal;
         let status = if differs { StatusCode::CONFLICT } else { StatusCode::BAD_REQUEST };
-        Self::new(status, format!("{field}: {reason}")).of_field(&field)
+        Self::new(status, format!("{field}: {reason}")).with_field(&field)
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        (self.status, axum::Json(self.described())).into_response()
+        (self.status, axum::Json(self.into_document())).into_response()
     }
 }

@@ -1,6 +1,6 @@
 //! A study's records as the page gets them: each as its line in the log has it, with the line's time.
 
-use foretell_run::{EventLogError, LogReader, Position, Stamp};
+use foretell_run::{EventLogError, LineStamp, LogPosition, LogReader};
 use futures_util::future::ready;
 use futures_util::stream::{once, unfold};
 use futures_util::{Stream, StreamExt};
@@ -13,7 +13,7 @@ use std::path::Path;
 pub(crate) type Reader = LogReader<Box<RawValue>>;
 
 /// `record` with the field `time`, in milliseconds since the beginning of 1970; as it is where its line has none.
-pub(crate) fn timed(record: &RawValue, stamp: Option<Stamp>) -> String {
+pub(crate) fn timed(record: &RawValue, stamp: Option<LineStamp>) -> String {
     let text = record.get();
     match (stamp, text.strip_suffix('}')) {
         (Some(stamp), Some(fields)) if fields.len() > 1 => format!("{fields},\"time\":{}}}", stamp.time),
@@ -32,26 +32,26 @@ pub(crate) fn all(
     log: &Path,
     head: String,
 ) -> Result<impl Stream<Item = Result<String, EventLogError>> + use<>, EventLogError> {
-    let mut reader = Reader::open(log, Position::START)?;
+    let mut reader = Reader::open(log, LogPosition::START)?;
     let mut first = head;
     if let Some(record) = reader.next() {
-        first.push_str(&timed(&record?, reader.stamp()));
+        first.push_str(&timed(&record?, reader.last_stamp()));
     }
     let rest = unfold(Some(reader), |reader| async move {
-        let read = tokio::task::spawn_blocking(move || chunk(reader?)).await;
+        let read = tokio::task::spawn_blocking(move || read_chunk(reader?)).await;
         read.ok().flatten()
     });
     Ok(once(ready(Ok(first))).chain(rest))
 }
 
 /// The next records, each after a comma, and the reader if there may be more.
-fn chunk(mut reader: Reader) -> Option<(Result<String, EventLogError>, Option<Reader>)> {
+fn read_chunk(mut reader: Reader) -> Option<(Result<String, EventLogError>, Option<Reader>)> {
     let mut text = String::new();
     while text.len() < CHUNK {
         match reader.next() {
             Some(Ok(record)) => {
                 text.push(',');
-                text.push_str(&timed(&record, reader.stamp()));
+                text.push_str(&timed(&record, reader.last_stamp()));
             }
             Some(Err(error)) => return Some((Err(error), None)),
             None => {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_record_gets_the_time_of_its_line() {
-        let stamp = Some(Stamp { number: 3, run: 1, time: 1_700_000_000_123 });
+        let stamp = Some(LineStamp { number: 3, run: 1, time: 1_700_000_000_123 });
         let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
         assert_eq!(timed(&raw(r#"{"event":"x"}"#), stamp), r#"{"event":"x","time":1700000000123}"#);
         assert_eq!(timed(&raw(r#"{"event":"x"}"#), None), r#"{"event":"x"}"#);

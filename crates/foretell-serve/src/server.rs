@@ -12,17 +12,17 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::connections::{Connection, Connections};
+use crate::connections::{Connection, ConnectionCounter};
 use crate::error::ServeError;
 use crate::options::{Limits, Options};
 use crate::routes;
 use crate::served::Served;
 
 /// How long to wait where the system gives no more sockets.
-const WAIT: Duration = Duration::from_millis(500);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// How long a thread without work is kept: as long as any server runs.
-const KEPT: Duration = Duration::from_secs(365 * 24 * 3600);
+const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A server that listens, and answers once it [runs](Self::run).
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             // the first thread stays: where the system gives no second one, requests wait for it, and nothing panics
-            .thread_keep_alive(KEPT)
+            .thread_keep_alive(THREAD_KEEP_ALIVE)
             .build()?;
         drop(foretell_run::supervised("probe", || (), |_| ())?);
         runtime.block_on(runtime.spawn_blocking(|| ())).map_err(std::io::Error::from)?;
@@ -93,15 +93,15 @@ fn is_token(token: &str) -> bool {
 }
 
 async fn accept(listener: &TcpListener, router: &Router, limits: Limits) {
-    let connections = Connections::new(limits);
+    let connections = ConnectionCounter::new(limits);
     loop {
         // no more sockets, or a connection that is gone already
         let Ok((stream, address)) = listener.accept().await else {
-            tokio::time::sleep(WAIT).await;
+            tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         match connections.open(address.ip()) {
-            Err(why) => drop(tokio::spawn(refuse(stream, why))),
+            Err(why) => drop(tokio::spawn(refuse_client(stream, why))),
             Ok(connection) => {
                 tokio::spawn(answer(stream, router.clone(), connection, limits));
             }
@@ -124,12 +124,12 @@ async fn answer(stream: TcpStream, router: Router, connection: Connection, limit
 }
 
 /// Tells a client that it is one too many, without waiting for its request.
-async fn refuse(mut stream: TcpStream, why: String) {
+async fn refuse_client(mut stream: TcpStream, why: String) {
     let refused = Refused { error: why, field: None };
     let body = serde_json::to_string(&refused).unwrap_or_default();
     let text = format!(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {}\r\nretry-after: 5\r\nconnection: close\r\n\r\n{body}",
         body.len()
     );
-    let _ = tokio::time::timeout(WAIT, stream.write_all(text.as_bytes())).await;
+    let _ = tokio::time::timeout(ACCEPT_RETRY_DELAY, stream.write_all(text.as_bytes())).await;
 }

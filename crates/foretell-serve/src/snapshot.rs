@@ -28,9 +28,9 @@ pub(crate) struct Snapshot {
 }
 
 /// The bytes of one event, or of a document, as long as anybody has to take them.
-struct Held<T>(Arc<T>, fn(&T, usize) -> &[u8], usize);
+struct SharedBytes<T>(Arc<T>, fn(&T, usize) -> &[u8], usize);
 
-impl<T> AsRef<[u8]> for Held<T> {
+impl<T> AsRef<[u8]> for SharedBytes<T> {
     fn as_ref(&self) -> &[u8] {
         self.1(&self.0, self.2)
     }
@@ -39,28 +39,29 @@ impl<T> AsRef<[u8]> for Held<T> {
 impl Snapshot {
     /// Its events. Each keeps all of it in memory, so that no second snapshot is made before all readers have taken it.
     pub(crate) fn events(self: &Arc<Self>) -> Vec<Bytes> {
-        let event =
-            |place| Bytes::from_owner(Held(Arc::clone(self), |all: &Self, place| &all.events[place], place));
+        let event = |place| {
+            Bytes::from_owner(SharedBytes(Arc::clone(self), |all: &Self, place| &all.events[place], place))
+        };
         (0..self.events.len()).map(event).collect()
     }
 }
 
 /// How many bytes of documents of one study are held for slow readers, before others are refused.
-const MOST_HELD: usize = 256 << 20;
+const MAX_HELD_BYTES: usize = 256 << 20;
 
 /// The large answers of a study that somebody is reading.
 #[derive(Default)]
-pub(crate) struct Snapshots {
+pub(crate) struct SnapshotCache {
     /// With decisions, and without.
     whole: [Weak<Snapshot>; 2],
     /// By their names, each with the life and the number of records that it is of.
-    documents: Vec<Document>,
+    documents: Vec<CachedDocument>,
 }
 
 /// A name, the life and the number of records, and the text while somebody reads it.
-type Document = (String, (u64, u64), Weak<Vec<u8>>);
+type CachedDocument = (String, (u64, u64), Weak<Vec<u8>>);
 
-impl Snapshots {
+impl SnapshotCache {
     /// The snapshot that somebody is reading, if it `is_usable`; else the one that `make` makes.
     pub(crate) fn whole(
         &mut self,
@@ -86,13 +87,13 @@ impl Snapshots {
         make: impl FnOnce() -> Result<Vec<u8>, Problem>,
     ) -> Result<Bytes, Problem> {
         self.documents.retain(|(_, _, text)| text.strong_count() > 0);
-        let held = |text: Arc<Vec<u8>>| Bytes::from_owner(Held(text, |text: &Vec<u8>, _| text, 0));
+        let held = |text: Arc<Vec<u8>>| Bytes::from_owner(SharedBytes(text, |text: &Vec<u8>, _| text, 0));
         let there = self.documents.iter().find(|(known, of, _)| known == name && *of == at);
         if let Some(text) = there.and_then(|(_, _, text)| text.upgrade()) {
             return Ok(held(text));
         }
         let all = self.documents.iter().filter_map(|(_, _, text)| text.upgrade());
-        if all.map(|text| text.len()).sum::<usize>() > MOST_HELD {
+        if all.map(|text| text.len()).sum::<usize>() > MAX_HELD_BYTES {
             return Err(Problem::busy());
         }
         let text = Arc::new(make()?);
@@ -103,12 +104,12 @@ impl Snapshots {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_HELD, Shown, Snapshots};
+    use super::{MAX_HELD_BYTES, Shown, SnapshotCache};
     use axum::body::Bytes;
 
     #[test]
     fn a_snapshot_is_made_once_as_long_as_a_reader_has_any_of_it() {
-        let mut snapshots = Snapshots::default();
+        let mut snapshots = SnapshotCache::default();
         let make = |text: &'static str| move || (vec![Bytes::from_static(text.as_bytes())], Shown::default());
         let first = snapshots.whole(false, |_| true, make("first")).events();
         let same = snapshots.whole(false, |_| true, make("second")).events();
@@ -124,8 +125,8 @@ mod tests {
 
     #[test]
     fn documents_that_nobody_takes_are_limited() {
-        let mut snapshots = Snapshots::default();
-        let large = || Ok(vec![b' '; MOST_HELD / 2 + 1]);
+        let mut snapshots = SnapshotCache::default();
+        let large = || Ok(vec![b' '; MAX_HELD_BYTES / 2 + 1]);
         let first = snapshots.document("view", (1, 1), large).expect("there is room");
         let same = snapshots.document("view", (1, 1), || panic!("it is there")).expect("it is there");
         assert_eq!(first.as_ptr(), same.as_ptr());

@@ -12,7 +12,7 @@ use foretell_run::wire::{
     Answer, Ask, Asked, Begin, Enqueue, Enqueued, Given, Note, Nothing, Renew, Report, StudyWork, Tell, Told,
     Workers,
 };
-use foretell_run::{EventStore, HostError, Hosted, Work, notes, replace_notes};
+use foretell_run::{EventStore, HostError, StudyHost, Work, notes, replace_notes};
 use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, read_fields, redact_words};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,15 +20,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::guard::word;
-use crate::owner::Ordered;
+use crate::owner::OrderOutcome;
 use crate::problem::Problem;
 use crate::served::{Served, blocking};
 use crate::views::Noted;
 
-type Shared = State<Arc<Served>>;
-type Reply = Result<Response, Problem>;
+type SharedState = State<Arc<Served>>;
+type ApiReply = Result<Response, Problem>;
 /// The study and the trial in an address.
-type OfTrial = Path<(String, String)>;
+type TrialPath = Path<(String, String)>;
 
 /// A study that was made, or is there.
 #[derive(Serialize, JsonSchema)]
@@ -55,8 +55,8 @@ pub(crate) struct Found {
 }
 
 /// Create a study, or continue it.
-pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let mut fields = object(&body)?;
+pub(crate) async fn create(State(served): SharedState, Path(study): Path<String>, body: Bytes) -> ApiReply {
+    let mut fields = parse_object(&body)?;
     let update = match fields.remove("update") {
         None => false,
         Some(Value::Bool(update)) => update,
@@ -74,12 +74,12 @@ pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, bod
 }
 
 /// The next training to do.
-pub(crate) async fn ask(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
+pub(crate) async fn ask(State(served): SharedState, Path(study): Path<String>, body: Bytes) -> ApiReply {
     let Ask { worker, turn } = read(&body)?;
     if turn.is_some() && worker.is_none() {
         return Err(Problem::field("worker", "missing. A turn belongs to a worker"));
     }
-    let asked = move |host: &mut Hosted<EventStore>| match (&worker, turn) {
+    let asked = move |host: &mut StudyHost<EventStore>| match (&worker, turn) {
         (Some(worker), Some(turn)) => host.ask_in_turn(worker, turn),
         _ => host.ask(worker.as_deref()),
     };
@@ -88,11 +88,11 @@ pub(crate) async fn ask(State(served): Shared, Path(study): Path<String>, body: 
 }
 
 /// A training reports.
-pub(crate) async fn report(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
-    let (study, trial) = of_trial(place)?;
+pub(crate) async fn report(State(served): SharedState, place: TrialPath, body: Bytes) -> ApiReply {
+    let (study, trial) = parse_trial_path(place)?;
     let mut report: Report = read(&body)?;
     let (lease, reading) = (report.lease.take(), report.into());
-    let take = move |host: &mut Hosted<EventStore>| {
+    let take = move |host: &mut StudyHost<EventStore>| {
         let next = host.report(trial, reading, lease.as_deref())?;
         Ok((next, host.take_notices()))
     };
@@ -101,22 +101,22 @@ pub(crate) async fn report(State(served): Shared, place: OfTrial, body: Bytes) -
 }
 
 /// A worker shows that it is alive.
-pub(crate) async fn renew(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
-    let (study, trial) = of_trial(place)?;
+pub(crate) async fn renew(State(served): SharedState, place: TrialPath, body: Bytes) -> ApiReply {
+    let (study, trial) = parse_trial_path(place)?;
     let Renew { lease, read: position } = read(&body)?;
-    let renewed = move |host: &mut Hosted<EventStore>| {
-        position
-            .into_iter()
-            .try_for_each(|read| host.read_to(trial, read.into(), lease.as_deref()).map(drop))?;
-        host.renew(trial, lease.as_deref())
+    let renewed = move |host: &mut StudyHost<EventStore>| {
+        position.into_iter().try_for_each(|read| {
+            host.record_source_position(trial, read.into(), lease.as_deref()).map(drop)
+        })?;
+        host.renew_lease(trial, lease.as_deref())
     };
     let next = move || served.owner.call(&study, renewed);
     Ok(answer(blocking(next).await?.0, false))
 }
 
 /// A training has ended.
-pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
-    let (study, trial) = of_trial(place)?;
+pub(crate) async fn tell(State(served): SharedState, place: TrialPath, body: Bytes) -> ApiReply {
+    let (study, trial) = parse_trial_path(place)?;
     let Tell { failure, returned, of_the_command, handed_back, lease } = read(&body)?;
     if handed_back && failure.is_some() {
         return Err(Problem::field(
@@ -124,13 +124,13 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
             "a trial that is handed back has not failed. Leave out one of the two",
         ));
     }
-    let end = move |host: &mut Hosted<EventStore>| {
+    let end = move |host: &mut StudyHost<EventStore>| {
         if let Some(value) = returned {
-            host.returned(trial, value, lease.as_deref())?;
+            host.record_returned_value(trial, value, lease.as_deref())?;
         }
         let state = match failure {
             _ if handed_back => host.hand_back(trial, lease.as_deref()),
-            Some(why) if of_the_command => host.fail_for_all(trial, why, lease.as_deref()),
+            Some(why) if of_the_command => host.tell_command_failure(trial, why, lease.as_deref()),
             failure => host.tell(trial, failure, lease.as_deref()),
         }?;
         Ok((state, host.session().study().told_relation(), host.take_notices()))
@@ -141,20 +141,21 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
 }
 
 /// Continue a trial after fewer epochs than it has reported, or start it again.
-pub(crate) async fn begin(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
-    let (study, trial) = of_trial(place)?;
+pub(crate) async fn begin(State(served): SharedState, place: TrialPath, body: Bytes) -> ApiReply {
+    let (study, trial) = parse_trial_path(place)?;
     let Begin { after, attempt, lease } = read(&body)?;
-    let next =
-        move || served.owner.call(&study, move |host| host.begin(trial, after, attempt, lease.as_deref()));
+    let next = move || {
+        served.owner.call(&study, move |host| host.begin_attempt(trial, after, attempt, lease.as_deref()))
+    };
     Ok(answer(blocking(next).await?.0, false))
 }
 
 /// The instructions to run the study's trials, for workers of this version.
 pub(crate) async fn work(
-    State(served): Shared,
+    State(served): SharedState,
     Path(study): Path<String>,
     RawQuery(query): RawQuery,
-) -> Reply {
+) -> ApiReply {
     let log = served.log(&study)?;
     let folder = log.parent().unwrap_or(&log);
     let read = Work::read(folder).map_err(|error| Problem::midway(&error))?;
@@ -162,13 +163,13 @@ pub(crate) async fn work(
         let text = format!(
             "{study} has no command, because its trials report over HTTP. Workers need a study that `foretell search -- COMMAND` started"
         );
-        Problem::conflict(text).of_field("study")
+        Problem::conflict(text).with_field("study")
     })?;
     if served.options.token.is_none() && redact_words(&work.command) != work.command {
         let text = format!(
             "{study}: its command contains a secret, which only workers get that know a token. Set FORETELL_TOKEN for the search and its workers"
         );
-        return Err(Problem::conflict(text).of_field("study"));
+        return Err(Problem::conflict(text).with_field("study"));
     }
     match word(query.as_deref(), "version") {
         Some(version) if version != work.version => {
@@ -176,14 +177,14 @@ pub(crate) async fn work(
                 "version: this study runs with Foretell {}, but the worker is Foretell {version}. Install the same version on both machines",
                 work.version
             );
-            Err(Problem::conflict(text).of_field("version"))
+            Err(Problem::conflict(text).with_field("version"))
         }
         _ => Ok(Json(StudyWork { study, work }).into_response()),
     }
 }
 
 /// The workers that name themselves.
-pub(crate) async fn workers(State(served): Shared, Path(study): Path<String>) -> Reply {
+pub(crate) async fn workers(State(served): SharedState, Path(study): Path<String>) -> ApiReply {
     served.log(&study)?;
     let name = study.clone();
     let workers = blocking(move || served.owner.workers(&name)).await?;
@@ -191,8 +192,8 @@ pub(crate) async fn workers(State(served): Shared, Path(study): Path<String>) ->
 }
 
 /// Whether a training is to stop, by the study's log: whoever drives the study is not disturbed, and the study not taken over.
-pub(crate) async fn should_stop(State(served): Shared, place: OfTrial) -> Reply {
-    let (study, trial) = of_trial(place)?;
+pub(crate) async fn should_stop(State(served): SharedState, place: TrialPath) -> ApiReply {
+    let (study, trial) = parse_trial_path(place)?;
     let log = served.log(&study)?;
     let next = move || {
         served.folds.read(&study, &log, |_, study| {
@@ -209,7 +210,7 @@ pub(crate) async fn should_stop(State(served): Shared, place: OfTrial) -> Reply 
 }
 
 /// The best trial so far.
-pub(crate) async fn best(State(served): Shared, Path(study): Path<String>) -> Reply {
+pub(crate) async fn best(State(served): SharedState, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     let found = blocking(move || {
         served.folds.read(&study, &log, |_, there| Found {
@@ -223,7 +224,7 @@ pub(crate) async fn best(State(served): Shared, Path(study): Path<String>) -> Re
 }
 
 /// A person enqueues a configuration, be it that another process drives the study.
-pub(crate) async fn enqueue(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
+pub(crate) async fn enqueue(State(served): SharedState, Path(study): Path<String>, body: Bytes) -> ApiReply {
     let Enqueue { configuration: queued, id } = read(&body)?;
     let recorded = blocking(move || served.owner.enqueue(&served.folds, &study, &queued, id)).await?;
     let status = if recorded { StatusCode::OK } else { StatusCode::ACCEPTED };
@@ -231,7 +232,7 @@ pub(crate) async fn enqueue(State(served): Shared, Path(study): Path<String>, bo
 }
 
 /// A person notes something about a study.
-pub(crate) async fn note(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
+pub(crate) async fn note(State(served): SharedState, Path(study): Path<String>, body: Bytes) -> ApiReply {
     let Note { text } = read(&body)?;
     let log = served.log(&study)?;
     let write = move || {
@@ -244,21 +245,21 @@ pub(crate) async fn note(State(served): Shared, Path(study): Path<String>, body:
 }
 
 /// A person stops a trial.
-pub(crate) async fn stop(served: Shared, place: OfTrial, body: Bytes) -> Reply {
+pub(crate) async fn stop(served: SharedState, place: TrialPath, body: Bytes) -> ApiReply {
     by_hand(served, place, &body, Order::Stop).await
 }
 
 /// A person keeps a trial from being stopped.
-pub(crate) async fn keep(served: Shared, place: OfTrial, body: Bytes) -> Reply {
+pub(crate) async fn keep(served: SharedState, place: TrialPath, body: Bytes) -> ApiReply {
     by_hand(served, place, &body, Order::Keep).await
 }
 
-async fn by_hand(State(served): Shared, place: OfTrial, body: &[u8], order: Order) -> Reply {
-    let (study, trial) = of_trial(place)?;
+async fn by_hand(State(served): SharedState, place: TrialPath, body: &[u8], order: Order) -> ApiReply {
+    let (study, trial) = parse_trial_path(place)?;
     let Nothing {} = read(body)?;
     match blocking(move || served.owner.by_hand(&served.folds, &study, trial, order)).await? {
-        Ordered::Recorded(next) => Ok(answer(next, true)),
-        Ordered::HandedOn => {
+        OrderOutcome::Recorded(next) => Ok(answer(next, true)),
+        OrderOutcome::HandedOn => {
             let answer =
                 Answer { trial, stop: None, recorded: Some(false), decision: None, notices: Vec::new() };
             Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
@@ -272,7 +273,7 @@ fn answer(next: foretell_search::Answer, is_record: bool) -> Response {
 }
 
 /// The study and the trial that an address names.
-fn of_trial(Path((study, trial)): OfTrial) -> Result<(String, u64), Problem> {
+fn parse_trial_path(Path((study, trial)): TrialPath) -> Result<(String, u64), Problem> {
     let trial = number(&trial)?;
     Ok((study, trial))
 }
@@ -283,7 +284,7 @@ pub(crate) fn number(trial: &str) -> Result<u64, Problem> {
 }
 
 /// The object that `body` is; no body is an empty one.
-fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
+fn parse_object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
     let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
     let value: Value = serde_json::from_slice(body).map_err(|error| {
         Problem::field("body", format!("not JSON: {error}. Write null for a value that is not finite"))
@@ -296,5 +297,5 @@ fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
 
 /// The request in `body`.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    Ok(read_fields(&object(body)?)?)
+    Ok(read_fields(&parse_object(body)?)?)
 }

@@ -28,9 +28,9 @@ pub(crate) struct Viewed {
 /// Points of the line of the best score so far, at most.
 const POINTS: usize = 1_000;
 /// The most parameters that are paired for contours in a file.
-const PAIRED: usize = 3;
+const MAX_PAIRED_PARAMETERS: usize = 3;
 /// How many trials are sent at a time.
-const BATCH: usize = 500;
+const TRIALS_PER_EVENT: usize = 500;
 
 impl Shown {
     /// A reader that comes back, and has seen the first so many records.
@@ -50,9 +50,9 @@ impl Shown {
 }
 
 /// How many numbers are sent to a reader of its own at most; more are in the snapshot that all readers share.
-const LITTLE: usize = 20_000;
+const MAX_UNSHARED_NUMBERS: usize = 20_000;
 /// A decision, in numbers.
-const DECISION: usize = 10;
+const NUMBERS_PER_DECISION: usize = 10;
 
 /// Whether the news for a reader are so few that they need not be shared.
 pub(crate) fn is_little(fold: &Fold, shown: &Shown) -> bool {
@@ -61,9 +61,9 @@ pub(crate) fn is_little(fold: &Fold, shown: &Shown) -> bool {
     let numbers = changed.map(|(trial, seen)| {
         let (points, decisions) = shown.trials.get(&trial).copied().unwrap_or_default();
         let decisions = if shown.is_brief { 0 } else { seen.decisions.len().saturating_sub(decisions) };
-        study.trials()[trial].curve.len().saturating_sub(points) + DECISION * (decisions + 1)
+        study.trials()[trial].curve.len().saturating_sub(points) + NUMBERS_PER_DECISION * (decisions + 1)
     });
-    numbers.sum::<usize>() <= LITTLE
+    numbers.sum::<usize>() <= MAX_UNSHARED_NUMBERS
 }
 
 /// Hands the news of a study for a reader to `send`, some trials at a time; nothing if it has all. The last part has the id to come
@@ -82,7 +82,7 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown, send: &mut dyn FnMut(Value, O
     let front = (anew || fold.ended() > shown.records).then(|| front(study)).flatten();
     let before = std::mem::replace(&mut shown.records, fold.records());
     let head = head(fold, study);
-    let mut parts: Vec<&[usize]> = changed.chunks(BATCH).collect();
+    let mut parts: Vec<&[usize]> = changed.chunks(TRIALS_PER_EVENT).collect();
     if parts.is_empty() {
         parts.push(&[]);
     }
@@ -165,7 +165,7 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
     }
     if !shown.is_brief {
         (view["decided"], view["decisions"]) =
-            (decisions.into(), json!(in_words(&seen.decisions[decisions..])));
+            (decisions.into(), json!(decision_views(&seen.decisions[decisions..])));
     }
     if has.is_none() {
         view["configuration"] = json!(known.configuration);
@@ -186,7 +186,7 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
     view
 }
 
-fn in_words(decisions: &[Decision]) -> Vec<DecisionView> {
+fn decision_views(decisions: &[Decision]) -> Vec<DecisionView> {
     decisions.iter().map(DecisionView::from).collect()
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study
         trial: number,
         metrics: seen.metrics.clone(),
         command: command.as_deref().map(shell_line),
-        decisions: in_words(&seen.decisions),
+        decisions: decision_views(&seen.decisions),
         usage: Usage::read(folder, number),
         worker: None,
     })
@@ -303,12 +303,12 @@ pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Progressed {
         trials: summary.trials,
         epochs: summary.epochs,
         speedup: summary.speedup,
-        best_so_far: thinned(fold.best_so_far()),
+        best_so_far: thin_points(fold.best_so_far()),
     }
 }
 
 /// At most so many points, first and last kept.
-fn thinned(line: &[(u64, f64)]) -> Vec<(u64, f64)> {
+fn thin_points(line: &[(u64, f64)]) -> Vec<(u64, f64)> {
     if line.len() <= POINTS {
         return line.to_vec();
     }
@@ -351,7 +351,7 @@ pub(crate) fn surface(name: &str, fold: &Fold, study: &Study, asked: &[(String, 
 pub(crate) fn leading_pairs(fold: &Fold, study: &Study) -> Vec<(String, String)> {
     let found = relevances_of(&fold.surface(study));
     let names: Vec<String> =
-        found.parameters.into_iter().take(PAIRED).map(|parameter| parameter.name).collect();
+        found.parameters.into_iter().take(MAX_PAIRED_PARAMETERS).map(|parameter| parameter.name).collect();
     let pairs =
         names.iter().enumerate().flat_map(|(i, x)| names[i + 1..].iter().map(|y| (x.clone(), y.clone())));
     pairs.collect()

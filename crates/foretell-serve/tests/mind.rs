@@ -63,7 +63,7 @@ fn what_is_enqueued_into_a_study_of_another_process_is_handed_on() {
     let _session = Session::open(spec, Parts::default(), store).expect("a session");
     let (status, answer) = call(address, "POST", "/api/studies/t/enqueue", r#"{"configuration": "lr=0.5"}"#);
     assert_eq!((status, &answer["recorded"]), (202, &json!(false)), "{answer}");
-    let waiting = |folder: &Path| Orders::in_study(folder).to_enqueue().len();
+    let waiting = |folder: &Path| Orders::for_study(folder).waiting_configurations().len();
     assert_eq!(waiting(&other), 1);
     let (status, _) = call(address, "POST", "/api/studies/t/enqueue", r#"{"configuration": "lr=9"}"#);
     assert_eq!((status, waiting(&other)), (400, 1));

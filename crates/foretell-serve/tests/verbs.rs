@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{STUDY, call, done, local, made, serve, started};
-use foretell_run::{EventStore, Hosted, Leases, Orders, Reading, Task};
+use foretell_run::{EventStore, Leases, MetricReading, Orders, StudyHost, TrainingTask};
 use foretell_search::{
     Catalogue, Ending, Memory, Order, ParameterSpace, Parts, Record, Session, Space, Study, StudyRequest,
 };
@@ -305,7 +305,7 @@ fn workers_go_on_when_the_server_is_started_anew() {
 }
 
 /// The study `s` as a server hosts it that is gone when this is dropped.
-fn hosted(folder: &Path) -> Hosted<EventStore> {
+fn hosted(folder: &Path) -> StudyHost<EventStore> {
     let settings = StudyRequest {
         space: ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters),
         metric: Some("val_acc".to_owned()),
@@ -318,10 +318,10 @@ fn hosted(folder: &Path) -> Hosted<EventStore> {
     let spec = settings.resolve(None).expect("a study");
     let session = Session::open(spec, Parts::default(), store).expect("a session");
     let leases = Leases::new(Options::LEASE).with_folder(&folder.join("s"));
-    Hosted::new(session).with_leases(leases).expect("a host")
+    StudyHost::new(session).with_leases(leases).expect("a host")
 }
 
-fn key(task: &Task) -> String {
+fn key(task: &TrainingTask) -> String {
     task.lease.clone().expect("it has a lease").0
 }
 
@@ -331,7 +331,7 @@ fn a_named_worker_gets_its_own_trial_back_from_a_server_that_is_started_anew() {
     let mut before = hosted(folder.path());
     let [first, second] =
         ["gpu-0", "gpu-1"].map(|worker| before.ask(Some(worker)).expect("stored").expect("a trial"));
-    let reading = Reading { step: 1, value: Some(0.3), ..Reading::default() };
+    let reading = MetricReading { step: 1, value: Some(0.3), ..MetricReading::default() };
     before.report(second.start.trial, reading, Some(&key(&second))).expect("stored");
     drop(before);
     let address = serve(folder.path(), local(), None);
@@ -355,7 +355,7 @@ fn a_trial_whose_worker_is_gone_with_the_server_waits_for_a_lease_and_no_longer(
     let folder = tempfile::tempdir().expect("a folder");
     let mut before = hosted(folder.path());
     let task = before.ask(None).expect("stored").expect("a trial");
-    let reading = Reading { step: 1, value: Some(0.3), ..Reading::default() };
+    let reading = MetricReading { step: 1, value: Some(0.3), ..MetricReading::default() };
     before.report(task.start.trial, reading, None).expect("stored");
     drop(before);
     let lease = Duration::from_millis(300);
@@ -500,7 +500,7 @@ fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_r
     assert_eq!(call(address, "POST", "/api/studies/s/trials/1/stop", "").0, 202);
     assert_eq!(call(address, "POST", "/api/studies/s/trials/7/stop", "").0, 404);
     assert_eq!(std::fs::read(&log).expect("a log"), before, "the log has one writer");
-    assert_eq!(Orders::in_study(&folder.path().join("s")).waiting(), [(1, Order::Stop)]);
+    assert_eq!(Orders::for_study(&folder.path().join("s")).waiting_orders(), [(1, Order::Stop)]);
     let (status, answer) = call(address, "POST", "/api/studies/s/ask", "");
     assert_eq!(status, 409, "{answer}");
     assert!(answer["error"].as_str().is_some_and(|text| text.contains("held by process")), "{answer}");
@@ -585,7 +585,7 @@ fn conditions_limits_and_memory_hold_over_http() {
         }
     }
     let stored =
-        foretell_run::Stored::read(&folder.path().join("s"), &Catalogue::default()).expect("a study");
+        foretell_run::StoredStudy::read(&folder.path().join("s"), &Catalogue::default()).expect("a study");
     let trials = stored.study.progress().trials;
     assert!(lost > 0 && (trials.out_of_memory, trials.failed) == (lost, lost), "{trials:?}");
 }

@@ -11,7 +11,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
-use foretell::Contest;
+use foretell::TrialContest;
 use serde_json::{Value, json};
 use std::error::Error;
 
@@ -47,7 +47,7 @@ fn search(
     (cold, taught): (f64, f64),
 ) -> Searched {
     let epochs = runs[0].len();
-    let mut contest = Contest::new(epochs as u64, earlier);
+    let mut contest = TrialContest::new(epochs as u64, earlier);
     let levels = contest.levels().to_vec();
     let mut found =
         Searched { trained: vec![0; runs.len()], completed: vec![false; runs.len()], ..Searched::default() };

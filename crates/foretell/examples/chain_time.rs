@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
-use foretell::Contest;
+use foretell::TrialContest;
 use std::time::Instant;
 
 /// The score of curve `number` at a fraction of the training.
@@ -21,7 +21,7 @@ fn main() {
             levels[..reached].iter().map(|&level| score(number, level as f64 / EPOCHS as f64)).collect()
         };
         let earlier: Vec<Vec<f64>> = (0..lessons).map(curve).collect();
-        let mut contest = Contest::new(EPOCHS, &[earlier]);
+        let mut contest = TrialContest::new(EPOCHS, &[earlier]);
         let (mut total, mut longest, mut decisions) = (0.0, 0.0_f64, 0);
         for trial in 0..TRIALS {
             for score in curve(trial + 5000) {

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Run {
                 id: i.to_string(),
                 configuration: configuration(lr),
-                curve: Curve::of_epochs(&accuracy, Direction::Maximize),
+                curve: Curve::from_epoch_values(&accuracy, Direction::Maximize),
             }
         })
         .collect();

@@ -18,7 +18,7 @@ use std::time::Instant;
 use thiserror::Error;
 
 /// The central intervals whose coverage is measured.
-pub const INTERVALS: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
+pub const COVERAGE_LEVELS: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
 
 /// The settings of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -367,20 +367,20 @@ pub fn evaluate(
     predictor: &Arc<dyn Predictor>,
     cut: Cut,
 ) -> Result<Evaluation, EvaluationError> {
-    let parts: Vec<Part> = folds
+    let parts: Vec<FoldForecasts> = folds
         .par_iter()
         .enumerate()
         .map(|(repeat, fold)| evaluate_fold(fold, predictor, cut.step, repeat))
         .collect::<Result<_, _>>()?;
     let mut apart = Apart::default();
     parts.iter().for_each(|part| apart += part.apart);
-    let scored: Vec<Scores> =
+    let scored: Vec<FoldScores> =
         parts.iter().zip(folds).filter_map(|(part, fold)| scores(&part.outcomes, &fold.history)).collect();
     if scored.is_empty() {
         return Err(EvaluationError::NothingLeft { step: cut.step, apart });
     }
-    let each = |measure: fn(&Scores) -> f64| scored.iter().map(measure).collect::<Vec<f64>>();
-    let seconds = |measure: fn(&Part) -> f64| mean(&parts.iter().map(measure).collect::<Vec<f64>>());
+    let each = |measure: fn(&FoldScores) -> f64| scored.iter().map(measure).collect::<Vec<f64>>();
+    let seconds = |measure: fn(&FoldForecasts) -> f64| mean(&parts.iter().map(measure).collect::<Vec<f64>>());
     Ok(Evaluation {
         tau: cut.tau,
         r2: each(|s| s.r2),
@@ -397,7 +397,7 @@ pub fn evaluate(
 }
 
 /// The forecasts of one fold.
-struct Part {
+struct FoldForecasts {
     outcomes: Vec<Outcome>,
     apart: Apart,
     fit_seconds: f64,
@@ -405,7 +405,7 @@ struct Part {
 }
 
 /// The measures of one fold.
-struct Scores {
+struct FoldScores {
     r2: f64,
     r2_floored: f64,
     spearman: f64,
@@ -414,15 +414,15 @@ struct Scores {
 }
 
 /// A run that is cut off, and its outcome.
-struct Asked<'a> {
+struct CutRun<'a> {
     number: usize,
     run: &'a Run,
     seen: Curve,
-    end: End,
+    end: RecordedOutcome,
 }
 
 /// The outcome of a run, on a history's scale.
-enum End {
+enum RecordedOutcome {
     Score(f64),
     Diverged,
 }
@@ -432,11 +432,14 @@ fn evaluate_fold(
     predictor: &Arc<dyn Predictor>,
     step: f64,
     repeat: usize,
-) -> Result<Part, FitError> {
+) -> Result<FoldForecasts, FitError> {
     let history = &fold.history;
     let mut apart = Apart::default();
-    let asked: Vec<Asked<'_>> =
-        fold.tested.iter().filter_map(|(number, run)| ask(history, *number, run, step, &mut apart)).collect();
+    let asked: Vec<CutRun<'_>> = fold
+        .tested
+        .iter()
+        .filter_map(|(number, run)| cut_run(history, *number, run, step, &mut apart))
+        .collect();
     let running = asked.iter().map(|one| (&one.run.configuration, &one.seen));
     let forecaster = Forecaster::with_history(history.clone(), Arc::clone(predictor)).among(running);
     let started = Instant::now();
@@ -450,8 +453,8 @@ fn evaluate_fold(
         match forecaster.forecast(&one.run.configuration, &one.seen) {
             Ok(forecast) => {
                 let (truth, diverged) = match one.end {
-                    End::Score(score) => (score, false),
-                    End::Diverged => (history.lowest(), true),
+                    RecordedOutcome::Score(score) => (score, false),
+                    RecordedOutcome::Diverged => (history.lowest(), true),
                 };
                 apart.diverged_later += usize::from(diverged);
                 let now = history.prefix_of(&one.seen).last().copied().unwrap_or(f64::NEG_INFINITY);
@@ -467,18 +470,18 @@ fn evaluate_fold(
     let predict_seconds = started.elapsed().as_secs_f64() / outcomes.len().max(1) as f64;
     match fits.into_iter().find_map(Result::err) {
         Some(error) if outcomes.is_empty() => Err(error),
-        _ => Ok(Part { outcomes, apart, fit_seconds, predict_seconds }),
+        _ => Ok(FoldForecasts { outcomes, apart, fit_seconds, predict_seconds }),
     }
 }
 
 /// `run` cut off at `step`, if it is a matter for a forecast and its outcome was recorded; else it is counted in `apart`.
-fn ask<'a>(
+fn cut_run<'a>(
     history: &History,
     number: usize,
     run: &'a Run,
     step: f64,
     apart: &mut Apart,
-) -> Option<Asked<'a>> {
+) -> Option<CutRun<'a>> {
     let Some(end) = end(history, &run.curve) else {
         let by_tau = run.curve.last().is_none_or(|(last, _)| last <= step);
         let count = if by_tau { &mut apart.ended_by_tau } else { &mut apart.ended_later };
@@ -487,7 +490,7 @@ fn ask<'a>(
     };
     let seen = run.curve.until(step);
     let count = match history.standing(&seen) {
-        Standing::Running => return Some(Asked { number, run, seen, end }),
+        Standing::Running => return Some(CutRun { number, run, seen, end }),
         Standing::Arrived => &mut apart.ended_by_tau,
         Standing::Diverged { .. } => &mut apart.diverged_by_tau,
         Standing::Late { .. } | Standing::NoLogarithm { .. } | Standing::OutOfBounds { .. } => {
@@ -499,18 +502,20 @@ fn ask<'a>(
 }
 
 /// The outcome of the run with this `curve`; `None` if it was not recorded.
-fn end(history: &History, curve: &Curve) -> Option<End> {
+fn end(history: &History, curve: &Curve) -> Option<RecordedOutcome> {
     if let Some(score) = history.end_of(curve) {
-        return Some(End::Score(score));
+        return Some(RecordedOutcome::Score(score));
     }
     let target = history.grid().last().copied()?;
     curve.diverged_at().filter(|&at| at <= target)?;
     let reached = history.run_score().value_of(curve).filter(|_| history.run_score() == RunScore::Best);
-    Some(reached.map_or(End::Diverged, |score| End::Score(history.score(history.direction().value(score)))))
+    Some(reached.map_or(RecordedOutcome::Diverged, |score| {
+        RecordedOutcome::Score(history.score(history.direction().value(score)))
+    }))
 }
 
 /// The measures of `outcomes`; `None` for fewer than two.
-fn scores(outcomes: &[Outcome], history: &History) -> Option<Scores> {
+fn scores(outcomes: &[Outcome], history: &History) -> Option<FoldScores> {
     if outcomes.len() < 2 {
         return None;
     }
@@ -521,7 +526,7 @@ fn scores(outcomes: &[Outcome], history: &History) -> Option<Scores> {
     let natural_truths: Vec<f64> = outcomes.iter().map(|o| o.end).collect();
     let natural_forecasts: Vec<f64> =
         outcomes.iter().map(|o| history.possible_value(o.forecast.mean, o.now)).collect();
-    Some(Scores {
+    Some(FoldScores {
         r2: r_squared(&forecasts, &truths),
         r2_floored: r_squared(&floored(&forecasts), &floored(&truths)),
         spearman: spearman(&forecasts, &outcomes.iter().map(rank).collect::<Vec<f64>>()),
@@ -539,7 +544,7 @@ mod tests {
     fn runs(count: usize) -> Vec<Run> {
         let run = |i: usize| {
             let end = 0.3 + 0.5 * (i as f64 / count as f64);
-            let curve = Curve::of_epochs(&[end - 0.2, end - 0.1, end], Direction::Maximize);
+            let curve = Curve::from_epoch_values(&[end - 0.2, end - 0.1, end], Direction::Maximize);
             Run { id: i.to_string(), configuration: Configuration::new(), curve }
         };
         (0..count).map(run).collect()
@@ -646,7 +651,7 @@ mod tests {
     fn coverage_is_the_share_inside_the_central_interval() {
         // central Gaussian intervals reach to 0.674, 1.282, 1.645 and 1.960 standard deviations
         let measured = evaluation(off_by(0, &[0.0, -0.6, 0.7, -1.2, 1.3, 1.6, -1.7, 1.9, -2.0, 3.0]));
-        let covered = INTERVALS.map(|level| measured.coverage(level));
+        let covered = COVERAGE_LEVELS.map(|level| measured.coverage(level));
         assert_eq!(covered, [0.2, 0.4, 0.6, 0.8]);
     }
 
@@ -689,13 +694,13 @@ mod tests {
             &[0.3, 0.4, 0.5, 0.7],
         ];
         let tested = tested.iter().enumerate().map(|(i, values)| {
-            let curve = Curve::of_epochs(values, up);
+            let curve = Curve::from_epoch_values(values, up);
             (i, Run { id: i.to_string(), configuration: Configuration::new(), curve })
         });
         let finished: Vec<Run> = (0..8)
             .map(|i| {
                 let end = 0.5 + 0.02 * f64::from(i);
-                let curve = Curve::of_epochs(&[0.3, end - 0.2, end - 0.1, end], up);
+                let curve = Curve::from_epoch_values(&[0.3, end - 0.2, end - 0.1, end], up);
                 Run { id: i.to_string(), configuration: Configuration::new(), curve }
             })
             .collect();
@@ -723,7 +728,7 @@ mod tests {
     fn a_fold_knows_nothing_of_the_runs_that_it_is_tested_on() {
         // one tested run is a thousand times better than any other: floor, bounds and scale would all move with it
         let mut runs = runs(12);
-        runs[11].curve = Curve::of_epochs(&[0.3, 100.0, 600.0], Direction::Maximize);
+        runs[11].curve = Curve::from_epoch_values(&[0.3, 100.0, 600.0], Direction::Maximize);
         let split = Split { train: (0..10).collect(), test: vec![10, 11], unfinished: Vec::new() };
         let metric = Some(Metric::new("accuracy", Direction::Maximize));
         let options = HistoryOptions { metric, ..HistoryOptions::default() };

@@ -52,7 +52,7 @@ pub enum ForecastError {
 }
 
 /// The model for one τ, or the reason for its absence.
-type Fitted = Result<Arc<dyn Model>, FitError>;
+type ModelResult = Result<Arc<dyn Model>, FitError>;
 
 /// Forecasts and judges running curves, based on completed runs and a predictor.
 ///
@@ -80,7 +80,7 @@ pub struct Forecaster {
     encoder: Encoder,
     predictor: Arc<dyn Predictor>,
     /// A cell for each τ, filled by the first who asks; the lock is held only to find the cell.
-    models: Mutex<BTreeMap<usize, Arc<OnceLock<Fitted>>>>,
+    models: Mutex<BTreeMap<usize, Arc<OnceLock<ModelResult>>>>,
 }
 
 impl Forecaster {
@@ -130,7 +130,7 @@ impl Forecaster {
     /// observed yet, the predictor could not be fitted or its forecast is not finite.
     pub fn forecast(&self, configuration: &Configuration, curve: &Curve) -> Result<Forecast, ForecastError> {
         let prefix = self.history.prefix_of(curve);
-        if let Some(answer) = self.without_model(curve, &prefix) {
+        if let Some(answer) = self.forecast_without_model(curve, &prefix) {
             return answer;
         }
         let model = self.model(prefix.len())?;
@@ -141,7 +141,11 @@ impl Forecaster {
     }
 
     /// The answer about a `curve` with these scores so far that needs no model; `None` if it needs one.
-    fn without_model(&self, curve: &Curve, prefix: &[f64]) -> Option<Result<Forecast, ForecastError>> {
+    fn forecast_without_model(
+        &self,
+        curve: &Curve,
+        prefix: &[f64],
+    ) -> Option<Result<Forecast, ForecastError>> {
         let (metric, grid) = (self.history.metric(), self.history.grid());
         if curve.direction().is_some_and(|direction| direction != metric.direction) {
             return Some(Err(ForecastError::Direction { metric: metric.clone() }));
@@ -237,7 +241,7 @@ impl Forecaster {
     /// Whether [`forecast`](Self::forecast) answers for `curve` at once, without fitting a model first: always once it has answered.
     pub fn is_fitted_for(&self, curve: &Curve) -> bool {
         let prefix = self.history.prefix_of(curve);
-        self.without_model(curve, &prefix).is_some() || self.cell(prefix.len()).get().is_some()
+        self.forecast_without_model(curve, &prefix).is_some() || self.model_cell(prefix.len()).get().is_some()
     }
 
     fn model(&self, tau: usize) -> Result<Arc<dyn Model>, FitError> {
@@ -250,10 +254,10 @@ impl Forecaster {
                 Matrix::from_rows(&seen().map(|(_, scores)| &scores[..tau]).collect::<Vec<_>>());
             self.predictor.fit(&training).map(Arc::from)
         };
-        self.cell(tau).get_or_init(fit).clone()
+        self.model_cell(tau).get_or_init(fit).clone()
     }
 
-    fn cell(&self, tau: usize) -> Arc<OnceLock<Fitted>> {
+    fn model_cell(&self, tau: usize) -> Arc<OnceLock<ModelResult>> {
         let mut models = self.models.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         models.entry(tau).or_default().clone()
     }
@@ -270,7 +274,7 @@ mod tests {
         let run = |values: &&[f64]| Run {
             id: String::new(),
             configuration: Configuration::new(),
-            curve: Curve::of_epochs(values, direction),
+            curve: Curve::from_epoch_values(values, direction),
         };
         values.iter().map(run).collect()
     }
@@ -280,7 +284,8 @@ mod tests {
         let up = Direction::Maximize;
         let finished = runs(&[&[0.3], &[0.5]], up);
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
-        let forecast = forecaster.forecast(&Configuration::new(), &Curve::of_epochs(&[0.4], up)).unwrap();
+        let forecast =
+            forecaster.forecast(&Configuration::new(), &Curve::from_epoch_values(&[0.4], up)).unwrap();
         assert_eq!((forecast.mean, forecast.scale), (0.4, 0.0));
     }
 
@@ -291,7 +296,7 @@ mod tests {
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
         assert!((forecaster.history().floor() - 0.1).abs() < 1e-12);
         for values in [&[0.3, -7.0][..], &[0.3, -7.0, 0.4]] {
-            let curve = Curve::of_epochs(values, up);
+            let curve = Curve::from_epoch_values(values, up);
             let forecast = forecaster.forecast(&Configuration::new(), &curve).unwrap();
             let end = forecaster.history().possible_value(forecast.mean, forecast.mean);
             assert!((end + 7.0).abs() < 1e-9 && forecast.scale == 0.0, "{values:?}: {end}");
@@ -326,7 +331,7 @@ mod tests {
     fn a_running_loss_is_refused_where_larger_is_better() {
         let finished = runs(&[&[0.3, 0.4], &[0.5, 0.6]], Direction::Maximize);
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
-        let loss = Curve::of_epochs(&[0.4], Direction::Minimize);
+        let loss = Curve::from_epoch_values(&[0.4], Direction::Minimize);
         let error = forecaster.forecast(&Configuration::new(), &loss).unwrap_err();
         assert!(
             error.to_string().starts_with("the curve has the opposite direction: larger values"),
@@ -340,11 +345,12 @@ mod tests {
         let down = Direction::Minimize;
         let finished = runs(&[&[0.3, 0.2], &[0.5, 0.4]], down);
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
-        let forecast = |values| forecaster.forecast(&Configuration::new(), &Curve::of_epochs(values, down));
+        let forecast =
+            |values| forecaster.forecast(&Configuration::new(), &Curve::from_epoch_values(values, down));
         assert!(forecast(&[0.1]).is_ok());
         assert_eq!(forecast(&[-0.1]).unwrap_err(), ForecastError::NoLogarithm { step: 1.0, value: -0.1 });
         // that is an answer, and no model makes another of it
-        assert!(forecaster.is_fitted_for(&Curve::of_epochs(&[-0.1], down)));
+        assert!(forecaster.is_fitted_for(&Curve::from_epoch_values(&[-0.1], down)));
     }
 
     #[test]
@@ -352,7 +358,8 @@ mod tests {
         let up = Direction::Maximize;
         let finished = runs(&[&[0.3, 0.4], &[0.5, 0.6]], up);
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(Lost)).unwrap();
-        let error = forecaster.forecast(&Configuration::new(), &Curve::of_epochs(&[0.4], up)).unwrap_err();
+        let error =
+            forecaster.forecast(&Configuration::new(), &Curve::from_epoch_values(&[0.4], up)).unwrap_err();
         assert_eq!(error, ForecastError::NotFinite);
     }
 
@@ -364,7 +371,7 @@ mod tests {
         let finished = runs(&ends.iter().map(|end| &end[..]).collect::<Vec<_>>(), down);
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
         assert_eq!(forecaster.history().scale(), Scale::Log);
-        let running = Curve::of_epochs(&[0.47], down);
+        let running = Curve::from_epoch_values(&[0.47], down);
         let probability = |offset: f64| {
             let criterion = StopCriterion { offset, ..StopCriterion::default() };
             forecaster.decide(&criterion, &Configuration::new(), &running).unwrap().probability

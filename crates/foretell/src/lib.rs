@@ -18,13 +18,13 @@ mod predict;
 pub mod statistics;
 mod stop;
 
-pub use chain::contest::{Contest, Prospect};
+pub use chain::contest::{TrialContest, TrialProspect};
 pub use chain::end::ChainEnd;
 pub use chain::forecaster::Chain;
 pub use chain::guard::LessonVerdict;
 pub use chain::levels::chain_levels;
 pub use curves::architecture::{
-    ArchitectureError, Counts, FLOPS, ImageShape, Layer, LayerSequence, NETWORK, WEIGHTS,
+    ArchitectureError, Counts, FLOPS_KEY, ImageShape, Layer, LayerSequence, NETWORK, WEIGHTS_KEY,
 };
 pub use curves::columns::{Columns, group_of_name};
 pub use curves::configuration::{Configuration, FeatureGroup, Run, Value};
@@ -45,9 +45,9 @@ pub use predict::forecast::{CurveEnd, Forecast, Shape};
 pub use predict::forest::{self, RandomForest};
 pub use predict::gp::GaussianProcess;
 pub use predict::last_value::LastValue;
-pub use predict::linear::{Ols, Ridge};
+pub use predict::linear::{OlsRegression, RidgeRegression};
 pub use predict::mean_gain::MeanGain;
-pub use predict::named::{NO_LABORATORY, Predictors, UnknownPredictor, masked, predictor};
+pub use predict::named::{MISSING_PAPER_CRATE, Predictors, UnknownPredictor, masked, predictor};
 pub use predict::options::{PredictorOptions, Purpose};
 pub use predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
 pub use predict::spread::{Spread, WithSpread};

@@ -46,7 +46,7 @@ impl ErrorBudget {
         let checks = checks.max(number);
         match self {
             Self::PerCheck => 1.0,
-            Self::PerRun => 1.0 / (number as f64 * harmonic(checks)),
+            Self::PerRun => 1.0 / (number as f64 * harmonic_number(checks)),
             Self::PerRunEvenly => 1.0 / checks as f64,
         }
     }
@@ -181,11 +181,11 @@ impl StopCriterion {
 }
 
 /// H_n = 1 + ½ + … + 1/n: summed for small n, else ln n + γ + 1/(2n), whose error is below 1/(12n²).
-fn harmonic(n: usize) -> f64 {
-    const GAMMA: f64 = 0.577_215_664_901_532_9;
+fn harmonic_number(n: usize) -> f64 {
+    const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
     match n {
         0..64 => (1..=n).map(|k| 1.0 / k as f64).sum(),
-        _ => (n as f64).ln() + GAMMA + 0.5 / n as f64,
+        _ => (n as f64).ln() + EULER_GAMMA + 0.5 / n as f64,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Laws that the forest and the linear predictors keep, and their agreement with numpy.
 
 use foretell::{
-    FeatureGroup, Matrix, Model, Ols, Predictor, PredictorOptions, Query, TrainingSet, predictor,
+    FeatureGroup, Matrix, Model, OlsRegression, Predictor, PredictorOptions, Query, TrainingSet, predictor,
 };
 use proptest::prelude::*;
 
@@ -183,7 +183,7 @@ fn least_squares_agrees_with_numpy() {
         targets,
         ..TrainingSet::default()
     };
-    let model = Ols::default().fit(&training).unwrap();
+    let model = OlsRegression::default().fit(&training).unwrap();
     let expected = numbers(&document["forecasts"]);
     for ((prefix, configuration), expected) in prefixes[n..].iter().zip(&configurations[n..]).zip(expected) {
         let forecast = model.forecast(&Query { prefix, configuration }).mean;

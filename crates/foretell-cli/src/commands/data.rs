@@ -10,16 +10,16 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub(crate) struct DataArguments {
     #[command(subcommand)]
-    action: Action,
+    action: DataAction,
 }
 
 /// The action.
 #[derive(clap::Subcommand)]
-enum Action {
+enum DataAction {
     /// Download a data set: cifar10, mnist, fashion-mnist, svhn, tiny-imagenet, ptb, wikitext-2.
     ///
     /// Requires curl. The checksum of each file is verified. To continue an interrupted download, run the same command again.
-    #[command(after_help = crate::examples::FETCH)]
+    #[command(after_help = crate::examples::FETCH_EXAMPLES)]
     Fetch(FetchArguments),
 }
 
@@ -38,7 +38,7 @@ struct FetchArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &DataArguments) -> Outcome {
-    let Action::Fetch(FetchArguments { name, into, from }) = &arguments.action;
+    let DataAction::Fetch(FetchArguments { name, into, from }) = &arguments.action;
     let known = catalogue();
     let Some(download) = known.iter().find(|download| download.name == *name) else {
         let known: Vec<_> = known.iter().map(|download| download.name.as_str()).collect();

@@ -3,7 +3,7 @@
 use crate::curves::CurveFlags;
 use crate::failure::{Failure, Outcome};
 use crate::output::{metric_value, print, table};
-use crate::plot::{self, Came, CurvePanel, DrawnCurve, RecordedCurves};
+use crate::plot::{self, CurveOutcome, CurvePanel, DrawnCurve, RecordedCurvesFigure};
 use crate::scheduling::measure_name;
 use foretell::{Curve, History, Run};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) struct DrawArguments {
 }
 
 /// A set of curves as it is drawn, and its line in the table.
-struct Drawn {
+struct DrawnSet {
     panel: CurvePanel,
     line: Vec<String>,
 }
@@ -37,8 +37,8 @@ struct Drawn {
 pub(crate) fn run(arguments: &DrawArguments) -> Outcome {
     plot::Size::apply(arguments.plot_size);
     plot::check_place(&arguments.plot, None).map_err(Failure::input)?;
-    let drawn: Vec<Drawn> =
-        arguments.curves.iter().map(|path| of_file(path, arguments)).collect::<Result<_, _>>()?;
+    let drawn: Vec<DrawnSet> =
+        arguments.curves.iter().map(|path| draw_file(path, arguments)).collect::<Result<_, _>>()?;
     let headings = ["curves", "runs", "drawn", "diverged", "unfinished", "best", "median", "worst"];
     let lines: Vec<Vec<String>> = drawn.iter().map(|one| one.line.clone()).collect();
     print(&table(&headings, &lines))?;
@@ -51,21 +51,21 @@ pub(crate) fn run(arguments: &DrawArguments) -> Outcome {
         arguments.number
     );
     let panels = drawn.into_iter().map(|one| one.panel).collect();
-    let figure = RecordedCurves { title, subtitle, panels }.draw();
+    let figure = RecordedCurvesFigure { title, subtitle, panels }.draw();
     plot::save(&arguments.plot, &figure).map_err(Failure::midway)
 }
 
-fn of_file(path: &Path, arguments: &DrawArguments) -> Result<Drawn, Failure> {
+fn draw_file(path: &Path, arguments: &DrawArguments) -> Result<DrawnSet, Failure> {
     let recorded = arguments.reading.read(path)?;
     let history = arguments.reading.history(&recorded, path)?;
-    let came: Vec<(usize, Came)> = all_came(&history, &recorded.runs);
+    let came: Vec<(usize, CurveOutcome)> = run_outcomes(&history, &recorded.runs);
     let finished: Vec<f64> = came
         .iter()
-        .filter_map(|(_, came)| if let Came::ToTheEnd(_, value) = came { Some(*value) } else { None })
+        .filter_map(|(_, came)| if let CurveOutcome::ToTheEnd(_, value) = came { Some(*value) } else { None })
         .collect();
-    let count = |wanted: Came| came.iter().filter(|(_, came)| *came == wanted).count().to_string();
-    let (diverged, unfinished) = (count(Came::Diverged), count(Came::Unfinished));
-    let chosen = evenly(came.len(), arguments.number as usize);
+    let count = |wanted: CurveOutcome| came.iter().filter(|(_, came)| *came == wanted).count().to_string();
+    let (diverged, unfinished) = (count(CurveOutcome::Diverged), count(CurveOutcome::Unfinished));
+    let chosen = spaced_indices(came.len(), arguments.number as usize);
     let curves: Vec<DrawnCurve> = chosen
         .into_iter()
         .map(|place| {
@@ -91,11 +91,11 @@ fn of_file(path: &Path, arguments: &DrawArguments) -> Result<Drawn, Failure> {
         maximize: recorded.metric.direction == foretell::Direction::Maximize,
         curves,
     };
-    Ok(Drawn { panel, line })
+    Ok(DrawnSet { panel, line })
 }
 
 /// The outcome of each run: completed runs, best first, then those that diverged, then unfinished ones.
-fn all_came(history: &History, runs: &[Run]) -> Vec<(usize, Came)> {
+fn run_outcomes(history: &History, runs: &[Run]) -> Vec<(usize, CurveOutcome)> {
     let score = |value: f64| history.direction().score(value);
     let end = |run: &Run| history.recorded_end(&run.curve).filter(|_| run.curve.diverged_at().is_none());
     let mut finished: Vec<(usize, f64)> =
@@ -108,25 +108,25 @@ fn all_came(history: &History, runs: &[Run]) -> Vec<(usize, Came)> {
         let no_worse = finished.partition_point(|known| score(known.1) >= score(value)) as f64;
         ((finished.len() as f64 - no_worse) + (others - better)) / (2.0 * others)
     };
-    let ranked = finished.iter().map(|&(run, value)| (run, Came::ToTheEnd(share(value), value)));
-    let open = |diverged: bool, came: Came| {
+    let ranked = finished.iter().map(|&(run, value)| (run, CurveOutcome::ToTheEnd(share(value), value)));
+    let open = |diverged: bool, came: CurveOutcome| {
         let others = runs
             .iter()
             .enumerate()
             .filter(move |(_, run)| end(run).is_none() && run.curve.diverged_at().is_some() == diverged);
         others.map(move |(i, _)| (i, came)).collect::<Vec<_>>()
     };
-    ranked.chain(open(true, Came::Diverged)).chain(open(false, Came::Unfinished)).collect()
+    ranked.chain(open(true, CurveOutcome::Diverged)).chain(open(false, CurveOutcome::Unfinished)).collect()
 }
 
 /// `number` places of `all`, evenly spaced, the first among them; all of them where they are no more.
-fn evenly(all: usize, number: usize) -> Vec<usize> {
+fn spaced_indices(all: usize, number: usize) -> Vec<usize> {
     let number = number.min(all);
     let step = |k: usize| (k * all.saturating_sub(1)).checked_div(number.saturating_sub(1)).unwrap_or(0);
     (0..number).map(step).collect()
 }
 
-fn drawn_curve(run: &Run, history: &History, came: Came) -> DrawnCurve {
+fn drawn_curve(run: &Run, history: &History, came: CurveOutcome) -> DrawnCurve {
     let curve: std::borrow::Cow<'_, Curve> = history.run_score().curve(&run.curve);
     let values = curve.scores().iter().map(|&score| history.direction().value(score));
     DrawnCurve { name: run.id.clone(), points: curve.steps().iter().copied().zip(values).collect(), came }
@@ -139,9 +139,9 @@ mod tests {
 
     #[test]
     fn places_are_evenly_spaced_with_both_ends() {
-        assert_eq!(evenly(10, 4), [0, 3, 6, 9]);
-        assert_eq!(evenly(3, 7), [0, 1, 2]);
-        assert_eq!((evenly(5, 1), evenly(0, 3)), (vec![0], vec![]));
+        assert_eq!(spaced_indices(10, 4), [0, 3, 6, 9]);
+        assert_eq!(spaced_indices(3, 7), [0, 1, 2]);
+        assert_eq!((spaced_indices(5, 1), spaced_indices(0, 3)), (vec![0], vec![]));
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         let run = |id: &str, values: &[f64]| Run {
             id: id.into(),
             configuration: Configuration::new(),
-            curve: Curve::of_epochs(values, down),
+            curve: Curve::from_epoch_values(values, down),
         };
         let runs = [
             run("open", &[2.0]),
@@ -161,12 +161,15 @@ mod tests {
         ];
         let options = HistoryOptions { target: Some(3.0), ..HistoryOptions::default() };
         let history = History::new(&runs, &options).expect("a history");
-        let came = all_came(&history, &runs);
+        let came = run_outcomes(&history, &runs);
         assert_eq!(came.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [3, 4, 1, 2, 0]);
-        assert_eq!(came[1].1, Came::ToTheEnd(0.5, 0.9));
+        assert_eq!(came[1].1, CurveOutcome::ToTheEnd(0.5, 0.9));
         let equal = [run("a", &[2.0, 1.0, 0.5]), run("b", &[2.0, 1.0, 0.5]), run("c", &[2.0, 1.0, 0.9])];
-        let shares = all_came(&History::new(&equal, &options).expect("a history"), &equal);
-        assert_eq!((shares[0].1, shares[1].1), (Came::ToTheEnd(0.75, 0.5), Came::ToTheEnd(0.75, 0.5)));
-        assert_eq!((came[3].1, came[4].1), (Came::Diverged, Came::Unfinished));
+        let shares = run_outcomes(&History::new(&equal, &options).expect("a history"), &equal);
+        assert_eq!(
+            (shares[0].1, shares[1].1),
+            (CurveOutcome::ToTheEnd(0.75, 0.5), CurveOutcome::ToTheEnd(0.75, 0.5))
+        );
+        assert_eq!((came[3].1, came[4].1), (CurveOutcome::Diverged, CurveOutcome::Unfinished));
     }
 }

@@ -8,7 +8,7 @@ use crate::plot;
 use crate::progress::Steps;
 use crate::scheduling::measure_name;
 use foretell::evaluate::{
-    Cut, EvaluationError, EvaluationOptions, Fold, INTERVALS, Split, evaluate, splits_between,
+    COVERAGE_LEVELS, Cut, EvaluationError, EvaluationOptions, Fold, Split, evaluate, splits_between,
 };
 use foretell::statistics::{mean, standard_error};
 use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale, Value};
@@ -44,7 +44,7 @@ pub(crate) struct EvaluateArguments {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     test_where: Option<(String, Value)>,
     /// Repeat with this many random splits.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::REPEATS as i64))]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::MAX_REPEATS as i64))]
     repeats: u32,
     /// Seed for the splits and the predictors.
     #[arg(long, default_value_t = 0)]
@@ -146,7 +146,7 @@ fn measured(arguments: &EvaluateArguments) -> Result<Vec<Measured>, Failure> {
         Steps::new("evaluating {bar:30} {pos} of {len} settings", (each * arguments.curves.len()) as u64);
     let mut measured = Vec::new();
     for path in &arguments.curves {
-        measured.extend(measure(arguments, &predictors, path, &steps)?);
+        measured.extend(measure_curves(arguments, &predictors, path, &steps)?);
     }
     Ok(measured)
 }
@@ -163,7 +163,7 @@ fn predictors(arguments: &EvaluateArguments) -> Result<Vec<Arc<dyn Predictor>>, 
 }
 
 /// All fractions and predictors on the curves at `path`.
-fn measure(
+fn measure_curves(
     arguments: &EvaluateArguments,
     predictors: &[Arc<dyn Predictor>],
     path: &Path,
@@ -186,8 +186,8 @@ fn measure(
         };
         Failure::input(format!("{}: {error}{remedy}", path.display()))
     };
-    let train = with_setting(&recorded, arguments.train_where.as_ref(), "--train-where")?;
-    let test = with_setting(&recorded, arguments.test_where.as_ref(), "--test-where")?;
+    let train = runs_with_setting(&recorded, arguments.train_where.as_ref(), "--train-where")?;
+    let test = runs_with_setting(&recorded, arguments.test_where.as_ref(), "--test-where")?;
     let splits = splits_between(&history, &recorded.repeats, &|at| train[at], &|at| test[at], &options);
     let splits = splits.map_err(in_file)?;
     // all splits forecast the step that the whole file determines
@@ -220,7 +220,7 @@ fn setting(text: &str) -> Result<(String, Value), String> {
 }
 
 /// The runs with the setting that `flag` asks for; all without the flag.
-fn with_setting(
+fn runs_with_setting(
     recorded: &Recorded,
     asked: Option<&(String, Value)>,
     flag: &str,
@@ -321,7 +321,7 @@ fn row(arguments: &EvaluateArguments, measured: &Measured) -> Row {
         r2_stderr,
         spearman_mean: mean(&result.spearman),
         mae_mean: mean(&result.mae),
-        coverage: INTERVALS.iter().map(|&level| (level.to_string(), result.coverage(level))).collect(),
+        coverage: COVERAGE_LEVELS.iter().map(|&level| (level.to_string(), result.coverage(level))).collect(),
         fit_seconds: result.fit_seconds,
         predict_seconds: result.predict_seconds,
         scale: result.history.scale(),
@@ -357,9 +357,9 @@ fn apart(row: &Row) -> String {
 }
 
 /// A heading and its cell.
-type Column = (&'static str, fn(&Row) -> String);
+type TableColumn = (&'static str, fn(&Row) -> String);
 
-const COLUMNS: [Column; 16] = [
+const TABLE_COLUMNS: [TableColumn; 16] = [
     ("curves", |row| row.curves.clone()),
     ("predictor", |row| row.predictor.clone()),
     ("observed", |row| format!("{:.0} %", row.observed * 100.0)),
@@ -379,7 +379,7 @@ const COLUMNS: [Column; 16] = [
 ];
 
 /// The columns that a narrow terminal leaves out, the first ones first.
-const SPARE: [&str; 10] = [
+const NARROW_OMITTED_COLUMNS: [&str; 10] = [
     "fit",
     "top decile ≤ 95 %",
     "in 50 %",
@@ -393,7 +393,7 @@ const SPARE: [&str; 10] = [
 ];
 
 fn as_table(rows: &[Row]) -> String {
-    let cells = |row| COLUMNS.iter().map(|(_, cell)| cell(row)).collect();
+    let cells = |row| TABLE_COLUMNS.iter().map(|(_, cell)| cell(row)).collect();
     let rows: Vec<_> = rows.iter().map(cells).collect();
-    table_without(&COLUMNS.map(|(name, _)| name), &rows, &SPARE)
+    table_without(&TABLE_COLUMNS.map(|(name, _)| name), &rows, &NARROW_OMITTED_COLUMNS)
 }

@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The central interval that a scatter shows.
-const WHISKER: f64 = 0.9;
+const WHISKER_INTERVAL: f64 = 0.9;
 
 /// The nominal coverages that a calibration figure shows.
-const NOMINAL: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+const NOMINAL_COVERAGES: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
 /// The result of one predictor on one set of curves after one fraction of them, and the place of the measurement.
 pub(crate) struct Measured {
@@ -79,7 +79,7 @@ pub(crate) fn scatter(measured: &Measured) -> Scatter {
             measured.result.r2.len(),
         ),
         metric: measured.metric.clone(),
-        level: WHISKER,
+        level: WHISKER_INTERVAL,
         points: first.map(|outcome| scatter_point(&measured.result, outcome)).collect(),
     }
 }
@@ -88,7 +88,7 @@ pub(crate) fn scatter(measured: &Measured) -> Scatter {
 fn scatter_point(result: &Evaluation, outcome: &Outcome) -> ScatterPoint {
     let history = &result.history;
     let quantile = |p: f64| history.possible_value(outcome.forecast.quantile(p), outcome.now);
-    let (a, b) = (quantile((1.0 - WHISKER) / 2.0), quantile((1.0 + WHISKER) / 2.0));
+    let (a, b) = (quantile((1.0 - WHISKER_INTERVAL) / 2.0), quantile((1.0 + WHISKER_INTERVAL) / 2.0));
     ScatterPoint { truth: outcome.end, forecast: quantile(0.5), low: a.min(b), high: a.max(b) }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn calibration(measured: &[Measured], subtitle: String) -> Calibratio
         let of: Vec<&Measured> = measured.iter().filter(|m| m.predictor == predictor).collect();
         let point =
             |level: f64| (level, mean(&of.iter().map(|m| m.result.coverage(level)).collect::<Vec<_>>()));
-        CalibrationSeries { predictor: predictor.to_owned(), points: NOMINAL.map(point).to_vec() }
+        CalibrationSeries { predictor: predictor.to_owned(), points: NOMINAL_COVERAGES.map(point).to_vec() }
     };
     let predictors = distinct(measured.iter().map(|m| m.predictor.as_str()));
     Calibration {
@@ -132,7 +132,7 @@ mod tests {
         let direction = Direction::Minimize;
         let run = |i: i32| {
             let end = 1.0 + f64::from(i) / 10.0;
-            let curve = Curve::of_epochs(&[8.0 * end, 4.0 * end, 2.0 * end, end], direction);
+            let curve = Curve::from_epoch_values(&[8.0 * end, 4.0 * end, 2.0 * end, end], direction);
             Run { id: i.to_string(), configuration: Configuration::new(), curve }
         };
         let runs: Vec<Run> = (0..20).map(run).collect();

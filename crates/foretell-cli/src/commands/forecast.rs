@@ -178,8 +178,9 @@ fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     let made_it = |i: &usize| history.final_score(*i).is_some_and(|own| own.total_cmp(&score).is_eq());
     let target = history.grid().last().copied();
     let run = (0..history.len()).find(made_it).map(|i| &runs[i]);
-    let recorded =
-        run.zip(target).and_then(|(run, target)| history.run_score().curve(&run.curve).interpolate(target));
+    let recorded = run
+        .zip(target)
+        .and_then(|(run, target)| history.run_score().curve(&run.curve).interpolate_at(target));
     let recorded = recorded.filter(|_| score > history.lowest());
     recorded.map_or(history.value(score), |score| history.direction().value(score))
 }
@@ -225,7 +226,7 @@ fn no_finished_run(path: &Path) -> Failure {
 
 fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration) -> Row {
     let history = forecaster.history();
-    let now = worth_now(history, run);
+    let now = current_score(history, run);
     let value = |score: f64| possible(history, score, now);
     let recorded = history.recorded_end(&run.curve);
     let problem = problem(history, run);
@@ -289,7 +290,7 @@ fn problem(history: &History, run: &Run) -> Option<String> {
 }
 
 /// The value of `run` so far, as a score of `history`.
-fn worth_now(history: &History, run: &Run) -> f64 {
+fn current_score(history: &History, run: &Run) -> f64 {
     history.prefix_of(&run.curve).last().copied().unwrap_or(f64::NEG_INFINITY)
 }
 
@@ -302,7 +303,7 @@ fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &s
     let (direction, target, rows) = (history.direction(), document.target_step, &document.rows);
     let fan = |(run, row): (&Run, &Row)| {
         let forecast = row.distribution.as_ref()?;
-        let now = worth_now(history, run);
+        let now = current_score(history, run);
         let value = |score: f64| possible(history, score, now);
         let band = |level: f64| {
             let tail = (1.0 - level) / 2.0;

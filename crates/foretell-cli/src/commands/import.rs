@@ -7,7 +7,7 @@ use crate::output::ask;
 use crate::output::{metric_value, note, print, print_json, table};
 use crate::printed_logs;
 use foretell::{Direction, Metric, Run};
-use foretell_logs::{Format, Manifest, Recorded, Survey, Topic};
+use foretell_logs::{Format, ImportManifest, NoteTopic, Recorded, Survey};
 use foretell_run::Draft;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
@@ -63,23 +63,23 @@ pub(crate) fn run(arguments: &ImportArguments) -> Outcome {
             out.display()
         )));
     }
-    let read = read_all(arguments)?;
+    let read = read_files(arguments)?;
     if read.runs().is_empty() {
         return Err(Failure::input("the files contain no runs"));
     }
     let failed = |error| Failure::midway(format!("{}: {error}", out.display()));
     let mut writer = Draft::of_output(out).map_err(failed)?;
     match &read {
-        Imported::Recorded(recorded, _) => foretell_logs::write_recorded(&mut writer, recorded),
-        Imported::Printed(runs, metric) => foretell_logs::write_json_lines(&mut writer, runs, metric),
+        ImportedRuns::Recorded(recorded, _) => foretell_logs::write_recorded(&mut writer, recorded),
+        ImportedRuns::Printed(runs, metric) => foretell_logs::write_json_lines(&mut writer, runs, metric),
     }
     .map_err(failed)?;
     writer.finish().map_err(failed)?;
-    if let Imported::Recorded(_, Some(manifest)) = &read {
+    if let ImportedRuns::Recorded(_, Some(manifest)) = &read {
         let text = serde_json::to_string(manifest).map_err(Failure::midway)?;
         foretell_run::write_output(&sources(out), text).map_err(failed)?;
     }
-    print(&summary(&read, out))
+    print(&import_summary(&read, out))
 }
 
 /// The file that records the logs that the curves in `out` come from.
@@ -90,7 +90,7 @@ fn sources(out: &Path) -> PathBuf {
 }
 
 /// The record of the same import before, if it is to be updated and there is such a file.
-fn before(arguments: &ImportArguments) -> Result<Option<(Manifest, &Path)>, Failure> {
+fn before(arguments: &ImportArguments) -> Result<Option<(ImportManifest, &Path)>, Failure> {
     let (out, sources) = (&arguments.out, sources(&arguments.out));
     if !arguments.update || !out.exists() || !sources.exists() {
         return Ok(None);
@@ -104,14 +104,14 @@ fn before(arguments: &ImportArguments) -> Result<Option<(Manifest, &Path)>, Fail
 }
 
 /// The result of reading.
-enum Imported {
+enum ImportedRuns {
     /// Curve files or the logs of tools.
-    Recorded(Box<Recorded>, Option<Manifest>),
+    Recorded(Box<Recorded>, Option<ImportManifest>),
     /// The output of trainings, or several tables.
     Printed(Vec<Run>, Metric),
 }
 
-impl Imported {
+impl ImportedRuns {
     fn runs(&self) -> &[Run] {
         match self {
             Self::Recorded(recorded, _) => &recorded.runs,
@@ -130,7 +130,7 @@ impl Imported {
     fn found(&self) -> Option<String> {
         let Self::Recorded(recorded, _) = self else { return None };
         let found =
-            recorded.notes.iter().find(|note| note.topic == Topic::Found).map(|note| note.text.clone());
+            recorded.notes.iter().find(|note| note.topic == NoteTopic::Found).map(|note| note.text.clone());
         let others = recorded.other_metrics;
         found.or_else(|| {
             (others > 0)
@@ -139,35 +139,35 @@ impl Imported {
     }
 }
 
-fn read_all(arguments: &ImportArguments) -> Result<Imported, Failure> {
+fn read_files(arguments: &ImportArguments) -> Result<ImportedRuns, Failure> {
     let mut flags = arguments.reading();
     if flags.are_logs(&arguments.files)? {
         let before = before(arguments)?;
         let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if flags.metric.is_none() && before.is_none() && asks {
-            flags.metric = chosen(&flags.survey(&arguments.files)?)?;
+            flags.metric = choose_metric(&flags.survey(&arguments.files)?)?;
         }
         let (recorded, manifest) = flags.read_logs(&arguments.files, before)?;
-        return Ok(Imported::Recorded(Box::new(recorded), Some(manifest)));
+        return Ok(ImportedRuns::Recorded(Box::new(recorded), Some(manifest)));
     }
     let asked = arguments.curves.asked();
     let logs = |files: &[PathBuf]| {
-        printed_logs::runs(files, &asked).map(|(runs, metric)| Imported::Printed(runs, metric))
+        printed_logs::runs(files, &asked).map(|(runs, metric)| ImportedRuns::Printed(runs, metric))
     };
     match &arguments.files[..] {
         [file] => match flags.read(file) {
-            Ok(recorded) => Ok(Imported::Recorded(Box::new(recorded), None)),
+            Ok(recorded) => Ok(ImportedRuns::Recorded(Box::new(recorded), None)),
             Err(failure) => match printed_logs::below(&arguments.files) {
                 files if files.is_empty() => Err(failure),
                 files => logs(&files).map_err(|of_log| neither(file, &failure, of_log)),
             },
         },
-        files if all_tables(files)? => tables(&flags, files),
+        files if are_all_tables(files)? => read_tables(&flags, files),
         files => logs(&printed_logs::below(files)),
     }
 }
 
-fn all_tables(files: &[PathBuf]) -> Result<bool, Failure> {
+fn are_all_tables(files: &[PathBuf]) -> Result<bool, Failure> {
     for file in files {
         if !foretell_logs::is_table(file).map_err(Failure::input)? {
             return Ok(false);
@@ -177,7 +177,7 @@ fn all_tables(files: &[PathBuf]) -> Result<bool, Failure> {
 }
 
 /// The runs of several tables of many runs. They must have the same metric.
-fn tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<Imported, Failure> {
+fn read_tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<ImportedRuns, Failure> {
     let (mut runs, mut first): (Vec<Run>, Option<(Metric, &PathBuf)>) = (Vec::new(), None);
     let mut taken = BTreeSet::new();
     for file in files {
@@ -203,7 +203,7 @@ fn tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<Imported, Failure> {
         }
     }
     let metric = first.map_or_else(|| Metric::from(Direction::default()), |(metric, _)| metric);
-    Ok(Imported::Printed(runs, metric))
+    Ok(ImportedRuns::Printed(runs, metric))
 }
 
 /// Lists the content of the files.
@@ -215,7 +215,7 @@ fn list(arguments: &ImportArguments) -> Outcome {
                 "--list: not all of these are logs of tools. List curve files one at a time",
             ));
         };
-        let recorded = Imported::Recorded(Box::new(flags.read(file)?), None);
+        let recorded = ImportedRuns::Recorded(Box::new(flags.read(file)?), None);
         if arguments.json {
             return Err(Failure::input(format!(
                 "{}: this is a curve file, but --json lists the logs of tools. Leave --json out",
@@ -225,16 +225,16 @@ fn list(arguments: &ImportArguments) -> Outcome {
         return print(&what(&recorded));
     }
     let survey = flags.survey(&arguments.files)?;
-    if arguments.json { print_json(&survey) } else { print(&listed(&survey)) }
+    if arguments.json { print_json(&survey) } else { print(&survey_text(&survey)) }
 }
 
 /// The metric that somebody at a terminal chooses from the list; `None` if there is no choice.
-fn chosen(survey: &Survey) -> Result<Option<String>, Failure> {
+fn choose_metric(survey: &Survey) -> Result<Option<String>, Failure> {
     if survey.metrics.len() < 2 {
         return Ok(None);
     }
-    note(&listed(survey));
-    let default = survey.preferred().map_or(String::new(), |metric| metric.name.clone());
+    note(&survey_text(survey));
+    let default = survey.preferred_metric().map_or(String::new(), |metric| metric.name.clone());
     loop {
         let answer = ask("which metric to use", &default)?;
         if survey.metrics.iter().any(|metric| metric.name == answer) {
@@ -248,7 +248,7 @@ fn chosen(survey: &Survey) -> Result<Option<String>, Failure> {
 }
 
 /// At most this many of the runs and files that are left out for one reason are named.
-const NAMED: usize = 2;
+const MAX_NAMED_PER_REASON: usize = 2;
 
 /// The files and runs left out, the first few for each reason.
 fn left_out(survey: &Survey) -> Vec<String> {
@@ -257,8 +257,8 @@ fn left_out(survey: &Survey) -> Vec<String> {
         by_reason.entry(&left.why).or_default().push(&left.what);
     }
     let said = by_reason.into_iter().map(|(why, what)| {
-        let more = what.len().saturating_sub(NAMED);
-        let named = what.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        let more = what.len().saturating_sub(MAX_NAMED_PER_REASON);
+        let named = what.into_iter().take(MAX_NAMED_PER_REASON).collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("left out ({why}): {named}{more}")
     });
@@ -266,7 +266,7 @@ fn left_out(survey: &Survey) -> Vec<String> {
 }
 
 /// The content of the logs of tools, as text.
-fn listed(survey: &Survey) -> String {
+fn survey_text(survey: &Survey) -> String {
     let metrics: Vec<Vec<String>> = survey
         .metrics
         .iter()
@@ -286,7 +286,7 @@ fn listed(survey: &Survey) -> String {
     lines.push(format!("resource: {}", survey.resource));
     lines.push(String::new());
     lines.push(table(&["metric", "runs", "values", "range", "better", "not finite"], &metrics));
-    if let Some(metric) = survey.preferred() {
+    if let Some(metric) = survey.preferred_metric() {
         lines.push(format!("without --metric: {}", metric.name));
     }
     lines.extend(left_out(survey));
@@ -306,7 +306,7 @@ fn neither(file: &Path, as_table: &Failure, as_log: Failure) -> Failure {
 }
 
 /// The runs read, with the parts left out first.
-fn what(read: &Imported) -> String {
+fn what(read: &ImportedRuns) -> String {
     let (runs, metric) = (read.runs(), read.metric());
     let points: usize = runs.iter().map(|run| run.curve.len()).sum();
     let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.configuration.keys()).collect();
@@ -321,7 +321,7 @@ fn what(read: &Imported) -> String {
     )
 }
 
-fn summary(read: &Imported, out: &Path) -> String {
+fn import_summary(read: &ImportedRuns, out: &Path) -> String {
     let (what, out) = (what(read), out.display());
     format!(
         "{what} are in {out}\nmeasure the savings of stopping: foretell replay {out}\nlearn from them:                 foretell search --learn-from {out} …\nforecast running ones:           foretell forecast --history {out} RUNNING"

@@ -12,12 +12,12 @@ pub(crate) enum Kind {
 }
 
 /// The manifest with the names of its values.
-const TEMPLATE: &str = include_str!("manifest.yaml");
+const MANIFEST_TEMPLATE: &str = include_str!("manifest.yaml");
 /// The placeholder for a token that is not in FORETELL_TOKEN.
-const NO_TOKEN: &str = "PUT-THE-TOKEN-HERE";
+const TOKEN_PLACEHOLDER: &str = "PUT-THE-TOKEN-HERE";
 
 /// Prints the manifest of `workers` workers of the study at `address`, in containers of `image`.
-pub(crate) fn print_for(
+pub(crate) fn print_manifest(
     kind: Kind,
     address: &str,
     study: Option<&str>,
@@ -51,21 +51,21 @@ fn manifest(
     let mut words = vec!["worker".to_owned(), format!("http://{place}")];
     words.extend(study.map(str::to_owned));
     words.extend(["--idle-exit".to_owned(), "2m".to_owned()]);
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| quote_yaml(word)).collect();
     let values = [
         ("@PORT@", port.to_string()),
-        ("@TOKEN@", quoted(token.unwrap_or(NO_TOKEN))),
+        ("@TOKEN@", quote_yaml(token.unwrap_or(TOKEN_PLACEHOLDER))),
         ("@WORKERS@", workers.to_string()),
         ("@RETRIES@", workers.saturating_mul(4).to_string()),
-        ("@IMAGE@", quoted(image)),
+        ("@IMAGE@", quote_yaml(image)),
         ("@WORDS@", words.join(", ")),
     ];
     let filled = |text: String, (name, value): &(&str, String)| text.replace(name, value);
-    Ok(values.iter().fold(TEMPLATE.trim_end().to_owned(), filled))
+    Ok(values.iter().fold(MANIFEST_TEMPLATE.trim_end().to_owned(), filled))
 }
 
 /// A text in YAML: as in JSON.
-fn quoted(text: &str) -> String {
+fn quote_yaml(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

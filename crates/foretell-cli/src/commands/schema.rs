@@ -1,4 +1,4 @@
-//! `foretell schema`: the JSON Schema of study files, made of the flags that they stand for.
+//! `foretell study_schema`: the JSON Schema of study files, made of the flags that they stand for.
 
 use crate::commands::search;
 use crate::failure::Outcome;
@@ -10,10 +10,10 @@ use std::any::TypeId;
 
 /// Prints the schema.
 pub(crate) fn run() -> Outcome {
-    print_json(&schema())
+    print_json(&study_schema())
 }
 
-fn schema() -> Value {
+fn study_schema() -> Value {
     let command = search::SearchArguments::augment_args(Command::new("search"));
     let flags = command.get_arguments().filter(|flag| flag.get_long().is_some_and(|name| name != "param"));
     let mut properties: Map<String, Value> =
@@ -64,7 +64,7 @@ fn property(flag: &Arg) -> Value {
     let one = match flag.get_action() {
         ArgAction::SetTrue => json!({"type": "boolean"}),
         _ if !choices.is_empty() => json!({"enum": choices}),
-        _ => json!({"type": type_of(flag.get_value_parser())}),
+        _ => json!({"type": json_type(flag.get_value_parser())}),
     };
     let mut property = match flag.get_action() {
         ArgAction::Append => json!({"anyOf": [one.clone(), {"type": "array", "items": one}]}),
@@ -74,7 +74,7 @@ fn property(flag: &Arg) -> Value {
     property
 }
 
-fn type_of(parser: &ValueParser) -> &'static str {
+fn json_type(parser: &ValueParser) -> &'static str {
     let is = |known: &[TypeId]| known.iter().any(|known| parser.type_id() == *known);
     if is(&[TypeId::of::<f64>()]) {
         "number"

@@ -5,7 +5,7 @@ use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, no_thread};
 use crate::output::note;
-use foretell_run::{Access, Door, EventStore, log_in, supervised};
+use foretell_run::{EventStore, HostDoor, ServerAccess, log_path, supervised};
 use foretell_serve::{Options, ServeError, Server};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub(crate) struct ServeArguments {
     /// Folder of the studies, or of one study.
-    #[arg(default_value = crate::commands::search::STUDIES)]
+    #[arg(default_value = crate::commands::search::DEFAULT_STUDIES_FOLDER)]
     folder: PathBuf,
     /// Listen on this address. Port 0 selects a free one.
     #[arg(long, default_value = "127.0.0.1:8675")]
@@ -65,10 +65,10 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
     let options = Options { token: token.clone(), lease: *lease, catalogue: catalogue().clone(), ..usual };
     let server = Server::bind(options).map_err(failure)?;
     if is_made {
-        let access = Access { addresses: vec![server.address().to_string()], token, file: None };
+        let access = ServerAccess { addresses: vec![server.address().to_string()], token, file: None };
         access.write(folder).map_err(|error| Failure::midway(format!("{}: {error}", folder.display())))?;
     }
-    note(&format!("open {} (Ctrl-C ends it)", shown(&server, folder)));
+    note(&format!("open {} (Ctrl-C ends it)", browser_address(&server, folder)));
     server.run().map_err(failure)
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Served {
     /// The token that readers and workers must know.
     pub(crate) token: Option<String>,
     /// The way to the search's driver.
-    pub(crate) door: Door<EventStore>,
+    pub(crate) door: HostDoor<EventStore>,
     /// How many workers there may be.
     pub(crate) workers: usize,
 }
@@ -91,14 +91,14 @@ pub(crate) fn token(address: &SocketAddr, must: bool, folder: &Path) -> Result<O
     if address.ip().is_loopback() && !must {
         return Ok(None);
     }
-    match Access::in_study(folder).and_then(|access| access.token) {
+    match ServerAccess::read_in_study(folder).and_then(|access| access.token) {
         Some(token) => Ok(Some(token)),
-        None => Access::new_token().map(Some).map_err(Failure::midway),
+        None => ServerAccess::new_token().map(Some).map_err(Failure::midway),
     }
 }
 
 /// The address to open in a browser; with its token only on a terminal, since other output is kept.
-fn shown(server: &Server, folder: &Path) -> String {
+fn browser_address(server: &Server, folder: &Path) -> String {
     let url = server.url();
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let url = match host.trim() {
@@ -108,7 +108,10 @@ fn shown(server: &Server, folder: &Path) -> String {
     match url.split_once('?').filter(|_| !std::io::stderr().is_terminal()) {
         None => url,
         Some((place, _)) => {
-            format!("{place} (its token is in FORETELL_TOKEN or {})", Access::file_in(folder).display())
+            format!(
+                "{place} (its token is in FORETELL_TOKEN or {})",
+                ServerAccess::file_path(folder).display()
+            )
         }
     }
 }
@@ -127,7 +130,7 @@ pub(crate) fn beside(
     let server =
         Server::bind(Options { token, limits, door: Some(door), catalogue: catalogue().clone(), ..usual })
             .map_err(failure)?;
-    note(&format!("live in the browser: {}", shown(&server, directory)));
+    note(&format!("live in the browser: {}", browser_address(&server, directory)));
     let address = server.address();
     let serve = move || {
         if let Err(error) = server.run() {
@@ -146,11 +149,11 @@ pub(crate) fn beside(
 
 /// Writes the page of a study as one file.
 pub(crate) fn report(arguments: &ReportArguments) -> Outcome {
-    let stored = foretell_run::Stored::read(&arguments.study, catalogue())?;
+    let stored = foretell_run::StoredStudy::read(&arguments.study, catalogue())?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.study.join("report.html"));
     let folder = std::path::absolute(&stored.directory).map_err(Failure::midway)?;
     let name = folder.file_name().map_or_else(|| "study".into(), |name| name.to_string_lossy().into_owned());
-    let page = foretell_serve::page(&name, &log_in(&stored.directory), catalogue()).map_err(failure)?;
+    let page = foretell_serve::page(&name, &log_path(&stored.directory), catalogue()).map_err(failure)?;
     foretell_run::write_output(&out, page)
         .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&format!("written: {}", out.display()));

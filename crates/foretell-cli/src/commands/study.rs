@@ -23,7 +23,7 @@ use crate::view::picture::{self, FigureKind};
 use crate::view::report;
 use crate::view::rows::until_text;
 use foretell::Direction;
-use foretell_run::{Stored, Usage};
+use foretell_run::{StoredStudy, Usage};
 use foretell_search::{Decision, EarlierTrial, Record, Reports, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub(crate) struct StudyArguments {
 
 /// Output format.
 #[derive(clap::Args)]
-struct Form {
+struct FormatFlags {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -50,7 +50,7 @@ struct Form {
     json: bool,
 }
 
-impl Form {
+impl FormatFlags {
     /// The format that was asked for.
     fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
@@ -60,19 +60,19 @@ impl Form {
 #[derive(clap::Subcommand)]
 enum Action {
     /// List the studies in a folder.
-    #[command(after_help = examples::LS)]
+    #[command(after_help = examples::LS_EXAMPLES)]
     Ls {
         /// Folder that contains the studies.
-        #[arg(default_value = crate::commands::search::STUDIES)]
+        #[arg(default_value = crate::commands::search::DEFAULT_STUDIES_FOLDER)]
         folder: PathBuf,
         /// Sort order.
         #[arg(long, value_enum, default_value_t)]
         sort: list::Order,
         #[command(flatten)]
-        form: Form,
+        form: FormatFlags,
     },
     /// Compare two studies, and test whether B is better.
-    #[command(after_help = examples::COMPARE)]
+    #[command(after_help = examples::COMPARE_EXAMPLES)]
     Compare {
         /// Folder of study A.
         #[arg(value_name = "A")]
@@ -81,7 +81,7 @@ enum Action {
         #[arg(value_name = "B")]
         second: PathBuf,
         #[command(flatten)]
-        form: Form,
+        form: FormatFlags,
     },
     /// Try these configurations next, also while the study runs.
     #[command(after_help = examples::ENQUEUE)]
@@ -96,7 +96,7 @@ enum Action {
         file: Option<PathBuf>,
     },
     /// Add a note to a study, or show its notes.
-    #[command(after_help = examples::NOTE)]
+    #[command(after_help = examples::NOTE_EXAMPLES)]
     Note {
         /// Folder of the study.
         study: PathBuf,
@@ -104,7 +104,7 @@ enum Action {
         text: Vec<String>,
     },
     /// Show the best trial: its command line, parameters, checkpoints and forecast.
-    #[command(after_help = examples::BEST)]
+    #[command(after_help = examples::BEST_EXAMPLES)]
     Best {
         /// Folder of the study.
         study: PathBuf,
@@ -148,10 +148,10 @@ enum Action {
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: u64,
         #[command(flatten)]
-        form: Form,
+        form: FormatFlags,
     },
     /// Show a study's results, or one trial's curve and decisions.
-    #[command(after_help = examples::SHOW)]
+    #[command(after_help = examples::SHOW_EXAMPLES)]
     Show {
         /// Folder of the study.
         study: PathBuf,
@@ -164,10 +164,10 @@ enum Action {
         #[arg(long, conflicts_with_all = ["trial", "top"])]
         all: bool,
         #[command(flatten)]
-        form: Form,
+        form: FormatFlags,
     },
     /// Export a study's curves, or a table of its trials.
-    #[command(after_help = examples::EXPORT)]
+    #[command(after_help = examples::EXPORT_EXAMPLES)]
     Export {
         /// Folder of the study.
         study: PathBuf,
@@ -183,7 +183,7 @@ enum Action {
         out: Option<PathBuf>,
     },
     /// Plot a study's curves, with forecasts of stopped trials.
-    #[command(after_help = examples::PLOT)]
+    #[command(after_help = examples::PLOT_EXAMPLES)]
     Plot {
         /// Folder of the study.
         study: PathBuf,
@@ -198,7 +198,7 @@ enum Action {
         watch: Vec<String>,
     },
     /// Delete a study with its log, output and checkpoints.
-    #[command(after_help = examples::RM)]
+    #[command(after_help = examples::RM_EXAMPLES)]
     Rm {
         /// Folder of the study.
         study: PathBuf,
@@ -216,7 +216,7 @@ enum Action {
         trials: Vec<u64>,
     },
     /// Read the output of all trials again with another metric, as a new study, without training anything.
-    #[command(after_help = examples::REREAD)]
+    #[command(after_help = examples::REREAD_EXAMPLES)]
     Reread {
         /// Folder of the study.
         study: PathBuf,
@@ -237,7 +237,7 @@ enum Action {
         out: Option<PathBuf>,
     },
     /// Check the log of a study, and repair it.
-    #[command(after_help = examples::DOCTOR)]
+    #[command(after_help = examples::DOCTOR_EXAMPLES)]
     Doctor {
         /// Folder of the study.
         study: PathBuf,
@@ -245,7 +245,7 @@ enum Action {
         #[arg(long)]
         repair: bool,
         #[command(flatten)]
-        form: Form,
+        form: FormatFlags,
     },
 }
 
@@ -254,25 +254,27 @@ pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
     match &arguments.action {
         Action::Ls { folder, sort, form } => list::run(folder, *sort, form.format()),
         Action::Compare { first, second, form } => compare::run(
-            &Stored::read(first, catalogue())?,
-            &Stored::read(second, catalogue())?,
+            &StoredStudy::read(first, catalogue())?,
+            &StoredStudy::read(second, catalogue())?,
             form.format(),
         ),
         Action::Enqueue { study, configurations, file } => {
-            enqueue::run(&Stored::read(study, catalogue())?, configurations, file.as_deref())
+            enqueue::run(&StoredStudy::read(study, catalogue())?, configurations, file.as_deref())
         }
-        Action::Note { study, text } => note_file::run(&Stored::read(study, catalogue())?.directory, text),
+        Action::Note { study, text } => {
+            note_file::run(&StoredStudy::read(study, catalogue())?.directory, text)
+        }
         Action::Best { study, nth, format, json } => best::run(
-            &Stored::read(study, catalogue())?,
+            &StoredStudy::read(study, catalogue())?,
             usize::try_from(*nth).unwrap_or(usize::MAX),
             if *json { best::BestFormat::Json } else { *format },
         ),
         Action::Front { study, format, plot, plot_size } => {
             Size::apply(*plot_size);
-            front::run(&Stored::read(study, catalogue())?, *format, plot.as_deref())
+            front::run(&StoredStudy::read(study, catalogue())?, *format, plot.as_deref())
         }
         Action::Run { study, trial, epochs, seeds, form } => {
-            let stored = Stored::read(study, catalogue())?;
+            let stored = StoredStudy::read(study, catalogue())?;
             let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {
                 Failure::midway(
                     "no trial was completed, so there is no best one yet. Choose a trial with --trial",
@@ -281,16 +283,16 @@ pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
             again::run(&stored, &Again { trial, epochs: *epochs, seeds: *seeds }, form.format())
         }
         Action::Show { study, trial: None, top, all, form } => {
-            show(&Stored::read(study, catalogue())?, *top, *all, form.format())
+            show(&StoredStudy::read(study, catalogue())?, *top, *all, form.format())
         }
         Action::Show { study, trial: Some(trial), form, .. } => {
-            show_trial(&Stored::read(study, catalogue())?, *trial, form.format())
+            show_trial(&StoredStudy::read(study, catalogue())?, *trial, form.format())
         }
         Action::Plot { study, out, plot_size, watch } => {
             Size::apply(*plot_size);
-            draw(&Stored::read(study, catalogue())?, out.as_deref(), watch)
+            draw(&StoredStudy::read(study, catalogue())?, out.as_deref(), watch)
         }
-        Action::Retry { study, trials } => retry::run(&Stored::read(study, catalogue())?, trials),
+        Action::Retry { study, trials } => retry::run(&StoredStudy::read(study, catalogue())?, trials),
         Action::Reread { study, metric, step, minimize, maximize, out } => {
             let direction = match (minimize, maximize) {
                 (true, _) => Some(Direction::Minimize),
@@ -298,18 +300,21 @@ pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
                 _ => None,
             };
             let (step, out) = (step.as_deref(), out.as_deref());
-            reread::run(&Stored::read(study, catalogue())?, &reread::Wanted { metric, step, direction, out })
+            reread::run(
+                &StoredStudy::read(study, catalogue())?,
+                &reread::Wanted { metric, step, direction, out },
+            )
         }
         Action::Rm { study, yes } => remove::run(study, *yes),
         Action::Export { study, trials, format, out } => {
-            export::run(&Stored::read(study, catalogue())?, *trials, *format, out.as_deref())
+            export::run(&StoredStudy::read(study, catalogue())?, *trials, *format, out.as_deref())
         }
         Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format()),
     }
 }
 
 /// Draws the study.
-fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
+fn draw(stored: &StoredStudy, out: Option<&Path>, watch: &[String]) -> Outcome {
     let path = out.map_or_else(|| stored.directory.join("curves.svg"), Path::to_owned);
     if out.is_none() && path.is_symlink() {
         return Err(Failure::input(format!(
@@ -328,7 +333,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
     print(&format!("wrote the plot {}", path.display()))
 }
 
-fn show(stored: &Stored, top: Option<usize>, all: bool, format: Format) -> Outcome {
+fn show(stored: &StoredStudy, top: Option<usize>, all: bool, format: Format) -> Outcome {
     let document = report::StudyDocument::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
     let metrics = export::last_metrics(stored)?;
     let (document, table) = match top {
@@ -347,7 +352,7 @@ fn show(stored: &Stored, top: Option<usize>, all: bool, format: Format) -> Outco
 
 /// One trial with every decision on it.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct TrialDocument<'a> {
     schema: &'static str,
     trial: u64,
     configuration: &'a foretell::Configuration,
@@ -368,14 +373,14 @@ struct Shown<'a> {
     decisions: Vec<Decision>,
 }
 
-fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
+fn show_trial(stored: &StoredStudy, number: u64, format: Format) -> Outcome {
     let trials = stored.study.trials();
     let Some(trial) = trials.get(number as usize) else {
         return Err(no_trial(stored, number));
     };
     let (mut decisions, mut steps, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let mut reports = Reports::default();
-    stored.each_record(|record| match record {
+    stored.for_each_record(|record| match record {
         Record::Decided(decision) if decision.trial == number => decisions.push(decision),
         Record::Reported { trial, step, value, .. } if trial == number => {
             steps.push(step);
@@ -387,7 +392,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
     let own = &stored.study.spec().metric;
     let metrics = reports.metrics().filter(|(name, _)| *name != own);
     let metrics = metrics.map(|(name, values)| (name.to_owned(), values)).collect();
-    let shown = Shown {
+    let shown = TrialDocument {
         schema: SCHEMA,
         trial: number,
         configuration: &trial.configuration,
@@ -405,7 +410,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
     }
 }
 
-fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
+fn trial_text(stored: &StoredStudy, trial: &Trial, shown: &TrialDocument<'_>) -> String {
     let state = match &trial.state {
         TrialState::Paused { .. } if stored.study.is_budget_spent() => "paused, budget spent".to_owned(),
         TrialState::Paused { .. } => "paused at its rung".to_owned(),
@@ -418,7 +423,8 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         TrialState::Failed { reason } => format!("{reason}\n"),
         _ => String::new(),
     };
-    let settings = report::applying(shown.configuration).map(|(name, value)| format!("  {name} {value}"));
+    let settings =
+        report::applying_parameters(shown.configuration).map(|(name, value)| format!("  {name} {value}"));
     let mut text = format!(
         "trial {}: {state}, after {} of {} epochs\n{why}{}",
         shown.trial,
@@ -430,10 +436,11 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         text += &format!("\n  repeats {earlier}");
     }
     if let Some(usage) = &shown.usage {
-        text += &format!("\nused: {}", used(usage));
+        text += &format!("\nused: {}", usage_text(usage));
     }
-    let decisions = decisive(&shown.decisions);
-    let others: Vec<(&String, &Vec<Option<f64>>)> = shown.metrics.iter().take(report::OTHERS).collect();
+    let decisions = decisions_by_step(&shown.decisions);
+    let others: Vec<(&String, &Vec<Option<f64>>)> =
+        shown.metrics.iter().take(report::MAX_OTHER_METRICS).collect();
     let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
     let rows: Vec<Vec<String>> = shown
         .steps
@@ -444,7 +451,9 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
             let mut cells = vec![step.to_string(), number(*value)];
             cells.extend(others.iter().map(|(_, values)| number(values[row])));
             cells.extend(
-                decisions.get(&step).map_or_else(|| vec![String::new(); 6], |decided| judged(decided)),
+                decisions
+                    .get(&step)
+                    .map_or_else(|| vec![String::new(); 6], |decided| decision_cells(decided)),
             );
             cells
         })
@@ -459,7 +468,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
 }
 
 /// The memory and the GPUs that a trial used, in words.
-fn used(usage: &Usage) -> String {
+fn usage_text(usage: &Usage) -> String {
     let size = |bytes: u64| match bytes {
         0..0x4000_0000 => format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20)),
         _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
@@ -472,7 +481,7 @@ fn used(usage: &Usage) -> String {
 
 /// One decision per step: the last one, as a promoted trial is checked again at the step where it paused; but a stop is not hidden
 /// by decisions after its promotion.
-fn decisive(decisions: &[Decision]) -> BTreeMap<u64, &Decision> {
+fn decisions_by_step(decisions: &[Decision]) -> BTreeMap<u64, &Decision> {
     let mut by_step: BTreeMap<u64, &Decision> = BTreeMap::new();
     for decided in decisions {
         let there = by_step.entry(decided.step).or_insert(decided);
@@ -484,9 +493,12 @@ fn decisive(decisions: &[Decision]) -> BTreeMap<u64, &Decision> {
 }
 
 /// A decision in the columns forecast, 5 to 95 % (the quantiles), against, sure, then, why.
-fn judged(decision: &Decision) -> Vec<String> {
-    let [forecast, against, sure] =
-        report::grounds(decision.forecast, decision.incumbent, decision.chance.or(decision.probability));
+fn decision_cells(decision: &Decision) -> Vec<String> {
+    let [forecast, against, sure] = report::decision_grounds(
+        decision.forecast,
+        decision.incumbent,
+        decision.chance.or(decision.probability),
+    );
     let then = match decision.action {
         foretell::Action::Stop => "stop",
         foretell::Action::Continue => "continue",
@@ -500,7 +512,7 @@ fn judged(decision: &Decision) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::decisive;
+    use super::decisions_by_step;
     use foretell::Action;
     use foretell_search::{Decision, Reason};
 
@@ -520,7 +532,7 @@ mod tests {
         };
         let stop = decided(Action::Stop, Reason::WillNotWin);
         let on = decided(Action::Continue, Reason::BurnIn);
-        assert_eq!(decisive(&[stop.clone(), on.clone()])[&3].reason, Reason::WillNotWin);
-        assert_eq!(decisive(&[on, stop])[&3].reason, Reason::WillNotWin);
+        assert_eq!(decisions_by_step(&[stop.clone(), on.clone()])[&3].reason, Reason::WillNotWin);
+        assert_eq!(decisions_by_step(&[on, stop])[&3].reason, Reason::WillNotWin);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
-use foretell::{Configuration, FLOPS, LayerSequence, NETWORK, Value, WEIGHTS};
+use foretell::{Configuration, FLOPS_KEY, LayerSequence, NETWORK, Value, WEIGHTS_KEY};
 use foretell_nn::{DataSpec, EpochReport, Material, RateSchedule, TrainSpec, train};
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -120,9 +120,9 @@ fn report_line(report: &EpochReport, material: Material, configuration: &Configu
         line["foretell"]["val_ppl"] =
             json!(report.validation_loss.map(f64::exp).filter(|ppl| ppl.is_finite()));
     }
-    if let Some(cost) = report.cost.filter(|_| !configuration.contains_key(WEIGHTS)) {
-        line["foretell"][WEIGHTS] = json!(cost.weights);
-        line["foretell"][FLOPS] = json!(cost.multiply_adds);
+    if let Some(cost) = report.cost.filter(|_| !configuration.contains_key(WEIGHTS_KEY)) {
+        line["foretell"][WEIGHTS_KEY] = json!(cost.weights);
+        line["foretell"][FLOPS_KEY] = json!(cost.multiply_adds);
     }
     line.to_string()
 }

@@ -4,13 +4,13 @@ use super::search::{duration, no_gpu_twice, threads};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::note;
-use foretell_run::{Access, Guardian, Worker, WorkerError, WorkerSettings, adopt_orphans};
+use foretell_run::{Guardian, ServerAccess, Worker, WorkerError, WorkerSettings, adopt_orphans};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long an interrupted worker may take to end: to stop its trials, and to hand them back.
-const ENDING: Duration = Duration::from_secs(20);
+const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The arguments of `foretell worker`.
 #[derive(Clone, clap::Args)]
@@ -58,28 +58,28 @@ fn variable(text: &str) -> Result<(String, String), String> {
 pub(crate) fn run(arguments: &WorkerArguments) -> Outcome {
     if let Some(kind) = arguments.manifest {
         let WorkerArguments { address, study, image, workers, .. } = arguments;
-        return super::manifest::print_for(kind, address, study.as_deref(), image.as_deref(), *workers);
+        return super::manifest::print_manifest(kind, address, study.as_deref(), image.as_deref(), *workers);
     }
     no_gpu_twice(&arguments.gpus)?;
     let settings = settings(arguments)?;
     let interrupt = Interrupt::default();
-    interrupt.install(ENDING)?;
+    interrupt.install(INTERRUPT_TIMEOUT)?;
     interrupt.install_warning()?;
-    let worker = Worker::join(settings, &interrupt.flag, &note).map_err(failure)?;
+    let worker = Worker::join_study(settings, &interrupt.flag, &note).map_err(failure)?;
     note(&format!(
         "worker of study {}; trials are kept in {}{}",
-        worker.study(),
+        worker.study_name(),
         worker.directory().display(),
         if worker.is_shared() { ", which the search shares" } else { "" }
     ));
     adopt_orphans(false);
-    let _guardian = guardian(&worker);
+    let _guardian = start_guardian(&worker);
     worker.run(&interrupt.flag, &note).map_err(failure)
 }
 
 fn settings(arguments: &WorkerArguments) -> Result<WorkerSettings, Failure> {
     let token = std::env::var("FORETELL_TOKEN").ok().filter(|token| !token.is_empty());
-    let access = Access::parse(&arguments.address, token).map_err(Failure::input)?;
+    let access = ServerAccess::parse(&arguments.address, token).map_err(Failure::input)?;
     let slots = arguments.slots.map_or(arguments.gpus.len().max(1), usize::from);
     let mut environment: BTreeMap<String, String> = threads(slots, false);
     environment.extend(arguments.env.iter().cloned());
@@ -109,14 +109,14 @@ fn name() -> String {
     format!("{host}{job}/{}-{:x}", std::process::id(), since.as_millis())
 }
 
-fn guardian(worker: &Worker) -> Option<Guardian> {
+fn start_guardian(worker: &Worker) -> Option<Guardian> {
     let program = std::env::current_exe().ok()?;
     Guardian::start(&[program.into(), "guard".into()], worker.directory(), note).ok()
 }
 
 fn failure(error: WorkerError) -> Failure {
     match error {
-        WorkerError::Away(_) | WorkerError::System(_) => Failure::midway(error),
+        WorkerError::ServerAway(_) | WorkerError::System(_) => Failure::midway(error),
         _ => Failure::input(error),
     }
 }

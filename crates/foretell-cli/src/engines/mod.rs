@@ -6,16 +6,16 @@ pub(crate) mod slurm;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::note;
-use foretell_run::{Door, EventStore, WorkerView, supervised};
+use foretell_run::{EventStore, HostDoor, WorkerView, supervised};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How often an engine looks after its workers.
-const INTERVAL: Duration = Duration::from_secs(5);
+const TEND_INTERVAL: Duration = Duration::from_secs(5);
 /// A worker that was not heard for so long is not counted.
-const HEARD: Duration = Duration::from_secs(60);
+const WORKER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Starts and ends workers.
 pub(crate) trait Engine: Send {
@@ -41,40 +41,41 @@ struct Work {
     workers: Vec<WorkerView>,
 }
 
-fn work(door: &Door<EventStore>) -> Option<Work> {
+fn remaining_work(door: &HostDoor<EventStore>) -> Option<Work> {
     door.call(|host| {
         let study = host.session().study();
         let to_do = study.spec().trials.saturating_sub(study.progress().trials.ended());
         let to_do = if host.session().is_done() { 0 } else { to_do.max(1) };
-        Work { to_do, workers: host.workers(HEARD) }
+        Work { to_do, workers: host.recent_workers(WORKER_TIMEOUT) }
     })
 }
 
 /// An engine at work, on a thread of its own.
-pub(crate) struct Tended {
+pub(crate) struct EngineThread {
     thread: Option<JoinHandle<Option<()>>>,
     over: Arc<AtomicBool>,
 }
 
 /// The state of the thread.
-struct Tending {
+struct EngineLoop {
     engine: Box<dyn Engine>,
-    door: Door<EventStore>,
+    door: HostDoor<EventStore>,
     most: usize,
     interrupt: Interrupt,
     over: Arc<AtomicBool>,
 }
 
-impl Tended {
+impl EngineThread {
     /// Has `engine` keep up to `most` workers for the study behind `door`, until the search is over, or `interrupt` comes.
     pub(crate) fn start(
         engine: Box<dyn Engine>,
-        door: Door<EventStore>,
+        door: HostDoor<EventStore>,
         most: usize,
         interrupt: &Interrupt,
     ) -> std::io::Result<Self> {
         let over = Arc::<AtomicBool>::default();
-        let tending = Tending { engine, door, most, interrupt: interrupt.clone(), over: Arc::clone(&over) };
+        let tending =
+            EngineLoop { engine, door, most, interrupt: interrupt.clone(), over: Arc::clone(&over) };
         let ends = interrupt.clone();
         let died = move |why: &str| {
             ends.end_with(Failure::midway(format!(
@@ -94,9 +95,9 @@ impl Tended {
     }
 }
 
-impl Tending {
+impl EngineLoop {
     fn run(mut self) {
-        let (mut said, mut next) = (String::new(), Instant::now() + INTERVAL);
+        let (mut said, mut next) = (String::new(), Instant::now() + TEND_INTERVAL);
         loop {
             if self.is_over() {
                 break;
@@ -105,12 +106,12 @@ impl Tending {
                 thread::sleep(Duration::from_millis(100));
                 continue;
             }
-            next = Instant::now() + INTERVAL;
-            let Some(Work { to_do, workers }) = work(&self.door) else { break };
+            next = Instant::now() + TEND_INTERVAL;
+            let Some(Work { to_do, workers }) = remaining_work(&self.door) else { break };
             let wanted = usize::try_from(to_do).unwrap_or(usize::MAX).min(self.most);
             match self.engine.tend(wanted, !workers.is_empty()) {
-                Ok(line) => say(&mut said, line),
-                Err(EngineError::Now(why)) => say(&mut said, why),
+                Ok(line) => print_if_new(&mut said, line),
+                Err(EngineError::Now(why)) => print_if_new(&mut said, why),
                 Err(EngineError::Ever(why)) => self.interrupt.end_with(Failure::input(why)),
             }
         }
@@ -126,7 +127,7 @@ impl Tending {
 }
 
 /// Prints `line` if it is new.
-fn say(said: &mut String, line: String) {
+fn print_if_new(said: &mut String, line: String) {
     if *said != line {
         note(&line);
         *said = line;

@@ -8,9 +8,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The program.
-const PROGRAM: &str = include_str!("ray_workers.py");
+const RAY_PROGRAM: &str = include_str!("ray_workers.py");
 /// How long actors may take to end.
-const ENDING: Duration = Duration::from_secs(30);
+const ACTOR_END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The actors of one search.
 pub(crate) struct Ray {
@@ -26,7 +26,7 @@ impl Ray {
         let in_folder = |error| Failure::midway(format!("{}: {error}", folder.display()));
         std::fs::create_dir_all(&folder).map_err(in_folder)?;
         let program = folder.join("workers.py");
-        foretell_run::write_atomically(&program, PROGRAM.as_bytes()).map_err(in_folder)?;
+        foretell_run::write_atomically(&program, RAY_PROGRAM.as_bytes()).map_err(in_folder)?;
         let python = std::env::var_os("FORETELL_PYTHON").unwrap_or_else(|| "python3".into());
         let study = std::path::absolute(directory).map_err(Failure::midway)?;
         let foretell = std::env::current_exe().map_err(Failure::midway)?;
@@ -68,7 +68,7 @@ impl Engine for Ray {
     fn end(&mut self) {
         self.wishes = None;
         let begun = Instant::now();
-        while begun.elapsed() < ENDING {
+        while begun.elapsed() < ACTOR_END_TIMEOUT {
             if self.child.try_wait().is_ok_and(|status| status.is_some()) {
                 return;
             }

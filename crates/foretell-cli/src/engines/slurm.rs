@@ -11,17 +11,17 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Options of `sbatch` that the search sets itself.
-const OWN: [&str; 7] = ["array", "job-name", "output", "error", "signal", "open-mode", "chdir"];
+const RESERVED_OPTIONS: [&str; 7] = ["array", "job-name", "output", "error", "signal", "open-mode", "chdir"];
 /// How long before its time is over a worker is warned: it hands back its trial.
-const WARNING: u64 = 60;
+const WARNING_SECONDS: u64 = 60;
 /// A worker without a trial ends after this.
-const IDLE: &str = "60s";
+const IDLE_EXIT: &str = "60s";
 /// The most jobs of an array.
-const ARRAY: usize = 1000;
+const MAX_ARRAY_JOBS: usize = 1000;
 /// The search gives up after this many submissions whose jobs all ended before any was heard from.
-const UNHEARD: u32 = 3;
+const MAX_UNHEARD_SUBMISSIONS: u32 = 3;
 /// How long jobs may take to end.
-const ENDING: Duration = Duration::from_secs(40);
+const JOB_END_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// The jobs of one search.
 pub(crate) struct Slurm {
@@ -40,7 +40,7 @@ pub(crate) struct Slurm {
 
 /// A job that waits or runs.
 #[derive(Debug, PartialEq, Eq)]
-struct Job {
+struct SlurmJob {
     id: String,
     runs: bool,
     host: String,
@@ -75,27 +75,27 @@ impl Slurm {
     fn script(&self) -> Result<String, Failure> {
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let study = self.study.to_string_lossy().into_owned();
-        let words = [program, "worker".to_owned(), study, "--idle-exit".to_owned(), IDLE.to_owned()];
-        let mut text = self.head(if self.single { "%j.log" } else { "%A_%a.log" });
+        let words = [program, "worker".to_owned(), study, "--idle-exit".to_owned(), IDLE_EXIT.to_owned()];
+        let mut text = self.script_head(if self.single { "%j.log" } else { "%A_%a.log" });
         // the options of the user come last, since the last one counts
         self.options.iter().for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
         _ = writeln!(text, "exec {}", shell_line(&words));
         Ok(text)
     }
 
-    fn head(&self, output: &str) -> String {
+    fn script_head(&self, output: &str) -> String {
         // `%` begins a pattern of Slurm
         let folder =
             self.folder.to_string_lossy().replace('%', "%%").replace('\\', "\\\\").replace('"', "\\\"");
         format!(
-            "#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --output=\"{folder}/{output}\"\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@{WARNING}\n#SBATCH --ntasks=1\n",
+            "#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --output=\"{folder}/{output}\"\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@{WARNING_SECONDS}\n#SBATCH --ntasks=1\n",
             self.name
         )
     }
 
     /// The script of a job that owns the study: it is queued again before its time is over, and continues.
     fn owner_script(&self, words: &[String]) -> String {
-        let mut text = self.head("owner-%j.log").replace(&self.name, &self.owner_name());
+        let mut text = self.script_head("owner-%j.log").replace(&self.name, &self.owner_name());
         _ = writeln!(text, "#SBATCH --requeue");
         let kept = ["--partition", "--account", "--qos"];
         let kept = |option: &&String| kept.iter().any(|name| option.starts_with(name));
@@ -119,25 +119,25 @@ impl Slurm {
             "{}:\n{}\nsubmitted by: sbatch --parsable --array=0-{} {}",
             script.display(),
             self.script()?,
-            self.workers.min(ARRAY) - 1,
+            self.workers.min(MAX_ARRAY_JOBS) - 1,
             script.display()
         ))
     }
 
     /// Submits a job that owns the study by the command line `words`; answers its number.
     pub(crate) fn submit_owner(&self, words: &[String]) -> Result<String, Failure> {
-        let jobs = self.jobs_named(&self.owner_name()).map_err(Failure::input)?;
+        let jobs = self.list_jobs_named(&self.owner_name()).map_err(Failure::input)?;
         if let Some(job) = jobs.first() {
             return Err(Failure::input(format!(
                 "job {} already owns this study. End it and its workers with `scancel {}`",
                 job.id, job.id
             )));
         }
-        let script = self.write("owner.sh", &self.owner_script(words))?;
-        run("sbatch", &["--parsable".to_owned(), script]).map_err(Failure::input)
+        let script = self.write_script("owner.sh", &self.owner_script(words))?;
+        run_program("sbatch", &["--parsable".to_owned(), script]).map_err(Failure::input)
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<String, Failure> {
+    fn write_script(&self, name: &str, text: &str) -> Result<String, Failure> {
         let path = self.folder.join(name);
         let in_folder = |error| Failure::midway(format!("{}: {error}", path.display()));
         std::fs::create_dir_all(&self.folder).map_err(in_folder)?;
@@ -145,21 +145,21 @@ impl Slurm {
         Ok(path.to_string_lossy().into_owned())
     }
 
-    fn submit(&mut self, count: usize) -> Result<(), EngineError> {
-        let script = self.script().and_then(|text| self.write("worker.sh", &text));
+    fn submit_workers(&mut self, count: usize) -> Result<(), EngineError> {
+        let script = self.script().and_then(|text| self.write_script("worker.sh", &text));
         let script = script.map_err(|failure| EngineError::Now(failure.message().to_owned()))?;
         let submitted = if self.single {
-            let one_job = |_| run("sbatch", &["--parsable".to_owned(), script.clone()]).map(drop);
-            (0..count.min(ARRAY)).try_for_each(one_job)
+            let one_job = |_| run_program("sbatch", &["--parsable".to_owned(), script.clone()]).map(drop);
+            (0..count.min(MAX_ARRAY_JOBS)).try_for_each(one_job)
         } else {
-            let array = format!("--array=0-{}", count.min(ARRAY) - 1);
-            run("sbatch", &["--parsable".to_owned(), array, script]).map(drop)
+            let array = format!("--array=0-{}", count.min(MAX_ARRAY_JOBS) - 1);
+            run_program("sbatch", &["--parsable".to_owned(), array, script]).map(drop)
         };
         match submitted {
             // a partition without arrays, or with a small MaxArraySize
             Err(why) if !self.single && why.contains("array") => {
                 self.single = true;
-                self.submit(count)
+                self.submit_workers(count)
             }
             submitted => {
                 submitted.map_err(EngineError::Now)?;
@@ -169,13 +169,13 @@ impl Slurm {
         }
     }
 
-    fn jobs(&self) -> Result<Vec<Job>, String> {
-        self.jobs_named(&self.name)
+    fn jobs(&self) -> Result<Vec<SlurmJob>, String> {
+        self.list_jobs_named(&self.name)
     }
 
-    fn jobs_named(&self, name: &str) -> Result<Vec<Job>, String> {
-        let words = ["-h", "-r", "-n", name, "-u", &user(), "-o", "%i|%T|%N|%r"];
-        Ok(parse(&run("squeue", &words.map(str::to_owned))?))
+    fn list_jobs_named(&self, name: &str) -> Result<Vec<SlurmJob>, String> {
+        let words = ["-h", "-r", "-n", name, "-u", &user_id(), "-o", "%i|%T|%N|%r"];
+        Ok(parse(&run_program("squeue", &words.map(str::to_owned))?))
     }
 
     /// The last lines of the newest output of a job.
@@ -202,19 +202,19 @@ impl Engine for Slurm {
         if hears {
             self.unheard = 0;
         }
-        if jobs.is_empty() && self.unheard >= UNHEARD {
+        if jobs.is_empty() && self.unheard >= MAX_UNHEARD_SUBMISSIONS {
             return Err(EngineError::Ever(format!(
-                "the jobs of Slurm ended {UNHEARD} times before any worker reached the search; {}",
+                "the jobs of Slurm ended {MAX_UNHEARD_SUBMISSIONS} times before any worker reached the search; {}",
                 self.last_words()
             )));
         }
         if jobs.len() < wanted {
-            self.submit(wanted - jobs.len())?;
+            self.submit_workers(wanted - jobs.len())?;
         } else {
             let surplus = jobs.iter().filter(|job| !job.runs).take(jobs.len() - wanted);
             let surplus: Vec<String> = surplus.map(|job| job.id.clone()).collect();
             if !surplus.is_empty() {
-                run("scancel", &surplus).map_err(EngineError::Now)?;
+                run_program("scancel", &surplus).map_err(EngineError::Now)?;
             }
         }
         Ok(described(&jobs))
@@ -222,10 +222,10 @@ impl Engine for Slurm {
 
     fn end(&mut self) {
         let begun = Instant::now();
-        let words = ["-n".to_owned(), self.name.clone(), "-u".to_owned(), user()];
-        while begun.elapsed() < ENDING {
+        let words = ["-n".to_owned(), self.name.clone(), "-u".to_owned(), user_id()];
+        while begun.elapsed() < JOB_END_TIMEOUT {
             // jobs that have ended meanwhile are no error
-            let _ = run("scancel", &words);
+            let _ = run_program("scancel", &words);
             std::thread::sleep(Duration::from_secs(1));
             if self.jobs().is_ok_and(|jobs| jobs.is_empty()) {
                 return;
@@ -234,18 +234,18 @@ impl Engine for Slurm {
     }
 }
 
-fn described(jobs: &[Job]) -> String {
+fn described(jobs: &[SlurmJob]) -> String {
     let running = jobs.iter().filter(|job| job.runs).count();
     let hosts: BTreeSet<&str> = jobs.iter().filter(|job| job.runs).map(|job| job.host.as_str()).collect();
     let hosts: Vec<&str> = hosts.into_iter().collect();
     let on = if hosts.is_empty() { String::new() } else { format!(" on {}", hosts.join(", ")) };
     let waiting = jobs.len() - running;
-    let reason = jobs.iter().find(|job| !job.runs).map(|job| format!(" ({})", in_words(&job.reason)));
+    let reason = jobs.iter().find(|job| !job.runs).map(|job| format!(" ({})", reason_in_words(&job.reason)));
     format!("slurm: {running} jobs running{on}, {waiting} waiting{}", reason.unwrap_or_default())
 }
 
 /// The reason why a job waits, in words and in Slurm's own code.
-fn in_words(reason: &str) -> String {
+fn reason_in_words(reason: &str) -> String {
     let words = match reason {
         "Resources" => "for free nodes",
         "Priority" => "behind jobs of a higher priority",
@@ -265,13 +265,13 @@ fn in_words(reason: &str) -> String {
 }
 
 /// The jobs that wait or run, from the output of `squeue`.
-fn parse(text: &str) -> Vec<Job> {
+fn parse(text: &str) -> Vec<SlurmJob> {
     let job = |line: &str| {
         let mut fields = line.trim().splitn(4, '|').map(str::to_owned);
         let (id, state, host, reason) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
         let runs = ["RUNNING", "CONFIGURING", "SUSPENDED"].contains(&state.as_str());
         let waits = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"].contains(&state.as_str());
-        (runs || waits).then_some(Job { id, runs, host, reason })
+        (runs || waits).then_some(SlurmJob { id, runs, host, reason })
     };
     text.lines().filter_map(job).collect()
 }
@@ -284,7 +284,7 @@ fn line_of(option: &str) -> Result<String, Failure> {
     }
     let line = if option.starts_with('-') { option.to_owned() } else { format!("--{option}") };
     let name = line.trim_start_matches('-').split(['=', ' ']).next().unwrap_or_default().replace('_', "-");
-    if OWN.contains(&name.as_str()) {
+    if RESERVED_OPTIONS.contains(&name.as_str()) {
         return Err(refusal(format!("the search sets --{name} itself. Leave it out")));
     }
     match line.split_once('=') {
@@ -297,7 +297,7 @@ fn line_of(option: &str) -> Result<String, Failure> {
 }
 
 /// Runs a program of Slurm; answers its output, or its own words of refusal.
-fn run(program: &str, words: &[String]) -> Result<String, String> {
+fn run_program(program: &str, words: &[String]) -> Result<String, String> {
     let output = Command::new(program).args(words).output().map_err(|error| {
         format!("{program}: {error}. --on slurm needs the programs of Slurm on this machine")
     })?;
@@ -308,7 +308,7 @@ fn run(program: &str, words: &[String]) -> Result<String, String> {
     Err(format!("{program} refuses: {}", if said.is_empty() { output.status.to_string() } else { said }))
 }
 
-fn user() -> String {
+fn user_id() -> String {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").map_or_else(|_| "root".to_owned(), |it| it.uid().to_string())
 }

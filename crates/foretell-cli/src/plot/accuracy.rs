@@ -48,7 +48,7 @@ pub(crate) struct Accuracy {
 }
 
 /// R² below it is left out, as in the paper's figure: such forecasts are worse than the mean of the tested curves.
-const FLOOR: f64 = 0.0;
+const R2_FLOOR: f64 = 0.0;
 
 impl Accuracy {
     /// Draws the panels with the same axes; the bands are ± one standard error.
@@ -59,7 +59,7 @@ impl Accuracy {
         let columns = if self.panels.len() == 4 { 2 } else { 3 };
         let rows = self.panels.len().div_ceil(columns).max(1);
         let height = if rows == 1 { 540.0 } else { 150.0 + 300.0 * rows as f64 };
-        let mut page = Page::new(height, &self.title, &(self.subtitle.clone() + &self.hidden()), &keys);
+        let mut page = Page::new(height, &self.title, &(self.subtitle.clone() + &self.hidden_note()), &keys);
         for (cell, part) in page.cells(self.panels.len().max(1), columns).into_iter().zip(&self.panels) {
             page.draw(self.panel(cell, part, &names, single));
         }
@@ -67,13 +67,13 @@ impl Accuracy {
     }
 
     /// The note of the subtitle on points that are left out.
-    fn hidden(&self) -> String {
+    fn hidden_note(&self) -> String {
         let mut absent: Vec<String> = Vec::new();
         for name in self.predictors() {
             let of_name = |series: &&AccuracySeries| series.predictor == name;
             let points =
                 self.panels.iter().flat_map(|panel| &panel.series).filter(of_name).flat_map(|s| &s.points);
-            let count = points.filter(|point| point.r2_mean < FLOOR).count();
+            let count = points.filter(|point| point.r2_mean < R2_FLOOR).count();
             if count > 0 {
                 absent.push(format!("{name} ({count})"));
             }
@@ -105,7 +105,7 @@ impl Accuracy {
         let mut shapes = panel.frame("observed fraction of the curve", "R²");
         let heading = Text::new((cell.left, cell.top + 18.0), part.curves.clone(), LABEL + 1.0, INK);
         shapes.push(Shape::Text(heading.bold()));
-        shapes.extend(panel.level(0.0, Stroke::solid(SILVER, 1.0)).filter(|_| panel.y.holds(0.0)));
+        shapes.extend(panel.level(0.0, Stroke::solid_line(SILVER, 1.0)).filter(|_| panel.y.holds(0.0)));
         shapes.push(bands::lines(&panel, &all, index_of));
         if single {
             shapes.extend(bands::names(&panel, &all));
@@ -122,14 +122,14 @@ impl Accuracy {
     }
 
     fn y_range(&self) -> Range {
-        let range = Range::covering(self.points().map(|p| p.r2_mean.clamp(FLOOR, 1.0))).with(1.0);
+        let range = Range::covering(self.points().map(|p| p.r2_mean.clamp(R2_FLOOR, 1.0))).with(1.0);
         Range { low: range.low.min(0.9), high: 1.0 }.padded(0.03, 0.0)
     }
 }
 
 fn banded(series: &AccuracySeries) -> Banded {
     let point = |p: &AccuracyPoint| {
-        let mean = if p.r2_mean < FLOOR { f64::NAN } else { p.r2_mean };
+        let mean = if p.r2_mean < R2_FLOOR { f64::NAN } else { p.r2_mean };
         (p.observed, mean, mean - p.r2_stderr, mean + p.r2_stderr)
     };
     Banded { name: series.predictor.clone(), points: series.points.iter().map(point).collect(), steps: false }

@@ -9,7 +9,7 @@ use super::panel::{LABEL, Panel};
 use super::scale::Range;
 
 /// Most of a page's width that names take to the right of a panel.
-const NAMES: f64 = 0.36;
+const MAX_NAMES_FRACTION: f64 = 0.36;
 
 /// Room to the right of a panel for names of lines, in pixels.
 pub(crate) fn room<'a>(names: impl IntoIterator<Item = &'a str>) -> f64 {
@@ -17,7 +17,7 @@ pub(crate) fn room<'a>(names: impl IntoIterator<Item = &'a str>) -> f64 {
         .into_iter()
         .map(|name| font::width(name, LABEL, false) + 14.0)
         .fold(24.0, f64::max)
-        .min(NAMES * width())
+        .min(MAX_NAMES_FRACTION * width())
 }
 
 /// A line with its band.
@@ -33,24 +33,24 @@ pub(crate) struct Banded {
 /// How the `index`-th line is drawn; from the eighth on dashed.
 pub(crate) fn stroke(index: usize, width: f64) -> Stroke {
     let color = series(index);
-    if index < 7 { Stroke::solid(color, width) } else { Stroke::dashed(color, width) }
+    if index < 7 { Stroke::solid_line(color, width) } else { Stroke::dashed_line(color, width) }
 }
 
 /// All lines with their bands, without names.
 pub(crate) fn lines(panel: &Panel, all: &[Banded], index_of: impl Fn(&Banded, usize) -> usize) -> Shape {
     let bands = all.iter().enumerate().filter_map(|(i, one)| {
-        let points: Vec<(f64, f64, f64)> = corners(one).into_iter().map(|p| (p.0, p.2, p.3)).collect();
+        let points: Vec<(f64, f64, f64)> = step_corners(one).into_iter().map(|p| (p.0, p.2, p.3)).collect();
         panel.band(&points, series(index_of(one, i)).with_opacity(0.16))
     });
     let curves = all.iter().enumerate().map(|(i, one)| {
-        let points: Vec<(f64, f64)> = corners(one).into_iter().map(|p| (p.0, p.1)).collect();
+        let points: Vec<(f64, f64)> = step_corners(one).into_iter().map(|p| (p.0, p.1)).collect();
         hinted("series", one.name.clone(), panel.line(&points, stroke(index_of(one, i), 2.2)))
     });
     panel.clip(bands.chain(curves).collect())
 }
 
 /// The points, with the corners of the steps if there are any.
-fn corners(one: &Banded) -> Vec<(f64, f64, f64, f64)> {
+fn step_corners(one: &Banded) -> Vec<(f64, f64, f64, f64)> {
     if !one.steps {
         return one.points.clone();
     }
@@ -63,14 +63,20 @@ pub(crate) fn names(panel: &Panel, all: &[Banded]) -> Vec<Shape> {
     let label = |(index, one): (usize, &Banded)| {
         let end = one.points.iter().rev().find(|p| p.1.is_finite())?;
         let y = panel.y.pixel(end.1).clamp(panel.area.top, panel.area.bottom);
-        Some(EndLabel { y, content: one.name.clone(), color: dark(series(index)) })
+        Some(EndLabel { y, content: one.name.clone(), color: darken_color(series(index)) })
     };
     let labels: Vec<EndLabel> = all.iter().enumerate().filter_map(label).collect();
-    column(&labels, panel.area.right + 8.0, NAMES * width() - 12.0, panel.area.top, panel.area.bottom)
+    column(
+        &labels,
+        panel.area.right + 8.0,
+        MAX_NAMES_FRACTION * width() - 12.0,
+        panel.area.top,
+        panel.area.bottom,
+    )
 }
 
 /// A color dark enough for text on white.
-fn dark(color: Color) -> Color {
+fn darken_color(color: Color) -> Color {
     let [r, g, b] = color.rgb.map(|c| (f32::from(c) * 0.78) as u8);
     Color { rgb: [r, g, b], opacity: 1.0 }
 }
@@ -87,5 +93,5 @@ pub(crate) fn x_range(all: &[Banded]) -> Range {
 
 /// The range of all lines and bands, without far outliers.
 pub(crate) fn y_range(all: &[Banded]) -> Range {
-    Range::robust(all.iter().flat_map(|one| one.points.iter().flat_map(|p| [p.1, p.2, p.3])))
+    Range::from_most_values(all.iter().flat_map(|one| one.points.iter().flat_map(|p| [p.1, p.2, p.3])))
 }

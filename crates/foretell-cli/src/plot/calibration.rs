@@ -59,7 +59,7 @@ impl Calibration {
 }
 
 fn diagonal(panel: &Panel) -> Vec<Shape> {
-    let mut shapes = panel.line(&[(0.0, 0.0), (1.0, 1.0)], Stroke::dashed(SILVER, 1.4));
+    let mut shapes = panel.line(&[(0.0, 0.0), (1.0, 1.0)], Stroke::dashed_line(SILVER, 1.4));
     let note = |at: (f64, f64), content: &str, anchor| {
         panel.place(at).map(|at| Shape::Text(Text::new(at, content, LABEL, GRAY).anchored(anchor)))
     };

@@ -63,13 +63,13 @@ impl Fan {
             let last = index + columns >= self.runs.len();
             page.draw(panel.axis_labels(&self.resource, "").into_iter().filter(|_| last));
         }
-        page.footnote(&self.left_out(x, y));
+        page.add_footnote(&self.left_out(x, y));
         page.figure
     }
 
     fn keys(&self) -> Vec<Key> {
         let mut keys = vec![
-            Key::new(Mark::Line(Stroke::solid(BLUE, 2.4)), format!("{} so far", self.metric)),
+            Key::new(Mark::Line(Stroke::solid_line(BLUE, 2.4)), format!("{} so far", self.metric)),
             Key::new(
                 Mark::Dot(VERMILLION),
                 format!("forecast at {} {}", short(self.max_resource), self.resource),
@@ -78,12 +78,15 @@ impl Fan {
         for level in self.levels() {
             let label = format!("{:.0} %", 100.0 * level);
             // the wider bands lie under the narrower ones, as in the fans
-            let color =
-                self.levels().into_iter().filter(|l| *l >= level).fold(0.0, |o, _| o + (1.0 - o) * SHADE);
+            let color = self
+                .levels()
+                .into_iter()
+                .filter(|l| *l >= level)
+                .fold(0.0, |o, _| o + (1.0 - o) * BAND_OPACITY);
             keys.push(Key::new(Mark::Band(VERMILLION.with_opacity(color)), label));
         }
         if self.incumbent.is_some() {
-            keys.push(Key::new(Mark::Line(Stroke::dashed(INK, 1.2)), "best completed run"));
+            keys.push(Key::new(Mark::Line(Stroke::dashed_line(INK, 1.2)), "best completed run"));
         }
         keys
     }
@@ -102,7 +105,7 @@ impl Fan {
     }
 
     fn y_range(&self) -> Range {
-        Range::robust(self.values()).with(self.incumbent.unwrap_or(f64::NAN)).padded(0.03, 0.05)
+        Range::from_most_values(self.values()).with(self.incumbent.unwrap_or(f64::NAN)).padded(0.03, 0.05)
     }
 
     /// Everything drawn: measured values, medians and ends of intervals.
@@ -127,7 +130,7 @@ impl Fan {
     fn panel(&self, panel: &Panel, run: &FanRun) -> Vec<Shape> {
         let mut shapes = panel.grid();
         shapes.extend(panel.x_axis());
-        shapes.extend(self.incumbent.and_then(|best| panel.level(best, Stroke::dashed(INK, 1.2))));
+        shapes.extend(self.incumbent.and_then(|best| panel.level(best, Stroke::dashed_line(INK, 1.2))));
         shapes.push(panel.clip(vec![hinted("run", self.hint(run), self.fan(panel, run))]));
         if panel.y.holds(run.median) {
             shapes.extend(
@@ -153,27 +156,27 @@ impl Fan {
             return Vec::new();
         };
         if start.0 >= end {
-            return panel.line(&run.points, Stroke::solid(BLUE, 2.4));
+            return panel.line(&run.points, Stroke::solid_line(BLUE, 2.4));
         }
         let mut wide_first = run.intervals.clone();
         wide_first.sort_by(|a, b| b.0.total_cmp(&a.0));
         let band = |i: (f64, f64, f64)| {
-            panel.band(&[(start.0, start.1, start.1), (end, i.1, i.2)], VERMILLION.with_opacity(SHADE))
+            panel.band(&[(start.0, start.1, start.1), (end, i.1, i.2)], VERMILLION.with_opacity(BAND_OPACITY))
         };
         let mut shapes: Vec<Shape> = wide_first.into_iter().filter_map(band).collect();
         shapes.extend(
             panel
-                .line(&[start, (end, run.median)], Stroke::dashed(VERMILLION, 1.4))
+                .line(&[start, (end, run.median)], Stroke::dashed_line(VERMILLION, 1.4))
                 .into_iter()
                 .filter(is_line),
         );
-        shapes.extend(panel.line(&run.points, Stroke::solid(BLUE, 2.4)));
+        shapes.extend(panel.line(&run.points, Stroke::solid_line(BLUE, 2.4)));
         shapes
     }
 }
 
 /// Opacity of one band; where two lie over each other it is darker.
-const SHADE: f32 = 0.2;
+const BAND_OPACITY: f32 = 0.2;
 
 fn is_line(shape: &Shape) -> bool {
     matches!(shape, Shape::Line(..))
@@ -257,7 +260,7 @@ mod tests {
                 _ => None,
             });
             let best = shapes.iter().find_map(|shape| match shape {
-                Shape::Line(places, stroke) if *stroke == Stroke::dashed(INK, 1.2) => Some(places[0].1),
+                Shape::Line(places, stroke) if *stroke == Stroke::dashed_line(INK, 1.2) => Some(places[0].1),
                 _ => None,
             });
             (labels.collect(), best.unwrap_or(f64::NAN))

@@ -49,34 +49,34 @@ pub(crate) struct Fates {
 }
 
 /// The largest number of wrongly stopped runs that are labeled.
-const NAMED: usize = 6;
+const MAX_NAMED_RUNS: usize = 6;
 
 impl Fates {
     /// Draws each curve until its stop, and the part that would not have been trained faintly.
     pub(crate) fn draw(&self) -> Figure {
-        let mut page = Page::new(640.0, &self.title, &self.subtitle, &self.keys());
+        let mut page = Page::new(640.0, &self.title, &self.subtitle, &self.legend_entries());
         let values: Vec<f64> = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.1)).collect();
-        let y = Range::robust(values.iter().copied()).padded(0.03, 0.04);
+        let y = Range::from_most_values(values.iter().copied()).padded(0.03, 0.04);
         let x = Range::covering(self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0)).chain([0.0]));
         let area = page.body.inset(46.0, 34.0, 12.0, 44.0);
         let panel = Panel::of_curves(area, x, y, self.maximize, &values);
         page.draw(panel.frame(&self.resource, &self.metric));
         page.draw([self.curves(&panel)]);
-        page.draw(self.names(&panel));
-        page.footnote(&panel.left_out(&values));
+        page.draw(self.run_labels(&panel));
+        page.add_footnote(&panel.left_out(&values));
         page.figure
     }
 
-    fn keys(&self) -> Vec<Key> {
+    fn legend_entries(&self) -> Vec<Key> {
         let key = |fate, name: &str| {
             let count = self.runs.iter().filter(|r| r.fate == fate).count();
-            Key::new(Mark::Line(Stroke::solid(color(fate), 2.4)), format!("{name} ({count})"))
+            Key::new(Mark::Line(Stroke::solid_line(color(fate), 2.4)), format!("{name} ({count})"))
         };
         vec![
             key(RecordedFate::Kept, "kept"),
             key(RecordedFate::Stopped, "stopped"),
             key(RecordedFate::StoppedWrongly, "stopped wrongly"),
-            Key::new(Mark::Line(Stroke::dotted(ORANGE, 1.4)), "not trained"),
+            Key::new(Mark::Line(Stroke::dotted_line(ORANGE, 1.4)), "not trained"),
         ]
     }
 
@@ -91,10 +91,10 @@ impl Fates {
         let wrong = run.fate == RecordedFate::StoppedWrongly;
         let (width, opacity) = if wrong { (2.6, 1.0) } else { (1.5, 0.25 + 0.6 * faint) };
         let color = color(run.fate).with_opacity(opacity);
-        let rest = Stroke::dotted(color.with_opacity(if wrong { 0.9 } else { 0.5 * opacity }), 1.0);
-        let (trained, saved) = split(run);
+        let rest = Stroke::dotted_line(color.with_opacity(if wrong { 0.9 } else { 0.5 * opacity }), 1.0);
+        let (trained, saved) = split_at_stop(run);
         let mut shapes = panel.line(saved, rest);
-        shapes.extend(panel.line(trained, Stroke::solid(color, width)));
+        shapes.extend(panel.line(trained, Stroke::solid_line(color, width)));
         let stop = trained.last().filter(|_| run.stopped_at.is_some()).and_then(|p| panel.place(*p));
         shapes.extend(stop.map(|place| Shape::Dot(place, if wrong { 4.0 } else { 2.2 }, color)));
         hinted("run", self.hint(run), shapes)
@@ -110,17 +110,17 @@ impl Fates {
         format!("{}: {fate}, ended at {}", run.name, short(last))
     }
 
-    fn names(&self, panel: &Panel) -> Vec<Shape> {
+    fn run_labels(&self, panel: &Panel) -> Vec<Shape> {
         let wrong = self.runs.iter().filter(|r| r.fate == RecordedFate::StoppedWrongly);
         let ends: Vec<(&str, (f64, f64))> = wrong
             .filter_map(|r| Some((r.name.as_str(), panel.place(*r.points.last()?)?)))
-            .take(NAMED)
+            .take(MAX_NAMED_RUNS)
             .collect();
         let heights: Vec<f64> = ends.iter().map(|e| e.1.1 - 10.0).collect();
         let placed = spread(&heights, 1.3 * LABEL, panel.area.top, panel.area.bottom);
         let text = |y: f64, name: &str| {
             let text = Text::new((panel.area.right - 4.0, y), name, LABEL, INK);
-            Shape::Text(text.anchored(Anchor::End).bold().haloed())
+            Shape::Text(text.anchored(Anchor::End).bold().with_halo())
         };
         placed.into_iter().zip(ends).map(|(y, (name, _))| text(y, name)).collect()
     }
@@ -135,10 +135,10 @@ fn color(fate: RecordedFate) -> Color {
 }
 
 /// A part of a curve: (resource, metric).
-type Part<'a> = &'a [(f64, f64)];
+type CurvePart<'a> = &'a [(f64, f64)];
 
 /// The part of the curve until the stop, and the part from there on, which share a point.
-fn split(run: &RecordedRun) -> (Part<'_>, Part<'_>) {
+fn split_at_stop(run: &RecordedRun) -> (CurvePart<'_>, CurvePart<'_>) {
     let until = run.stopped_at.unwrap_or(f64::INFINITY);
     let trained = run.points.partition_point(|p| p.0 <= until);
     (
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn splits_a_curve_at_its_stop() {
         let stopped = run(1, RecordedFate::Stopped);
-        let (trained, saved) = split(&stopped);
+        let (trained, saved) = split_at_stop(&stopped);
         assert_eq!((trained.len(), saved.len()), (4, 7));
         assert_eq!(trained.last(), saved.first());
     }

@@ -54,17 +54,17 @@ pub(crate) struct Stroke {
 
 impl Stroke {
     /// A solid line.
-    pub(crate) const fn solid(color: Color, width: f64) -> Self {
+    pub(crate) const fn solid_line(color: Color, width: f64) -> Self {
         Self { color, width, dash: None }
     }
 
     /// A dashed line.
-    pub(crate) const fn dashed(color: Color, width: f64) -> Self {
+    pub(crate) const fn dashed_line(color: Color, width: f64) -> Self {
         Self { color, width, dash: Some((5.0, 4.0)) }
     }
 
     /// A dotted line.
-    pub(crate) const fn dotted(color: Color, width: f64) -> Self {
+    pub(crate) const fn dotted_line(color: Color, width: f64) -> Self {
         Self { color, width, dash: Some((1.5, 3.5)) }
     }
 }
@@ -117,7 +117,7 @@ impl Text {
     }
 
     /// The same text with a white rim.
-    pub(crate) fn haloed(self) -> Self {
+    pub(crate) fn with_halo(self) -> Self {
         Self { halo: true, ..self }
     }
 }

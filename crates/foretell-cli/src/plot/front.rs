@@ -41,7 +41,7 @@ pub(crate) struct FrontFigure {
 }
 
 /// The other objective gets a logarithmic axis if its largest value is more than this many times its smallest.
-const LOG_FROM: f64 = 20.0;
+const MIN_LOG_RATIO: f64 = 20.0;
 
 impl FrontFigure {
     /// Draws all trials, those of the front joined by a line.
@@ -55,17 +55,17 @@ impl FrontFigure {
         let area = page.body.inset(60.0, 34.0, 20.0, 44.0);
         let all = || self.front.iter().chain(&self.dominated).chain(&self.stopped);
         let x = Range::covering(all().map(|point| point.x));
-        let y = Range::robust(all().map(|point| point.y)).padded(0.06, 0.06);
-        let is_wide = x.low > 0.0 && x.high > LOG_FROM * x.low;
+        let y = Range::from_most_values(all().map(|point| point.y)).padded(0.06, 0.06);
+        let is_wide = x.low > 0.0 && x.high > MIN_LOG_RATIO * x.low;
         let panel = if is_wide {
-            Panel::new(area, Range { low: x.low * 0.9, high: x.high * 1.1 }, y).log_x()
+            Panel::new(area, Range { low: x.low * 0.9, high: x.high * 1.1 }, y).with_log_x()
         } else {
             Panel::new(area, x.padded(0.04, 0.04), y)
         };
         page.draw(panel.frame(&self.other, &self.metric));
         page.draw([panel.clip(self.marks(&panel))]);
         let values: Vec<f64> = all().map(|point| point.y).collect();
-        page.footnote(&panel.left_out(&values));
+        page.add_footnote(&panel.left_out(&values));
         page.figure
     }
 
@@ -83,14 +83,15 @@ impl FrontFigure {
     fn marks(&self, panel: &Panel) -> Vec<Shape> {
         let mut along: Vec<(f64, f64)> = self.front.iter().map(|point| (point.x, point.y)).collect();
         along.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let mut shapes = panel.line(&self.stairs(&along), Stroke::dashed(BLUE.with_opacity(0.5), 1.2));
+        let mut shapes = panel.line(&self.stairs(&along), Stroke::dashed_line(BLUE.with_opacity(0.5), 1.2));
         let groups =
             [(&self.dominated, SILVER, 3.0), (&self.stopped, VERMILLION, 3.0), (&self.front, BLUE, 4.5)];
         for (points, color, radius) in groups {
             shapes.extend(points.iter().filter_map(|point| {
                 let at = panel.place((point.x, point.y))?;
                 let (low, high) = (point.y - point.deviation, point.y + point.deviation);
-                let whisker = panel.whisker(point.x, low, high, Stroke::solid(color.with_opacity(0.5), 1.2));
+                let whisker =
+                    panel.whisker(point.x, low, high, Stroke::solid_line(color.with_opacity(0.5), 1.2));
                 let whisker = whisker.filter(|_| point.deviation > 0.0);
                 let mut parts: Vec<Shape> = whisker.into_iter().collect();
                 parts.push(Shape::Dot(at, radius, color.with_opacity(0.85)));

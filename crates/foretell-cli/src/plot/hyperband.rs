@@ -35,7 +35,7 @@ impl Hyperband {
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
         let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), bands::x_range(&all), y);
         page.draw(panel.frame("Hyperband iteration", "speed-up (times)"));
-        page.draw(panel.level(1.0, Stroke::dashed(SILVER, 1.4)));
+        page.draw(panel.level(1.0, Stroke::dashed_line(SILVER, 1.4)));
         page.draw([bands::lines(&panel, &all, |_, i| i)]);
         page.draw(bands::names(&panel, &all));
         page.figure

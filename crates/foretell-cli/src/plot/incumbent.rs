@@ -41,7 +41,7 @@ impl BestSoFar {
         let y = bands::y_range(&all).padded(0.02, 0.03);
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
         let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), x, y);
-        let panel = if self.log_resource { panel.log_x() } else { panel };
+        let panel = if self.log_resource { panel.with_log_x() } else { panel };
         page.draw(panel.frame(&format!("{} spent", self.resource), &format!("best {} so far", self.metric)));
         page.draw([bands::lines(&panel, &all, |_, i| i)]);
         page.draw(bands::names(&panel, &all));

@@ -23,7 +23,7 @@ pub(crate) fn column(labels: &[EndLabel], left: f64, limit: f64, top: f64, botto
         .zip(labels)
         .map(|(y, label)| {
             let content = font::shorten(&label.content, LABEL, limit);
-            Shape::Text(Text::new((left, y + 0.35 * LABEL), content, LABEL, label.color).haloed())
+            Shape::Text(Text::new((left, y + 0.35 * LABEL), content, LABEL, label.color).with_halo())
         })
         .collect()
 }

@@ -43,7 +43,7 @@ pub(crate) use front::{FrontFigure, FrontPoint};
 pub(crate) use hyperband::{Hyperband, HyperbandSeries};
 pub(crate) use incumbent::{BestSoFar, BestSoFarSeries};
 pub(crate) use q_learning::{EpsilonStage, QLearning};
-pub(crate) use recorded::{Came, CurvePanel, DrawnCurve, RecordedCurves};
+pub(crate) use recorded::{CurveOutcome, CurvePanel, DrawnCurve, RecordedCurvesFigure};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
 pub(crate) use size::Size;

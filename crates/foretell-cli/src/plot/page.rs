@@ -7,23 +7,23 @@ use super::panel::LABEL;
 use super::size::Size;
 
 /// Width of a figure in its own pixels (a PNG has 1.6 times as many), if no size is given.
-const WIDTH: f64 = 1000.0;
+const DEFAULT_WIDTH: f64 = 1000.0;
 
-const MARGIN: f64 = 24.0;
+const PAGE_MARGIN: f64 = 24.0;
 /// The margin of a picture for a paper, which has one of its own.
-const NARROW: f64 = 8.0;
+const PAPER_MARGIN: f64 = 8.0;
 /// The least width of a cell; narrower pages have fewer columns.
-const CELL: f64 = 200.0;
-const TITLE: f64 = 20.0;
-const SUBTITLE: f64 = 14.0;
+const MIN_CELL_WIDTH: f64 = 200.0;
+const TITLE_FONT_SIZE: f64 = 20.0;
+const SUBTITLE_FONT_SIZE: f64 = 14.0;
 
 /// Width of a figure in its own pixels.
 pub(crate) fn width() -> f64 {
-    Size::given().map_or(WIDTH, |size| size.pixels().0)
+    Size::given().map_or(DEFAULT_WIDTH, |size| size.pixels().0)
 }
 
 fn margin() -> f64 {
-    Size::given().map_or(MARGIN, |_| NARROW)
+    Size::given().map_or(PAGE_MARGIN, |_| PAPER_MARGIN)
 }
 
 /// The mark of a thing in a figure.
@@ -76,18 +76,20 @@ impl Page {
         let (width, margin, height) = (width(), margin(), size.map_or(height, |size| size.pixels().1));
         let mut shapes = Vec::new();
         let mut y = margin;
-        for line in
-            font::wrap(title, TITLE, true, width - 2.0 * margin).into_iter().filter(|_| size.is_none())
+        for line in font::wrap(title, TITLE_FONT_SIZE, true, width - 2.0 * margin)
+            .into_iter()
+            .filter(|_| size.is_none())
         {
-            y += TITLE;
-            shapes.push(Shape::Text(Text::new((margin, y), line, TITLE, INK).bold()));
+            y += TITLE_FONT_SIZE;
+            shapes.push(Shape::Text(Text::new((margin, y), line, TITLE_FONT_SIZE, INK).bold()));
             y += 6.0;
         }
-        for line in
-            font::wrap(subtitle, SUBTITLE, false, width - 2.0 * margin).into_iter().filter(|_| size.is_none())
+        for line in font::wrap(subtitle, SUBTITLE_FONT_SIZE, false, width - 2.0 * margin)
+            .into_iter()
+            .filter(|_| size.is_none())
         {
-            y += SUBTITLE;
-            shapes.push(Shape::Text(Text::new((margin, y), line, SUBTITLE, GRAY)));
+            y += SUBTITLE_FONT_SIZE;
+            shapes.push(Shape::Text(Text::new((margin, y), line, SUBTITLE_FONT_SIZE, GRAY)));
             y += 5.0;
         }
         y = key(&mut shapes, keys, y);
@@ -102,7 +104,7 @@ impl Page {
 
     /// The body as a grid of `count` cells in at most `columns` columns, row by row.
     pub(crate) fn cells(&self, count: usize, columns: usize) -> Vec<Rect> {
-        let fit = (self.body.width() / CELL).max(1.0) as usize;
+        let fit = (self.body.width() / MIN_CELL_WIDTH).max(1.0) as usize;
         let columns = columns.min(count).min(fit).max(1);
         let rows = count.div_ceil(columns).max(1);
         let (width, height) = (self.body.width() / columns as f64, self.body.height() / rows as f64);
@@ -115,7 +117,7 @@ impl Page {
     }
 
     /// A note in small print in the lower right corner.
-    pub(crate) fn footnote(&mut self, content: &str) {
+    pub(crate) fn add_footnote(&mut self, content: &str) {
         let content = font::shorten(content, 11.0, width() - 2.0 * margin());
         let at =
             (width() - margin(), self.figure.height - if self.figure.size.is_some() { 2.0 } else { 9.0 });
@@ -150,7 +152,7 @@ pub(crate) fn mark(mark: Mark, (x, y): Place) -> Vec<Shape> {
         Mark::Line(stroke) => vec![Shape::Line(vec![(x - 13.0, y), (x + 13.0, y)], stroke)],
         Mark::Dot(color) => vec![Shape::Dot((x, y), 4.0, color)],
         Mark::Whisker(color) => vec![
-            Shape::Line(vec![(x, y - 8.0), (x, y + 8.0)], Stroke::solid(color.with_opacity(0.6), 1.5)),
+            Shape::Line(vec![(x, y - 8.0), (x, y + 8.0)], Stroke::solid_line(color.with_opacity(0.6), 1.5)),
             Shape::Dot((x, y), 3.5, color),
         ],
         Mark::Band(color) => {
@@ -171,7 +173,7 @@ pub(crate) fn mark(mark: Mark, (x, y): Place) -> Vec<Shape> {
             vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], color)]
         }
         Mark::Cross(color) => {
-            let stroke = Stroke::solid(color, 2.2);
+            let stroke = Stroke::solid_line(color, 2.2);
             let arm = 4.2;
             vec![
                 Shape::Line(vec![(x - arm, y - arm), (x + arm, y + arm)], stroke),

@@ -27,7 +27,7 @@ impl Panel {
     }
 
     /// The same panel with a logarithmic horizontal axis, if its range is positive.
-    pub(crate) fn log_x(self) -> Self {
+    pub(crate) fn with_log_x(self) -> Self {
         Self { x: Scale::log(self.x.range, self.area.left, self.area.right), ..self }
     }
 
@@ -35,11 +35,11 @@ impl Panel {
     /// four times gets a logarithmic axis, so that its end is visible.
     pub(crate) fn of_curves(area: Rect, x: Range, y: Range, maximize: bool, values: &[f64]) -> Self {
         let linear = Self::new(area, x, y);
-        let most = Range::robust(values.iter().copied());
+        let most = Range::from_most_values(values.iter().copied());
         if maximize || values.iter().any(|v| *v <= 0.0) || most.low <= 0.0 || most.high / most.low <= 4.0 {
             return linear;
         }
-        let logs = Range::robust(values.iter().map(|v| v.ln())).padded(0.08, 0.03);
+        let logs = Range::from_most_values(values.iter().map(|v| v.ln())).padded(0.08, 0.03);
         let y = Range { low: logs.low.exp(), high: logs.high.exp() };
         Self { y: Scale::log(y, area.bottom, area.top), ..linear }
     }
@@ -98,7 +98,7 @@ impl Panel {
     /// Horizontal lines with their values at the left.
     pub(crate) fn grid(&self) -> Vec<Shape> {
         let mut shapes = self.grid_lines(self.area.left, self.area.right);
-        for (value, label) in self.y.ticks(self.y_count()) {
+        for (value, label) in self.y.ticks(self.y_tick_count()) {
             let at = (self.area.left - 7.0, self.y.pixel(value) + 0.35 * TICK);
             shapes.push(Shape::Text(Text::new(at, label, TICK, GRAY).anchored(Anchor::End)));
         }
@@ -107,11 +107,11 @@ impl Panel {
 
     /// The horizontal lines alone, from one pixel to another.
     pub(crate) fn grid_lines(&self, left: f64, right: f64) -> Vec<Shape> {
-        let heights = self.y.ticks(self.y_count()).into_iter().map(|(value, _)| self.y.pixel(value));
-        heights.map(|y| Shape::Line(vec![(left, y), (right, y)], Stroke::solid(MIST, 1.0))).collect()
+        let heights = self.y.ticks(self.y_tick_count()).into_iter().map(|(value, _)| self.y.pixel(value));
+        heights.map(|y| Shape::Line(vec![(left, y), (right, y)], Stroke::solid_line(MIST, 1.0))).collect()
     }
 
-    fn y_count(&self) -> usize {
+    fn y_tick_count(&self) -> usize {
         (self.area.height() / 52.0).clamp(3.0, 7.0) as usize
     }
 
@@ -126,11 +126,11 @@ impl Panel {
         let bottom = self.area.bottom;
         let mut shapes = vec![Shape::Line(
             vec![(self.area.left, bottom), (self.area.right, bottom)],
-            Stroke::solid(SILVER, 1.0),
+            Stroke::solid_line(SILVER, 1.0),
         )];
         for (value, label) in ticks {
             let x = self.x.pixel(*value);
-            shapes.push(Shape::Line(vec![(x, bottom), (x, bottom + 4.0)], Stroke::solid(SILVER, 1.0)));
+            shapes.push(Shape::Line(vec![(x, bottom), (x, bottom + 4.0)], Stroke::solid_line(SILVER, 1.0)));
             let text = Text::new((x, bottom + 18.0), label.clone(), TICK, GRAY);
             shapes.push(Shape::Text(text.anchored(Anchor::Middle)));
         }
@@ -199,7 +199,7 @@ mod tests {
             (5.0, f64::INFINITY),
             (6.0, 0.5),
         ];
-        let shapes = panel().line(&points, Stroke::solid(INK, 1.0));
+        let shapes = panel().line(&points, Stroke::solid_line(INK, 1.0));
         assert_eq!(shapes.len(), 3);
         assert!(matches!(shapes[2], Shape::Dot(..)));
     }

@@ -12,7 +12,7 @@ use super::font;
 use super::size::Size;
 
 /// Pixels of the picture for each pixel of the figure, if no size is given.
-const ZOOM: f64 = 1.6;
+const DEFAULT_ZOOM: f64 = 1.6;
 
 /// The whole file.
 ///
@@ -20,7 +20,7 @@ const ZOOM: f64 = 1.6;
 /// [`PlotError::Png`] when there is no memory for the picture or it cannot be encoded.
 pub(crate) fn encode(figure: &Figure) -> Result<Vec<u8>, PlotError> {
     // the figures are a few thousand pixels: no cast is out of range
-    let zoom = figure.size.map_or(ZOOM, Size::zoom);
+    let zoom = figure.size.map_or(DEFAULT_ZOOM, Size::zoom);
     let (width, height) = ((figure.width * zoom).round() as u32, (figure.height * zoom).round() as u32);
     let failed = |reason: String| PlotError::Png { width, height, reason };
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| failed("too large or empty".to_owned()))?;
@@ -84,7 +84,7 @@ impl Canvas<'_> {
         let glyphs: Vec<Path> = glyphs(text);
         if text.halo {
             for glyph in &glyphs {
-                self.stroke(Some(glyph.clone()), &Stroke::solid(WHITE, 4.0), mask);
+                self.stroke(Some(glyph.clone()), &Stroke::solid_line(WHITE, 4.0), mask);
             }
         }
         for glyph in glyphs {
@@ -151,29 +151,30 @@ struct GlyphPen {
 }
 
 impl GlyphPen {
-    fn place(&self, x: f32, y: f32) -> (f32, f32) {
+    fn to_pixels(&self, x: f32, y: f32) -> (f32, f32) {
         (self.left + x * self.unit, self.base - y * self.unit)
     }
 }
 
 impl OutlineBuilder for GlyphPen {
     fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.place(x, y);
+        let (x, y) = self.to_pixels(x, y);
         self.builder.move_to(x, y);
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.place(x, y);
+        let (x, y) = self.to_pixels(x, y);
         self.builder.line_to(x, y);
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.place(x1, y1), self.place(x, y));
+        let ((x1, y1), (x, y)) = (self.to_pixels(x1, y1), self.to_pixels(x, y));
         self.builder.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.place(x1, y1), self.place(x2, y2), self.place(x, y));
+        let ((x1, y1), (x2, y2), (x, y)) =
+            (self.to_pixels(x1, y1), self.to_pixels(x2, y2), self.to_pixels(x, y));
         self.builder.cubic_to(x1, y1, x2, y2, x, y);
     }
 

@@ -38,32 +38,32 @@ impl QLearning {
     /// Draws the mean for each ε, a dot for each model, and lines for the best, the top 5 and the top 15.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
-            Key::new(Mark::Line(Stroke::solid(GRAY, 4.0)), format!("mean {} at each ε", self.metric)),
+            Key::new(Mark::Line(Stroke::solid_line(GRAY, 4.0)), format!("mean {} at each ε", self.metric)),
             Key::new(Mark::Dot(SILVER), "one model"),
         ];
         let mut page = Page::new(620.0, &self.title, &self.subtitle, &keys);
         let all = [self.top("best so far", 1), self.top("mean of top 5", 5), self.top("mean of top 15", 15)];
         let room = bands::room(all.iter().map(|b| b.name.as_str()));
         let area = page.body.inset(46.0, 34.0, room, 62.0);
-        let y = Range::robust(
+        let y = Range::from_most_values(
             self.scores.iter().copied().chain(all.iter().flat_map(|b| b.points.iter().map(|p| p.1))),
         );
         let x = Range { low: 0.0, high: self.scores.len().max(1) as f64 };
         let panel = Panel::new(area, x, y.padded(0.06, 0.05));
         page.draw(panel.grid());
-        page.draw([panel.clip(self.dots(&panel)), panel.clip(self.levels(&panel))]);
-        page.draw(self.epsilons(&panel));
+        page.draw([panel.clip(self.dots(&panel)), panel.clip(self.mean_bars(&panel))]);
+        page.draw(self.epsilon_labels(&panel));
         page.draw(panel.x_axis());
         let below = Panel { area: Rect { bottom: area.bottom + 20.0, ..area }, ..panel };
         page.draw(below.axis_labels("models trained", &self.metric));
         page.draw([bands::lines(&panel, &all, |_, i| i)]);
-        page.draw(self.means(&panel));
+        page.draw(self.mean_labels(&panel));
         page.draw(bands::names(&panel, &all));
         page.figure
     }
 
     /// (stage, its first model, one past its last model, mean of its finite scores).
-    fn spans(&self) -> Vec<(EpsilonStage, usize, usize, f64)> {
+    fn stage_spans(&self) -> Vec<(EpsilonStage, usize, usize, f64)> {
         let mut first = 0;
         let span = |stage: &EpsilonStage| {
             let start = first;
@@ -75,29 +75,30 @@ impl QLearning {
         self.stages.iter().map(span).filter(|s| s.1 < s.2).collect()
     }
 
-    fn levels(&self, panel: &Panel) -> Vec<Shape> {
+    fn mean_bars(&self, panel: &Panel) -> Vec<Shape> {
         let bottom = panel.y.range.low;
         let bar = |(stage, start, end, mean): (EpsilonStage, usize, usize, f64)| {
             let (from, to) = (panel.place((start as f64, bottom))?, panel.place((end as f64, mean))?);
             let (left, right) = (from.0 + 1.0, to.0 - 1.0);
-            let level = Shape::Line(vec![(left, to.1), (right, to.1)], Stroke::solid(GRAY, 4.0));
-            let edge = Shape::Line(vec![(to.0, panel.area.top), (to.0, from.1)], Stroke::solid(MIST, 1.0));
+            let level = Shape::Line(vec![(left, to.1), (right, to.1)], Stroke::solid_line(GRAY, 4.0));
+            let edge =
+                Shape::Line(vec![(to.0, panel.area.top), (to.0, from.1)], Stroke::solid_line(MIST, 1.0));
             let hint = format!("ε = {}: {} models, mean {}", short(stage.epsilon), end - start, short(mean));
             Some(hinted("stage", hint, vec![edge, level]))
         };
-        self.spans().into_iter().filter_map(bar).collect()
+        self.stage_spans().into_iter().filter_map(bar).collect()
     }
 
     /// The mean of each stage above its line, where there is room for it.
-    fn means(&self, panel: &Panel) -> Vec<Shape> {
+    fn mean_labels(&self, panel: &Panel) -> Vec<Shape> {
         let text = |(_, start, end, mean): (EpsilonStage, usize, usize, f64)| {
             let (x, y) = panel.place(((start + end) as f64 / 2.0, mean))?;
             let content = short((1000.0 * mean).round() / 1000.0);
             let wide = panel.x.pixel(end as f64) - panel.x.pixel(start as f64);
-            let text = Text::new((x, y - 7.0), content, TICK, INK).anchored(Anchor::Middle).haloed();
+            let text = Text::new((x, y - 7.0), content, TICK, INK).anchored(Anchor::Middle).with_halo();
             (font::width(&text.content, TICK, false) < wide).then_some(Shape::Text(text))
         };
-        self.spans().into_iter().filter_map(text).collect()
+        self.stage_spans().into_iter().filter_map(text).collect()
     }
 
     fn dots(&self, panel: &Panel) -> Vec<Shape> {
@@ -107,10 +108,10 @@ impl QLearning {
     }
 
     /// The ε of each stage below the axis, where there is room for it.
-    fn epsilons(&self, panel: &Panel) -> Vec<Shape> {
+    fn epsilon_labels(&self, panel: &Panel) -> Vec<Shape> {
         let (mut shapes, mut free) = (Vec::new(), panel.area.left - 4.0);
         let y = panel.area.bottom + 36.0;
-        for (stage, start, end, _) in self.spans() {
+        for (stage, start, end, _) in self.stage_spans() {
             let middle = panel.x.pixel((start + end) as f64 / 2.0);
             let content = if shapes.is_empty() {
                 format!("ε = {}", short(stage.epsilon))

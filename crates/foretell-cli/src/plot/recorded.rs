@@ -9,7 +9,7 @@ use super::scale::{Range, short};
 
 /// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Came {
+pub(crate) enum CurveOutcome {
     /// It completed, better than this fraction of the completed runs (0–1), with this value.
     ToTheEnd(f64, f64),
     /// It diverged.
@@ -26,7 +26,7 @@ pub(crate) struct DrawnCurve {
     /// (resource, metric in the user's direction), by resource.
     pub points: Vec<(f64, f64)>,
     /// The outcome of the run.
-    pub came: Came,
+    pub came: CurveOutcome,
 }
 
 /// One set of curves.
@@ -46,7 +46,7 @@ pub(crate) struct CurvePanel {
 
 /// Sets of recorded curves.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RecordedCurves {
+pub(crate) struct RecordedCurvesFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -55,7 +55,7 @@ pub(crate) struct RecordedCurves {
     pub panels: Vec<CurvePanel>,
 }
 
-impl RecordedCurves {
+impl RecordedCurvesFigure {
     /// Draws the panels, each with its own axes; worse curves lie below better ones.
     pub(crate) fn draw(&self) -> Figure {
         let columns = if self.panels.len() < 4 { self.panels.len().max(1) } else { 2 };
@@ -70,11 +70,13 @@ impl RecordedCurves {
 
     fn keys(&self) -> Vec<Key> {
         let mut keys = vec![Key::new(Mark::Ramp, "final result, worst to best by rank")];
-        let has =
-            |came: Came| self.panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.came == came);
-        for (came, words) in [(Came::Diverged, "diverged"), (Came::Unfinished, "unfinished")] {
+        let has = |came: CurveOutcome| {
+            self.panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.came == came)
+        };
+        for (came, words) in [(CurveOutcome::Diverged, "diverged"), (CurveOutcome::Unfinished, "unfinished")]
+        {
             if has(came) {
-                keys.push(Key::new(Mark::Line(Stroke::solid(color_of(came), 2.4)), words));
+                keys.push(Key::new(Mark::Line(Stroke::solid_line(outcome_color(came), 2.4)), words));
             }
         }
         keys
@@ -84,7 +86,7 @@ impl RecordedCurves {
 impl CurvePanel {
     fn draw(&self, cell: Rect) -> Vec<Shape> {
         let values: Vec<f64> = self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.1)).collect();
-        let y = Range::robust(values.iter().copied()).padded(0.03, 0.04);
+        let y = Range::from_most_values(values.iter().copied()).padded(0.03, 0.04);
         let x = Range::covering(self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.0)));
         let panel = Panel::of_curves(cell.inset(52.0, 58.0, 20.0, 44.0), x, y, self.maximize, &values);
         let mut shapes = panel.frame("epochs", &self.metric);
@@ -100,30 +102,30 @@ impl CurvePanel {
 
     fn curve(&self, panel: &Panel, curve: &DrawnCurve) -> Shape {
         let opacity = (30.0 / self.curves.len().max(1) as f64).sqrt().clamp(0.35, 0.9) as f32;
-        let stroke = Stroke::solid(color_of(curve.came).with_opacity(opacity), 1.4);
+        let stroke = Stroke::solid_line(outcome_color(curve.came).with_opacity(opacity), 1.4);
         let came = match curve.came {
-            Came::ToTheEnd(_, value) => format!("ended at {}", short(value)),
-            Came::Diverged => "diverged".to_owned(),
-            Came::Unfinished => "unfinished".to_owned(),
+            CurveOutcome::ToTheEnd(_, value) => format!("ended at {}", short(value)),
+            CurveOutcome::Diverged => "diverged".to_owned(),
+            CurveOutcome::Unfinished => "unfinished".to_owned(),
         };
         hinted("run", format!("{}: {came}", curve.name), panel.line(&curve.points, stroke))
     }
 }
 
 /// In which order curves are drawn.
-fn height(came: Came) -> f64 {
+fn height(came: CurveOutcome) -> f64 {
     match came {
-        Came::ToTheEnd(share, _) => share,
-        Came::Diverged => -1.0,
-        Came::Unfinished => -2.0,
+        CurveOutcome::ToTheEnd(share, _) => share,
+        CurveOutcome::Diverged => -1.0,
+        CurveOutcome::Unfinished => -2.0,
     }
 }
 
-fn color_of(came: Came) -> Color {
+fn outcome_color(came: CurveOutcome) -> Color {
     match came {
-        Came::ToTheEnd(share, _) => shade(share),
-        Came::Diverged => color::failed(),
-        Came::Unfinished => SILVER,
+        CurveOutcome::ToTheEnd(share, _) => shade(share),
+        CurveOutcome::Diverged => color::failed(),
+        CurveOutcome::Unfinished => SILVER,
     }
 }
 
@@ -136,33 +138,33 @@ mod tests {
         CurvePanel { name: "set".into(), runs: 40, metric: "accuracy".into(), maximize: true, curves }
     }
 
-    fn curve(name: &str, came: Came) -> DrawnCurve {
+    fn curve(name: &str, came: CurveOutcome) -> DrawnCurve {
         DrawnCurve { name: name.into(), points: vec![(1.0, 0.1), (2.0, f64::NAN), (3.0, 0.4)], came }
     }
 
     fn svg(panels: Vec<CurvePanel>) -> String {
-        encode(&RecordedCurves { title: "t".into(), subtitle: "s".into(), panels }.draw())
+        encode(&RecordedCurvesFigure { title: "t".into(), subtitle: "s".into(), panels }.draw())
     }
 
     #[test]
     fn the_best_lies_on_top_and_every_kind_of_end_is_in_the_key() {
         let all = vec![
-            curve("best", Came::ToTheEnd(1.0, 0.4)),
-            curve("lost", Came::Diverged),
-            curve("worst", Came::ToTheEnd(0.0, 0.2)),
-            curve("open", Came::Unfinished),
+            curve("best", CurveOutcome::ToTheEnd(1.0, 0.4)),
+            curve("lost", CurveOutcome::Diverged),
+            curve("worst", CurveOutcome::ToTheEnd(0.0, 0.2)),
+            curve("open", CurveOutcome::Unfinished),
         ];
         let text = svg(vec![set(all)]);
         let position = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is not there"));
         let order = ["open: unfinished", "lost: diverged", "worst: ended", "best: ended"].map(position);
         assert!(order.is_sorted(), "{order:?}");
         assert!(text.contains("set: 4 of 40 curves") && text.contains(">diverged<"));
-        assert!(!svg(vec![set(vec![curve("one", Came::ToTheEnd(1.0, 0.4))])]).contains(">diverged<"));
+        assert!(!svg(vec![set(vec![curve("one", CurveOutcome::ToTheEnd(1.0, 0.4))])]).contains(">diverged<"));
     }
 
     #[test]
     fn draws_no_set_an_empty_one_and_many() {
-        for panels in [vec![], vec![set(vec![])], vec![set(vec![curve("a", Came::Diverged)]); 5]] {
+        for panels in [vec![], vec![set(vec![])], vec![set(vec![curve("a", CurveOutcome::Diverged)]); 5]] {
             assert!(!svg(panels).contains("NaN"));
         }
     }

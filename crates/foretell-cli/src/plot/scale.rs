@@ -21,7 +21,7 @@ impl Range {
 
     /// The range of most values: beyond the 2 % and 98 % quantiles half of the distance between them is added, not
     /// more, so that a few diverged runs do not flatten all the others.
-    pub(crate) fn robust(values: impl IntoIterator<Item = f64>) -> Self {
+    pub(crate) fn from_most_values(values: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
         let all = Self::covering(sorted.iter().copied());
@@ -113,10 +113,10 @@ fn linear_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
     let enough = (0.7 * count as f64).ceil().max(2.0);
     let decade = 10f64.powf((range.high - range.low).log10().floor());
     let wide_enough =
-        |step: &f64| span(range, *step).is_some_and(|(first, last)| last - first + 1.0 >= enough);
+        |step: &f64| multiples_within(range, *step).is_some_and(|(first, last)| last - first + 1.0 >= enough);
     let steps = [1.0, 0.5, 0.2, 0.1, 0.05, 0.02].map(|factor| factor * decade);
     let Some(step) = steps.into_iter().find(wide_enough) else { return Vec::new() };
-    let Some((first, last)) = span(range, step) else { return Vec::new() };
+    let Some((first, last)) = multiples_within(range, step) else { return Vec::new() };
     let values: Vec<f64> =
         (0..=(last - first).max(0.0) as usize).map(|i| (first + i as f64) * step).collect();
     let labels = labels(&values, step);
@@ -128,24 +128,24 @@ fn labels(values: &[f64], step: f64) -> Vec<String> {
     let place = step.log10().floor();
     let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
     let decimals = (-place).clamp(0.0, 17.0) as usize;
-    let plain: Vec<String> = values.iter().map(|value| label(*value, decimals)).collect();
+    let plain: Vec<String> = values.iter().map(|value| tick_label(*value, decimals)).collect();
     if (1e-4..1e5).contains(&largest) {
         return plain;
     }
     // as few digits as tell neighbors apart
     let digits = (largest.log10().floor() - place).clamp(0.0, 17.0) as usize;
-    let powers: Vec<String> = values.iter().map(|value| power(*value, step, digits)).collect();
+    let powers: Vec<String> = values.iter().map(|value| format_power(*value, step, digits)).collect();
     let longest = |labels: &[String]| labels.iter().map(String::len).max().unwrap_or(0);
     if longest(&plain) <= longest(&powers).max(6) { plain } else { powers }
 }
 
 /// A number in powers of ten, with `digits` digits after the point; values below a `step` become 0.
-fn power(value: f64, step: f64, digits: usize) -> String {
+fn format_power(value: f64, step: f64, digits: usize) -> String {
     if value.abs() < 0.5 * step { "0".to_owned() } else { format!("{value:.digits$e}") }
 }
 
 /// The first and the last multiple of `step` in the range, in steps; `None` if there is no such multiple.
-fn span(range: Range, step: f64) -> Option<(f64, f64)> {
+fn multiples_within(range: Range, step: f64) -> Option<(f64, f64)> {
     let (first, last) = ((range.low / step - 1e-9).ceil(), (range.high / step + 1e-9).floor());
     (first.is_finite() && first <= last).then_some((first, last))
 }
@@ -170,7 +170,7 @@ fn log_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
         .collect()
 }
 
-fn label(value: f64, decimals: usize) -> String {
+fn tick_label(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
         return text.trim_start_matches('-').to_owned();
@@ -270,13 +270,13 @@ mod tests {
     #[test]
     fn a_diverged_run_does_not_flatten_the_others() {
         let values = (0..100).map(|i| f64::from(i) / 100.0).chain([1e12, f64::NAN]);
-        assert!(Range::robust(values).high < 2.0);
+        assert!(Range::from_most_values(values).high < 2.0);
     }
 
     #[test]
     fn empty_and_constant_values_have_a_range() {
         for values in [vec![], vec![f64::NAN], vec![3.0], vec![0.0, 0.0]] {
-            let range = Range::robust(values.clone());
+            let range = Range::from_most_values(values.clone());
             assert!(range.low < range.high, "{values:?}");
         }
     }

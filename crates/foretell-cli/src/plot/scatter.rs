@@ -46,25 +46,26 @@ impl Scatter {
         let area = page.body.inset(46.0, 34.0, 0.0, 44.0);
         let side = area.height().min(area.width());
         let area = Rect { right: area.left + side, bottom: area.top + side, ..area };
-        let range = Range::robust(self.points.iter().flat_map(|p| [p.truth, p.forecast])).padded(0.04, 0.04);
+        let range = Range::from_most_values(self.points.iter().flat_map(|p| [p.truth, p.forecast]))
+            .padded(0.04, 0.04);
         let panel = Panel::new(area, range, range);
         page.draw(panel.frame(&format!("true {}", self.metric), &format!("forecast {}", self.metric)));
         page.draw([self.marks(&panel)]);
         let values: Vec<f64> = self.points.iter().flat_map(|p| [p.truth, p.forecast]).collect();
-        page.footnote(&panel.left_out(&values));
-        page.draw(self.summary(area.right + 30.0, area.top + 20.0));
+        page.add_footnote(&panel.left_out(&values));
+        page.draw(self.summary_labels(area.right + 30.0, area.top + 20.0));
         page.figure
     }
 
     fn marks(&self, panel: &Panel) -> Shape {
         let Range { low, high } = panel.x.range;
-        let mut shapes = panel.line(&[(low, low), (high, high)], Stroke::dashed(SILVER, 1.4));
+        let mut shapes = panel.line(&[(low, low), (high, high)], Stroke::dashed_line(SILVER, 1.4));
         let dense = (120.0 / self.points.len().max(1) as f64).sqrt().clamp(0.25, 1.0) as f32;
         shapes.extend(self.points.iter().filter_map(|point| mark(panel, point, dense)));
         panel.clip(shapes)
     }
 
-    fn summary(&self, left: f64, top: f64) -> Vec<Shape> {
+    fn summary_labels(&self, left: f64, top: f64) -> Vec<Shape> {
         let finite: Vec<(f64, f64)> = self
             .points
             .iter()
@@ -75,7 +76,7 @@ impl Scatter {
             ("curves", finite.len().to_string()),
             ("R² of the values", short(r_squared(&finite))),
             ("mean absolute error", short(mean(finite.iter().map(|p| (p.0 - p.1).abs())))),
-            ("intervals that contain the truth", self.coverage()),
+            ("intervals that contain the truth", self.coverage_text()),
         ];
         let row = |(i, (name, value)): (usize, (&str, String))| {
             let y = top + 46.0 * i as f64;
@@ -87,7 +88,7 @@ impl Scatter {
         rows.into_iter().enumerate().flat_map(row).collect()
     }
 
-    fn coverage(&self) -> String {
+    fn coverage_text(&self) -> String {
         let with: Vec<bool> = self.points.iter().filter_map(ScatterPoint::holds).collect();
         let share = 100.0 * with.iter().filter(|h| **h).count() as f64 / with.len() as f64;
         if share.is_finite() { format!("{share:.0} %") } else { "–".to_owned() }
@@ -105,7 +106,7 @@ impl ScatterPoint {
 fn mark(panel: &Panel, point: &ScatterPoint, dense: f32) -> Option<Shape> {
     let place = panel.place((point.truth, point.forecast))?;
     let color = if point.holds() == Some(false) { VERMILLION } else { BLUE };
-    let whisker = Stroke::solid(color.with_opacity(0.45 * dense), 1.2);
+    let whisker = Stroke::solid_line(color.with_opacity(0.45 * dense), 1.2);
     let mut shapes: Vec<Shape> =
         panel.whisker(point.truth, point.low, point.high, whisker).into_iter().collect();
     shapes.push(Shape::Dot(place, 3.0, color.with_opacity(0.35 + 0.5 * dense)));

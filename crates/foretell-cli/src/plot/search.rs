@@ -76,28 +76,28 @@ pub(crate) struct Search {
 }
 
 /// The height of the figure without further metrics.
-const OWN: f64 = 660.0;
+const BASE_HEIGHT: f64 = 660.0;
 /// The most forecasts that are drawn: those of running trials first, then the best.
-const FANS: usize = 20;
+const MAX_FORECASTS: usize = 20;
 /// More trials are drawn as bands that hold so much of them.
-const SINGLY: usize = 200;
+const MAX_SINGLE_TRIALS: usize = 200;
 /// The bands: the fraction of the trials that each holds, and its opacity.
-const BANDS: [(f64, f32); 2] = [(0.9, 0.18), (0.5, 0.32)];
+const TRIAL_BANDS: [(f64, f32); 2] = [(0.9, 0.18), (0.5, 0.32)];
 
 impl Search {
     /// Draws the curves, and to their right a strip with the forecasts of trials that did not reach the end.
     pub(crate) fn draw(&self) -> Figure {
         let below = watched::HEIGHT * self.watched.len() as f64;
-        let mut page = Page::new(OWN + below, &self.title, &self.saving(), &self.keys());
-        let each = watched::HEIGHT * page.figure.height / (OWN + below);
+        let mut page = Page::new(BASE_HEIGHT + below, &self.title, &self.saving_text(), &self.keys());
+        let each = watched::HEIGHT * page.figure.height / (BASE_HEIGHT + below);
         let below = each * self.watched.len() as f64;
         let strip = self.strip_width();
         let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0 + below);
         let panel = self.panel(area);
         page.draw(panel.frame(&self.resource, &self.metric));
         page.draw(self.strip_frame(&panel, strip));
-        page.draw(self.incumbent(&panel, strip));
-        page.draw(self.bands(&panel));
+        page.draw(self.best_level_line(&panel, strip));
+        page.draw(self.bands_and_median(&panel));
         let shades = self.shades();
         page.draw([self.curves(&panel, &shades), self.forecasts(&panel, strip, &shades)]);
         page.draw(self.best_curve(&panel));
@@ -108,11 +108,11 @@ impl Search {
             let area = Rect { top, bottom: top + each - 78.0, ..area };
             page.draw(watched.draw(area, panel.x.range, &self.resource, &strokes, best));
         }
-        page.footnote(&panel.left_out(&self.values()));
+        page.add_footnote(&panel.left_out(&self.values()));
         page.figure
     }
 
-    fn saving(&self) -> String {
+    fn saving_text(&self) -> String {
         let counts = format!(
             "{} trials, {} stopped early",
             count(self.trials.len() as f64),
@@ -140,27 +140,28 @@ impl Search {
             (SearchFate::Running, "running"),
             (SearchFate::Failed, "failed"),
         ];
-        let is_drawn = |fate| self.count(fate) > 0 && (!self.is_many() || fate == SearchFate::Running);
+        let is_drawn =
+            |fate| self.count(fate) > 0 && (!self.has_many_trials() || fate == SearchFate::Running);
         let curves = names.into_iter().filter(|(fate, _)| is_drawn(*fate)).map(|(fate, name)| {
             let color = if fate == SearchFate::Failed { color::failed() } else { GRAY };
             let stroke = Stroke { color, ..self.stroke(fate, color, 2.0) };
             Key::new(Mark::Line(stroke), format!("{name} ({})", self.count(fate)))
         });
         let mut keys: Vec<Key> = curves.collect();
-        if self.is_many() {
+        if self.has_many_trials() {
             let mut opacity = 0.0;
-            for (share, own) in BANDS {
+            for (share, own) in TRIAL_BANDS {
                 opacity += (1.0 - opacity) * own;
                 let mark = Mark::Band(GRAY.with_opacity(opacity));
                 keys.push(Key::new(mark, format!("{:.0} % of the trials", 100.0 * share)));
             }
-            keys.push(Key::new(Mark::Line(Stroke::solid(GRAY, 2.0)), "median"));
+            keys.push(Key::new(Mark::Line(Stroke::solid_line(GRAY, 2.0)), "median"));
         }
-        if self.unfinished().next().is_some() {
+        if self.unfinished_forecasts().next().is_some() {
             keys.push(Key::new(Mark::Whisker(GRAY), "forecast ± standard deviation"));
         }
         if self.best.is_some() {
-            keys.insert(0, Key::new(Mark::Line(Stroke::solid(color::best(), 3.2)), "best"));
+            keys.insert(0, Key::new(Mark::Line(Stroke::solid_line(color::best(), 3.2)), "best"));
             keys.insert(1, Key::new(Mark::Ramp, "from worse to better"));
         }
         keys
@@ -170,13 +171,13 @@ impl Search {
         // with more curves each is fainter, so that where many lie can be seen
         let faint = (14.0 / self.trials.len().max(1) as f64).sqrt().clamp(0.3, 1.0) as f32;
         match fate {
-            SearchFate::Completed => Stroke::solid(color.with_opacity(0.45 + 0.5 * faint), width),
-            SearchFate::BurnIn => Stroke::solid(color.with_opacity(0.9 * faint.max(0.5)), 0.6 * width),
+            SearchFate::Completed => Stroke::solid_line(color.with_opacity(0.45 + 0.5 * faint), width),
+            SearchFate::BurnIn => Stroke::solid_line(color.with_opacity(0.9 * faint.max(0.5)), 0.6 * width),
             SearchFate::Stopped | SearchFate::Paused => {
-                Stroke::dashed(color.with_opacity(0.3 + 0.6 * faint), 0.8 * width)
+                Stroke::dashed_line(color.with_opacity(0.3 + 0.6 * faint), 0.8 * width)
             }
-            SearchFate::Running => Stroke::solid(color, 1.4 * width),
-            SearchFate::Failed => Stroke::dotted(color, width),
+            SearchFate::Running => Stroke::solid_line(color, 1.4 * width),
+            SearchFate::Failed => Stroke::dotted_line(color, width),
         }
     }
 
@@ -199,16 +200,16 @@ impl Search {
     fn panel(&self, area: Rect) -> Panel {
         let (values, steps) = (self.values(), self.trials.iter().flat_map(|t| t.points.iter().map(|p| p.0)));
         let x = Range::covering(steps.chain([0.0, self.max_resource]));
-        let forecasts = self.unfinished().map(|(_, f)| f.mean);
+        let forecasts = self.unfinished_forecasts().map(|(_, f)| f.mean);
         let best = self.best.map_or(f64::NAN, |b| b.1);
-        let y = Range::robust(values.iter().copied()).with(best);
-        let y = y.with(Range::robust(forecasts.chain([best])).low);
+        let y = Range::from_most_values(values.iter().copied()).with(best);
+        let y = y.with(Range::from_most_values(forecasts.chain([best])).low);
         let y = if self.maximize { y.padded(0.02, 0.06) } else { y.padded(0.06, 0.02) };
         Panel::of_curves(area, x, y, self.maximize, &values)
     }
 
     /// The forecasts that are drawn, by trial.
-    fn unfinished(&self) -> impl Iterator<Item = (usize, SearchForecast)> {
+    fn unfinished_forecasts(&self) -> impl Iterator<Item = (usize, SearchForecast)> {
         let open = |t: &SearchTrial| matches!(t.fate, SearchFate::Stopped | SearchFate::Running);
         let trials = self.trials.iter().enumerate().filter(move |(_, t)| open(t));
         let mut all: Vec<(usize, SearchForecast)> =
@@ -218,19 +219,19 @@ impl Search {
         all.sort_by(|a, b| {
             runs(b.0).cmp(&runs(a.0)).then((turned * b.1.mean).total_cmp(&(turned * a.1.mean)))
         });
-        all.truncate(FANS);
+        all.truncate(MAX_FORECASTS);
         all.sort_by_key(|(index, _)| *index);
         all.into_iter()
     }
 
     /// Whether there are too many trials to see one among them.
-    fn is_many(&self) -> bool {
-        self.trials.len() > SINGLY
+    fn has_many_trials(&self) -> bool {
+        self.trials.len() > MAX_SINGLE_TRIALS
     }
 
     /// If there are many trials, the range of most of them at each step, and the median.
-    fn bands(&self, panel: &Panel) -> Option<Shape> {
-        if !self.is_many() {
+    fn bands_and_median(&self, panel: &Panel) -> Option<Shape> {
+        if !self.has_many_trials() {
             return None;
         }
         let points = self.trials.iter().flat_map(|t| t.points.iter().copied());
@@ -247,19 +248,19 @@ impl Search {
                 steps.iter().map(|step| (step[0].0, quantile(step, low), quantile(step, high))).collect();
             panel.band(&corners, GRAY.with_opacity(opacity))
         };
-        let mut shapes: Vec<Shape> = BANDS.into_iter().filter_map(band).collect();
+        let mut shapes: Vec<Shape> = TRIAL_BANDS.into_iter().filter_map(band).collect();
         let median: Vec<(f64, f64)> = steps.iter().map(|step| (step[0].0, quantile(step, 0.5))).collect();
-        shapes.extend(panel.line(&median, Stroke::solid(GRAY, 2.0)));
+        shapes.extend(panel.line(&median, Stroke::solid_line(GRAY, 2.0)));
         Some(panel.clip(vec![group("bands", shapes)]))
     }
 
     fn strip_width(&self) -> f64 {
-        let count = self.unfinished().count();
+        let count = self.unfinished_forecasts().count();
         if count == 0 { 16.0 } else { (40.0 + 4.0 * count as f64).min(0.23 * width()) }
     }
 
     fn strip_frame(&self, panel: &Panel, width: f64) -> Vec<Shape> {
-        if self.unfinished().next().is_none() {
+        if self.unfinished_forecasts().next().is_none() {
             return Vec::new();
         }
         let (left, middle) = (panel.area.right + 8.0, panel.area.right + 8.0 + width / 2.0);
@@ -277,17 +278,17 @@ impl Search {
         };
         let mut shapes = panel.grid_lines(left, left + width);
         shapes.extend([
-            Shape::Line(vec![(left, bottom), (left + width, bottom)], Stroke::solid(SILVER, 1.0)),
+            Shape::Line(vec![(left, bottom), (left + width, bottom)], Stroke::solid_line(SILVER, 1.0)),
             text(bottom + 18.0, "forecast".to_owned()),
             text(bottom + 38.0, at),
         ]);
         shapes
     }
 
-    fn incumbent(&self, panel: &Panel, strip: f64) -> Option<Shape> {
+    fn best_level_line(&self, panel: &Panel, strip: f64) -> Option<Shape> {
         let y = self.best.map(|b| panel.y.pixel(b.1)).filter(|y| y.is_finite())?;
         let ends = vec![(panel.area.left, y), (panel.area.right + 8.0 + strip, y)];
-        Some(Shape::Line(ends, Stroke::dashed(color::best().with_opacity(0.7), 1.2)))
+        Some(Shape::Line(ends, Stroke::dashed_line(color::best().with_opacity(0.7), 1.2)))
     }
 
     /// The trials that are drawn one by one, from the back to the front, with their strokes; the best is not among them.
@@ -301,7 +302,7 @@ impl Search {
             SearchFate::Running,
         ];
         let with_fate = |fate| self.trials.iter().enumerate().filter(move |(_, t)| t.fate == fate);
-        let is_drawn = |t: &SearchTrial| !self.is_many() || t.fate == SearchFate::Running;
+        let is_drawn = |t: &SearchTrial| !self.has_many_trials() || t.fate == SearchFate::Running;
         let trials = order.into_iter().flat_map(with_fate);
         let trials = trials.filter(|(i, t)| Some(*i) != self.best.map(|b| b.0) && is_drawn(t));
         trials.map(|(index, trial)| (index, self.stroke(trial.fate, shades[index], 1.6))).collect()
@@ -340,15 +341,15 @@ impl Search {
 
     /// One dot for each forecast, side by side in the order of the trials; a ring where it lies outside the picture.
     fn forecasts(&self, panel: &Panel, strip: f64, shades: &[Color]) -> Shape {
-        let count = self.unfinished().count();
+        let count = self.unfinished_forecasts().count();
         let step = (strip - 20.0) / count.max(1) as f64;
         let dense = (1.0 / (1.0 + count as f64 / 40.0)).max(0.25) as f32;
         let mut shapes = Vec::new();
-        for (rank, (index, forecast)) in self.unfinished().enumerate() {
+        for (rank, (index, forecast)) in self.unfinished_forecasts().enumerate() {
             let x = panel.area.right + 18.0 + (rank as f64 + 0.5) * step;
             let trial = &self.trials[index];
             let color = shades[index];
-            let joint = joining(panel, trial, (x, forecast.mean), color.with_opacity(0.55 * dense));
+            let joint = joining_line(panel, trial, (x, forecast.mean), color.with_opacity(0.55 * dense));
             let mut marks: Vec<Shape> = joint.into_iter().collect();
             marks.extend(dot_and_whisker(
                 panel,
@@ -365,7 +366,7 @@ impl Search {
 
     fn best_curve(&self, panel: &Panel) -> Option<Shape> {
         let trial = self.trials.get(self.best?.0)?;
-        let shapes = panel.line(&trial.points, Stroke::solid(color::best(), 3.2));
+        let shapes = panel.line(&trial.points, Stroke::solid_line(color::best(), 3.2));
         Some(panel.clip(vec![hinted("trial best", self.hint(trial), shapes)]))
     }
 
@@ -388,7 +389,7 @@ impl Search {
             under.fold(line, |bottom, place| bottom.max(place.1)) + 7.0 + 0.75 * LABEL
         };
         let text = Text::new((x, y), content, LABEL, color::best());
-        Some(group("label", vec![Shape::Text(text.anchored(Anchor::End).bold().haloed())]))
+        Some(group("label", vec![Shape::Text(text.anchored(Anchor::End).bold().with_halo())]))
     }
 
     /// The measured values of all trials.
@@ -415,9 +416,9 @@ fn last(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     points.iter().rev().copied().find(|p| p.0.is_finite() && p.1.is_finite())
 }
 
-fn joining(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), color: Color) -> Option<Shape> {
+fn joining_line(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), color: Color) -> Option<Shape> {
     let start = last(&trial.points).and_then(|p| panel.place(p))?;
-    Some(Shape::Line(vec![start, (x, panel.y.pixel(mean))], Stroke::dashed(color, 1.0)))
+    Some(Shape::Line(vec![start, (x, panel.y.pixel(mean))], Stroke::dashed_line(color, 1.0)))
 }
 
 fn dot_and_whisker(
@@ -429,7 +430,7 @@ fn dot_and_whisker(
 ) -> Vec<Shape> {
     let y = panel.y.pixel(forecast.mean);
     let (low, high) = (forecast.mean - forecast.deviation, forecast.mean + forecast.deviation);
-    let whisker = Stroke::solid(color.with_opacity(0.6 * color.opacity), 1.3);
+    let whisker = Stroke::solid_line(color.with_opacity(0.6 * color.opacity), 1.3);
     let mut shapes = Vec::new();
     if low.is_finite() && high.is_finite() {
         shapes.push(Shape::Line(vec![(x, panel.y.pixel(low)), (x, panel.y.pixel(high))], whisker));
@@ -439,7 +440,7 @@ fn dot_and_whisker(
         shapes.push(Shape::Dot((x, y), radius, color.with_opacity(1.0)));
     } else {
         let edge = y.clamp(panel.area.top, panel.area.bottom);
-        shapes.push(Shape::Ring((x, edge), radius, Stroke::solid(color.with_opacity(1.0), 1.2)));
+        shapes.push(Shape::Ring((x, edge), radius, Stroke::solid_line(color.with_opacity(1.0), 1.2)));
     }
     shapes
 }

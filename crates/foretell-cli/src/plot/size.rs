@@ -5,19 +5,19 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Pixels of a figure per inch, by which its labels of 13 pixels are 8 points high, as in the captions of a paper.
-const PER_INCH: f64 = 13.0 / 8.0 * 72.0;
+const PIXELS_PER_INCH: f64 = 13.0 / 8.0 * 72.0;
 /// Pixels of a PNG per inch.
-const DOTS: f64 = 300.0;
+const PNG_PIXELS_PER_INCH: f64 = 300.0;
 /// Narrower, lower or larger pictures, in inches, are a mistake.
-const LEAST: (f64, f64) = (2.0, 1.5);
-const MOST: f64 = 40.0;
+const MIN_INCHES: (f64, f64) = (2.0, 1.5);
+const MAX_INCHES: f64 = 40.0;
 
 /// A unit, its name, and how many of it are an inch.
-const UNITS: [(&str, f64); 4] = [("in", 1.0), ("cm", 2.54), ("mm", 25.4), ("px", 96.0)];
+const LENGTH_UNITS: [(&str, f64); 4] = [("in", 1.0), ("cm", 2.54), ("mm", 25.4), ("px", 96.0)];
 
 thread_local! {
     /// The size that the user gave; a command draws for one place.
-    static GIVEN: Cell<Option<Size>> = const { Cell::new(None) };
+    static GIVEN_SIZE: Cell<Option<Size>> = const { Cell::new(None) };
 }
 
 /// A width and a height with their unit.
@@ -25,48 +25,48 @@ thread_local! {
 pub(crate) struct Size {
     width: f64,
     height: f64,
-    /// Its place in [`UNITS`].
+    /// Its place in [`LENGTH_UNITS`].
     unit: usize,
 }
 
 impl Size {
     /// The size that figures are drawn in from here on, in this thread.
     pub(crate) fn apply(given: Option<Self>) {
-        GIVEN.set(given);
+        GIVEN_SIZE.set(given);
     }
 
     /// The size that was given.
     pub(crate) fn given() -> Option<Self> {
-        GIVEN.get()
+        GIVEN_SIZE.get()
     }
 
     fn inches(self) -> (f64, f64) {
-        let (_, per_inch) = UNITS[self.unit];
+        let (_, per_inch) = LENGTH_UNITS[self.unit];
         (self.width / per_inch, self.height / per_inch)
     }
 
     /// Width and height in the pixels of a figure.
     pub(crate) fn pixels(self) -> (f64, f64) {
         let (width, height) = self.inches();
-        (width * PER_INCH, height * PER_INCH)
+        (width * PIXELS_PER_INCH, height * PIXELS_PER_INCH)
     }
 
     /// Pixels of a PNG for each pixel of a figure.
     pub(crate) fn zoom(self) -> f64 {
-        let (name, per_inch) = UNITS[self.unit];
-        if name == "px" { per_inch / PER_INCH } else { DOTS / PER_INCH }
+        let (name, per_inch) = LENGTH_UNITS[self.unit];
+        if name == "px" { per_inch / PIXELS_PER_INCH } else { PNG_PIXELS_PER_INCH / PIXELS_PER_INCH }
     }
 
     /// Width and height as SVG writes them.
     pub(crate) fn written(self) -> (String, String) {
-        let (unit, _) = UNITS[self.unit];
+        let (unit, _) = LENGTH_UNITS[self.unit];
         (format!("{}{unit}", self.width), format!("{}{unit}", self.height))
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}{}", self.width, self.height, UNITS[self.unit].0)
+        write!(f, "{}x{}{}", self.width, self.height, LENGTH_UNITS[self.unit].0)
     }
 }
 
@@ -76,17 +76,19 @@ impl FromStr for Size {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
             || format!("`{text}` is not a size. Write for example 3.3x2.5in, 8x6cm, 84x64mm or 800x600px");
-        let found =
-            UNITS.iter().enumerate().find_map(|(unit, (name, _))| Some((unit, text.strip_suffix(name)?)));
+        let found = LENGTH_UNITS
+            .iter()
+            .enumerate()
+            .find_map(|(unit, (name, _))| Some((unit, text.strip_suffix(name)?)));
         let (unit, numbers) = found.ok_or_else(wrong)?;
         let (width, height) = numbers.split_once(['x', '×']).ok_or_else(wrong)?;
         let number = |part: &str| part.trim().parse::<f64>().map_err(|_| wrong());
         let size = Self { width: number(width)?, height: number(height)?, unit };
         let (wide, high) = size.inches();
-        if !(LEAST.0..=MOST).contains(&wide) || !(LEAST.1..=MOST).contains(&high) {
-            let (least_wide, least_high) = LEAST;
+        if !(MIN_INCHES.0..=MAX_INCHES).contains(&wide) || !(MIN_INCHES.1..=MAX_INCHES).contains(&high) {
+            let (least_wide, least_high) = MIN_INCHES;
             return Err(format!(
-                "{size} is not a possible size of a picture. Use at least {least_wide}x{least_high}in, and at most {MOST}x{MOST}in"
+                "{size} is not a possible size of a picture. Use at least {least_wide}x{least_high}in, and at most {MAX_INCHES}x{MAX_INCHES}in"
             ));
         }
         Ok(size)

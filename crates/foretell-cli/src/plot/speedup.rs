@@ -49,7 +49,7 @@ impl Speedup {
         ];
         let mut page = Page::new(600.0, &self.title, &self.subtitle, &keys);
         let tried = self.tried();
-        let all: Vec<Banded> = self.series.iter().map(|s| banded(s, &tried)).collect();
+        let all: Vec<Banded> = self.series.iter().map(|s| banded_line(s, &tried)).collect();
         let x = Range { low: -0.3, high: (tried.len().max(1) - 1) as f64 + 0.3 };
         let y = bands::y_range(&all).with(1.0).padded(0.0, 0.06);
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
@@ -58,7 +58,7 @@ impl Speedup {
             tried.iter().enumerate().map(|(i, p)| (i as f64, p.to_string())).collect();
         page.draw(panel.grid().into_iter().chain(panel.x_axis_at(&ticks)));
         page.draw(panel.axis_labels("stop probability Δ", "speed-up (times)"));
-        page.draw(panel.level(1.0, Stroke::dashed(SILVER, 1.4)).filter(|_| y.low < 1.0));
+        page.draw(panel.level(1.0, Stroke::dashed_line(SILVER, 1.4)).filter(|_| y.low < 1.0));
         page.draw([bands::lines(&panel, &all, |_, i| i)]);
         page.draw(self.marks(&panel, &tried));
         page.draw(bands::names(&panel, &all));
@@ -76,7 +76,7 @@ impl Speedup {
 
     fn marks(&self, panel: &Panel, tried: &[f64]) -> Vec<Shape> {
         let mark_of = |series: &SpeedupSeries, index: usize, point: &SpeedupPoint| {
-            let place = panel.place((rank(tried, point.stop_probability), point.speedup))?;
+            let place = panel.place((probability_index(tried, point.stop_probability), point.speedup))?;
             let color = bands::stroke(index, 1.0).color;
             let kept = point.best_kept > 0.5;
             let sign = if kept { Mark::Triangle(color) } else { Mark::Cross(color) };
@@ -92,13 +92,13 @@ impl Speedup {
 }
 
 /// The index of a stop probability among those tried; NaN if it was not tried.
-fn rank(tried: &[f64], probability: f64) -> f64 {
+fn probability_index(tried: &[f64], probability: f64) -> f64 {
     tried.iter().position(|p| (p - probability).abs() < 1e-9).map_or(f64::NAN, |i| i as f64)
 }
 
-fn banded(series: &SpeedupSeries, tried: &[f64]) -> Banded {
+fn banded_line(series: &SpeedupSeries, tried: &[f64]) -> Banded {
     let point = |p: &SpeedupPoint| {
-        (rank(tried, p.stop_probability), p.speedup, p.speedup - p.stderr, p.speedup + p.stderr)
+        (probability_index(tried, p.stop_probability), p.speedup, p.speedup - p.stderr, p.speedup + p.stderr)
     };
     Banded { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: false }
 }

@@ -7,29 +7,29 @@ use super::figure::{Anchor, Figure, Place, Rect, Shape, Stroke, Text};
 use super::font;
 use super::size::Size;
 
-const FAMILY: &str = "'Noto Sans','DejaVu Sans',Verdana,Helvetica,Arial,sans-serif";
+const FONT_FAMILY: &str = "'Noto Sans','DejaVu Sans',Verdana,Helvetica,Arial,sans-serif";
 
 /// The whole document.
 pub(crate) fn encode(figure: &Figure) -> String {
-    let (w, h) = (number(figure.width), number(figure.height));
+    let (w, h) = (format_number(figure.width), format_number(figure.height));
     let (wide, high) = figure.size.map_or_else(|| (w.clone(), h.clone()), Size::written);
-    let mut body = Writer::default();
+    let mut body = SvgWriter::default();
     body.shapes(&figure.shapes);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {w} {h}\" role=\"img\" \
-         font-family=\"{FAMILY}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n{}</svg>\n",
-        escape(&figure.title),
+         font-family=\"{FONT_FAMILY}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n{}</svg>\n",
+        escape_xml(&figure.title),
         body.out
     )
 }
 
 #[derive(Default)]
-struct Writer {
+struct SvgWriter {
     out: String,
     clips: usize,
 }
 
-impl Writer {
+impl SvgWriter {
     fn shapes(&mut self, shapes: &[Shape]) {
         for shape in shapes {
             self.shape(shape);
@@ -39,26 +39,32 @@ impl Writer {
     fn shape(&mut self, shape: &Shape) {
         match shape {
             Shape::Line(points, stroke) => {
-                let line = format!("<polyline points=\"{}\" fill=\"none\"{}/>", places(points), pen(stroke));
+                let line = format!(
+                    "<polyline points=\"{}\" fill=\"none\"{}/>",
+                    format_points(points),
+                    stroke_style(stroke)
+                );
                 self.push(&line);
             }
             Shape::Area(points, color) => {
-                self.push(&format!("<polygon points=\"{}\"{}/>", places(points), fill(*color)));
+                self.push(&format!("<polygon points=\"{}\"{}/>", format_points(points), fill_style(*color)));
             }
-            Shape::Dot(center, radius, color) => self.push(&circle(*center, *radius, &fill(*color))),
+            Shape::Dot(center, radius, color) => self.push(&circle(*center, *radius, &fill_style(*color))),
             Shape::Ring(center, radius, stroke) => {
-                self.push(&circle(*center, *radius, &format!(" fill=\"#ffffff\"{}", pen(stroke))));
+                self.push(&circle(*center, *radius, &format!(" fill=\"#ffffff\"{}", stroke_style(stroke))));
             }
             Shape::Text(content) => self.push(&text(content)),
-            Shape::Group { class, hint, clip, shapes } => self.group(class, hint.as_deref(), *clip, shapes),
+            Shape::Group { class, hint, clip, shapes } => {
+                self.write_group(class, hint.as_deref(), *clip, shapes)
+            }
         }
     }
 
-    fn group(&mut self, class: &str, hint: Option<&str>, clip: Option<Rect>, shapes: &[Shape]) {
+    fn write_group(&mut self, class: &str, hint: Option<&str>, clip: Option<Rect>, shapes: &[Shape]) {
         let clip = clip.map(|area| self.clip(area)).unwrap_or_default();
         self.push(&format!("<g class=\"{class}\"{clip}>"));
         if let Some(hint) = hint {
-            self.push(&format!("<title>{}</title>", escape(hint)));
+            self.push(&format!("<title>{}</title>", escape_xml(hint)));
         }
         self.shapes(shapes);
         self.push("</g>");
@@ -69,10 +75,10 @@ impl Writer {
         let id = self.clips;
         self.push(&format!(
             "<clipPath id=\"c{id}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>",
-            number(area.left),
-            number(area.top),
-            number(area.width()),
-            number(area.height())
+            format_number(area.left),
+            format_number(area.top),
+            format_number(area.width()),
+            format_number(area.height())
         ));
         format!(" clip-path=\"url(#c{id})\"")
     }
@@ -84,7 +90,12 @@ impl Writer {
 }
 
 fn circle((x, y): Place, radius: f64, style: &str) -> String {
-    format!("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{style}/>", number(x), number(y), number(radius))
+    format!(
+        "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{style}/>",
+        format_number(x),
+        format_number(y),
+        format_number(radius)
+    )
 }
 
 fn text(text: &Text) -> String {
@@ -102,25 +113,28 @@ fn text(text: &Text) -> String {
     format!(
         "<text x=\"{}\" y=\"{}\" font-size=\"{}\"{anchor}{bold}{halo} textLength=\"{}\" \
          lengthAdjust=\"spacingAndGlyphs\"{}>{}</text>",
-        number(text.at.0),
-        number(text.at.1),
-        number(text.size),
-        number(font::width(&text.content, text.size, text.bold)),
-        fill(text.color),
-        escape(&text.content)
+        format_number(text.at.0),
+        format_number(text.at.1),
+        format_number(text.size),
+        format_number(font::width(&text.content, text.size, text.bold)),
+        fill_style(text.color),
+        escape_xml(&text.content)
     )
 }
 
-fn pen(stroke: &Stroke) -> String {
-    let dash = stroke.dash.map(|(on, off)| format!(" stroke-dasharray=\"{} {}\"", number(on), number(off)));
-    let mut style = format!(" stroke=\"{}\" stroke-width=\"{}\"", hex(stroke.color), number(stroke.width));
+fn stroke_style(stroke: &Stroke) -> String {
+    let dash = stroke
+        .dash
+        .map(|(on, off)| format!(" stroke-dasharray=\"{} {}\"", format_number(on), format_number(off)));
+    let mut style =
+        format!(" stroke=\"{}\" stroke-width=\"{}\"", hex(stroke.color), format_number(stroke.width));
     style.push_str(" stroke-linejoin=\"round\" stroke-linecap=\"butt\"");
     style.push_str(&opacity("stroke-opacity", stroke.color));
     style.push_str(&dash.unwrap_or_default());
     style
 }
 
-fn fill(color: Color) -> String {
+fn fill_style(color: Color) -> String {
     format!(" fill=\"{}\"{}", hex(color), opacity("fill-opacity", color))
 }
 
@@ -133,22 +147,22 @@ fn hex(color: Color) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-fn places(points: &[Place]) -> String {
+fn format_points(points: &[Place]) -> String {
     let mut out = String::with_capacity(points.len() * 14);
     for (x, y) in points {
         let gap = if out.is_empty() { "" } else { " " };
         // writing into a String cannot fail
-        let _ = write!(out, "{gap}{},{}", number(*x), number(*y));
+        let _ = write!(out, "{gap}{},{}", format_number(*x), format_number(*y));
     }
     out
 }
 
-fn number(x: f64) -> String {
+fn format_number(x: f64) -> String {
     let text = format!("{x:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn escape(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control())
         .map(|c| match c {
@@ -167,11 +181,11 @@ mod tests {
 
     #[test]
     fn escapes_what_would_break_the_document() {
-        assert_eq!(escape("a<b & \"c\"\u{7}"), "a&lt;b &amp; &quot;c&quot;");
+        assert_eq!(escape_xml("a<b & \"c\"\u{7}"), "a&lt;b &amp; &quot;c&quot;");
     }
 
     #[test]
     fn writes_numbers_without_trailing_zeros() {
-        assert_eq!([number(3.0), number(0.25), number(-1.5)], ["3", "0.25", "-1.5"]);
+        assert_eq!([format_number(3.0), format_number(0.25), format_number(-1.5)], ["3", "0.25", "-1.5"]);
     }
 }

@@ -30,13 +30,13 @@ impl Watched {
         best: Option<usize>,
     ) -> Vec<Shape> {
         let values: Vec<f64> = self.curves.iter().flatten().map(|point| point.1).collect();
-        let y = Range::robust(values.iter().copied()).padded(0.04, 0.04);
+        let y = Range::from_most_values(values.iter().copied()).padded(0.04, 0.04);
         let panel = Panel::of_curves(area, x, y, self.maximize, &values);
         let curve =
             |trial: usize, stroke| panel.line(self.curves.get(trial).map_or(&[], Vec::as_slice), stroke);
         let mut lines: Vec<Shape> =
             strokes.iter().flat_map(|&(trial, stroke)| curve(trial, stroke)).collect();
-        lines.extend(best.into_iter().flat_map(|trial| curve(trial, Stroke::solid(color::best(), 3.2))));
+        lines.extend(best.into_iter().flat_map(|trial| curve(trial, Stroke::solid_line(color::best(), 3.2))));
         let mut shapes = panel.frame(resource, &self.metric);
         shapes.push(panel.clip(vec![group("watched", lines)]));
         shapes

@@ -25,7 +25,7 @@ pub(crate) fn text(front: &Front, most: usize) -> String {
         all => format!("the front: {all} trials"),
     };
     parts.push(format!("{title}\n{}", rows(front, &front.trials[..all.min(most)])));
-    parts.extend(safety(front));
+    parts.extend(coverage_line(front));
     parts.join("\n")
 }
 
@@ -51,7 +51,7 @@ fn rows(front: &Front, trials: &[FrontTrial]) -> String {
 }
 
 /// The fraction of the front that is thought found, if trials were stopped.
-fn safety(front: &Front) -> Option<String> {
+fn coverage_line(front: &Front) -> Option<String> {
     let safe = front.safe.filter(|_| !front.stopped.is_empty())?;
     let lost: f64 = front.stopped.iter().map(|trial| trial.probability).sum();
     Some(format!(

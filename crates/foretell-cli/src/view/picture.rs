@@ -6,7 +6,7 @@ use crate::plot;
 use clap::ValueEnum;
 use foretell::Direction;
 use foretell_logs::direction_of;
-use foretell_run::Stored;
+use foretell_run::StoredStudy;
 use foretell_search::{Front, FrontStopped, FrontTrial, Record, Study, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,10 +40,10 @@ pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Wa
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let stored = Stored::read(directory, catalogue())?;
+    let stored = StoredStudy::read(directory, catalogue())?;
     let trials = stored.study.trials().len();
     let mut curves: BTreeMap<String, Vec<Vec<(f64, f64)>>> = BTreeMap::new();
-    stored.each_record(|record| {
+    stored.for_each_record(|record| {
         let Record::Reported { trial, step, metrics, .. } = record else { return };
         for (name, value) in metrics {
             let of_metric = curves.entry(name).or_insert_with(|| vec![Vec::new(); trials]);
@@ -122,7 +122,7 @@ fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearni
 }
 
 /// The epochs of the longest trial, for a study that does not know those of a complete one.
-fn longest(study: &Study) -> u64 {
+fn longest_trial(study: &Study) -> u64 {
     study.trials().iter().map(Trial::trained).max().unwrap_or(1).max(1)
 }
 
@@ -143,7 +143,7 @@ fn curves(study: &Study, name: &str) -> plot::Search {
         metric: spec.metric.clone(),
         resource: "epochs".to_owned(),
         maximize: spec.direction == Direction::Maximize,
-        max_resource: spec.resource().unwrap_or_else(|| longest(study)) as f64,
+        max_resource: spec.resource().unwrap_or_else(|| longest_trial(study)) as f64,
         rungs: !spec.schedule.is_full(),
         trials: study
             .trials()

@@ -11,7 +11,7 @@ use foretell::{Configuration, LayerSequence, RunScore, Value};
 use foretell_run::{SECRETS_FILE, secrets_hint};
 use foretell_search::{
     Best, Front, LastMetrics, Named, Parameter, RecordedForecast, SchedulerName, Space, StoppedTrial, Study,
-    Summary, Times, Timing, Trial, TrialState,
+    StudyTiming, Summary, Times, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ pub(crate) struct StudyDocument {
     stop_probability: f64,
     /// How long it took; absent in logs of earlier versions, which hold no times.
     #[serde(skip_serializing_if = "Option::is_none")]
-    time: Option<Timing>,
+    time: Option<StudyTiming>,
     /// The best trials, where so many were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     top: Option<Vec<Leader>>,
@@ -71,7 +71,7 @@ impl StudyDocument {
 impl StudyDocument {
     /// The same with the `most` best trials.
     pub(crate) fn with_top(self, study: &Study, metrics: &LastMetrics, most: usize) -> Self {
-        Self { top: Some(ranked_with(study, metrics, most)), ..self }
+        Self { top: Some(rank_with_metrics(study, metrics, most)), ..self }
     }
 }
 
@@ -81,11 +81,12 @@ pub(crate) fn text(study: &Study, document: &StudyDocument, metrics: &LastMetric
     // a command keeps to one line, so that it can be copied
     let commands = commands(study, document);
     let with = |most| {
-        fitted(&listing(study, document, metrics, most), &console::Term::stdout()).into_owned() + &commands
+        fitted(&report_with_newest(study, document, metrics, most), &console::Term::stdout()).into_owned()
+            + &commands
     };
     match console::Term::stdout().size_checked() {
         _ if all => with(usize::MAX),
-        None => with(NEWEST),
+        None => with(MAX_NEWEST_TRIALS),
         // a line is left for the prompt
         Some((rows, _)) => fitting(usize::from(rows).saturating_sub(1), with),
     }
@@ -93,38 +94,38 @@ pub(crate) fn text(study: &Study, document: &StudyDocument, metrics: &LastMetric
 
 /// The longest text of at most `rows` lines that `with` makes of a number of trials to list; that of none, if none fits.
 fn fitting(rows: usize, with: impl Fn(usize) -> String) -> String {
-    let all = (1..=NEWEST).rev().map(&with);
+    let all = (1..=MAX_NEWEST_TRIALS).rev().map(&with);
     all.into_iter().find(|text| text.lines().count() <= rows).unwrap_or_else(|| with(0))
 }
 
 /// The report with the last `most` of the stopped and of the failed trials.
-fn listing(study: &Study, document: &StudyDocument, metrics: &LastMetrics, most: usize) -> String {
+fn report_with_newest(study: &Study, document: &StudyDocument, metrics: &LastMetrics, most: usize) -> String {
     let summary = &document.summary;
     let mut parts = Vec::new();
     parts.extend(stopped(study, &summary.stopped, most));
-    parts.extend(failed(study, &document.study, most));
-    parts.extend(doubted(study));
+    parts.extend(failed_table(study, &document.study, most));
+    parts.extend(doubted_trials_line(study));
     parts.push(spent(study, document));
     parts.extend(shadow(summary));
     parts.extend(lessons(summary));
-    parts.extend(early_ranks(study));
+    parts.extend(early_ranks_line(study));
     match &document.front {
         Some(front) => parts.push(front::text(front, if most == usize::MAX { most } else { front::SHOWN })),
-        None => parts.extend(leaders(study, metrics, TOP)),
+        None => parts.extend(leaders(study, metrics, MAX_BEST_TRIALS)),
     }
     parts.push(format!("the study is kept in {}", document.study));
-    parts.push([best(study, document), next(study, document)].concat());
+    parts.push([best(study, document), gain_and_range_ends(study, document)].concat());
     parts.join("\n\n")
 }
 
 /// The number of best trials that the report lists.
-const TOP: usize = 5;
+const MAX_BEST_TRIALS: usize = 5;
 /// The most stopped trials that the report lists, and the most failed ones.
-const NEWEST: usize = 5;
+const MAX_NEWEST_TRIALS: usize = 5;
 /// The most other metrics that a table shows; JSON and exports have all of them.
-pub(crate) const OTHERS: usize = 4;
+pub(crate) const MAX_OTHER_METRICS: usize = 4;
 /// The width, in columns, to which a trial's last words are cut.
-const WHY: usize = 100;
+const MAX_REASON_WIDTH: usize = 100;
 
 /// A table of the last `most` rows, with their total number in the title.
 fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> Option<String> {
@@ -143,11 +144,11 @@ fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> 
 }
 
 /// The trials that failed, each with its last output, and the way to try them again.
-fn failed(study: &Study, directory: &str, most: usize) -> Option<String> {
+fn failed_table(study: &Study, directory: &str, most: usize) -> Option<String> {
     let row = |(number, trial): (usize, &Trial)| match &trial.state {
         TrialState::Failed { reason } => {
             let why = in_one_line(reason);
-            let why = console::truncate_str(&why, WHY, "…").into_owned();
+            let why = console::truncate_str(&why, MAX_REASON_WIDTH, "…").into_owned();
             Some(vec![number.to_string(), trial.trained().to_string(), why])
         }
         _ => None,
@@ -171,7 +172,7 @@ fn memory_line(study: &Study) -> Option<String> {
 }
 
 /// The trials whose end is in doubt, or that count for nothing because their configuration is lost.
-fn doubted(study: &Study) -> Option<String> {
+fn doubted_trials_line(study: &Study) -> Option<String> {
     let numbers = |is: &dyn Fn(&Trial) -> bool| {
         let of = study.trials().iter().enumerate().filter(|(_, trial)| is(trial));
         let numbers: Vec<String> = of.map(|(number, _)| number.to_string()).collect();
@@ -216,7 +217,7 @@ pub(crate) fn ranked(study: &Study, most: usize) -> Vec<Leader> {
 }
 
 /// The same with the last values of their other metrics.
-fn ranked_with(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader> {
+fn rank_with_metrics(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader> {
     let own = study.spec().metric.as_str();
     let others = |trial: u64| {
         let all = metrics.get(&trial).into_iter().flatten();
@@ -228,7 +229,7 @@ fn ranked_with(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader>
 
 /// The best trials with the parameters that vary among them, and with their other metrics; nothing if there are fewer than two.
 pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Option<String> {
-    let leaders = ranked_with(study, metrics, most);
+    let leaders = rank_with_metrics(study, metrics, most);
     let first = &leaders.first()?.configuration;
     let differs = |name: &&String| {
         !first.get(*name).is_some_and(is_network)
@@ -239,7 +240,7 @@ pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Opti
         return None;
     }
     let others: BTreeSet<&String> = leaders.iter().flat_map(|leader| leader.metrics.keys()).collect();
-    let others: Vec<&String> = others.into_iter().take(OTHERS).collect();
+    let others: Vec<&String> = others.into_iter().take(MAX_OTHER_METRICS).collect();
     let row = |leader: &Leader| {
         let mut cells = vec![leader.trial.to_string(), metric_value(leader.score)];
         cells.extend(others.iter().map(|name| number(leader.metrics.get(*name).copied())));
@@ -253,7 +254,7 @@ pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Opti
 }
 
 /// The gain of the best over the configuration that was given first, and a note if the best is at an end of a range.
-fn next(study: &Study, document: &StudyDocument) -> String {
+fn gain_and_range_ends(study: &Study, document: &StudyDocument) -> String {
     let Some(best) = &document.summary.best else { return String::new() };
     let mut lines = Vec::new();
     let first = study.trial(0).filter(|_| !study.spec().queue.is_empty());
@@ -380,7 +381,7 @@ fn best(study: &Study, document: &StudyDocument) -> String {
         let kept = if study.spec().limits.is_empty() { "" } else { " that keeps the limits" };
         return format!("no trial{kept} was completed, so there is no best one");
     };
-    let settings = applying(&best.configuration).filter(|(_, value)| !is_network(value));
+    let settings = applying_parameters(&best.configuration).filter(|(_, value)| !is_network(value));
     let settings: Vec<String> =
         settings.map(|(name, value)| visible(&format!("{name} {value}")).into_owned()).collect();
     let networks = best.configuration.values().filter(|value| is_network(value));
@@ -401,7 +402,7 @@ fn is_network(value: &Value) -> bool {
 }
 
 /// The parameters that apply, with their values.
-pub(crate) fn applying(configuration: &Configuration) -> impl Iterator<Item = (&String, &Value)> {
+pub(crate) fn applying_parameters(configuration: &Configuration) -> impl Iterator<Item = (&String, &Value)> {
     configuration.iter().filter(|(_, value)| **value != Value::Missing)
 }
 
@@ -497,7 +498,7 @@ fn why_ended(study: &Study) -> String {
 }
 
 /// The time that it took, the time that this saved, and the time left.
-fn time_line(study: &Study, time: &Timing) -> String {
+fn time_line(study: &Study, time: &StudyTiming) -> String {
     let mut text = format!(
         "\ntime: {} of searching, {} of training",
         human_duration(time.elapsed_seconds),
@@ -513,12 +514,12 @@ fn time_line(study: &Study, time: &Timing) -> String {
 }
 
 /// With fewer trials, a rank correlation shows nothing.
-const FEWEST_RANKS: usize = 5;
+const MIN_RANKED_TRIALS: usize = 5;
 /// A rank correlation below this is called weak.
-const WEAK: f64 = 0.3;
+const WEAK_CORRELATION: f64 = 0.3;
 
 /// A note if the ranks of trials half-way predict those at their end poorly: then forecasts are less sure, and stop less.
-fn early_ranks(study: &Study) -> Option<String> {
+fn early_ranks_line(study: &Study) -> Option<String> {
     let spec = study.spec();
     let learns = spec.policy.is_by_forecasts() && !spec.policy.is_by_curve_alone();
     if !learns || !spec.schedule.is_full() || spec.resource().is_none() {
@@ -527,10 +528,12 @@ fn early_ranks(study: &Study) -> Option<String> {
     let half = spec.max_resource.div_ceil(2);
     let whole = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
     let (early, ends): (Vec<f64>, Vec<f64>) = whole
-        .filter_map(|trial| trial.curve.interpolate(half as f64).zip(spec.run_score.value_of(&trial.curve)))
+        .filter_map(|trial| {
+            trial.curve.interpolate_at(half as f64).zip(spec.run_score.value_of(&trial.curve))
+        })
         .unzip();
     let correlation = spearman(&early, &ends);
-    (early.len() >= FEWEST_RANKS && correlation < WEAK).then(|| {
+    (early.len() >= MIN_RANKED_TRIALS && correlation < WEAK_CORRELATION).then(|| {
         format!(
             "early scores hardly predict final ones here: their rank correlation at epoch {half} is {correlation:.2}, over {} completed trials. Forecasts are less certain, and stop fewer trials",
             early.len()
@@ -544,7 +547,7 @@ fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<Strin
     let cells = |s: &StoppedTrial| {
         let after = study.trial(s.trial).map_or(s.step, |trial| trial.trained_at(s.step));
         let mut cells = vec![s.trial.to_string(), after.to_string(), s.reason.to_string()];
-        cells.extend(grounds(s.forecast, s.incumbent, s.chance.or(s.probability)));
+        cells.extend(decision_grounds(s.forecast, s.incumbent, s.chance.or(s.probability)));
         if watching {
             cells.push(number(s.truth));
         }
@@ -558,13 +561,13 @@ fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<Strin
     newest(title, &headings, &stopped.iter().map(cells).collect::<Vec<_>>(), most)
 }
 
-/// The heading of the last of the [`grounds`].
+/// The heading of the last of the [`decision_grounds`].
 pub(crate) fn odds_heading(by_chance: bool) -> &'static str {
     if by_chance { "chance to be the best" } else { "sure" }
 }
 
 /// The grounds of a decision: the forecast, the value to beat, and the probability of losing, or the chance to be the best.
-pub(crate) fn grounds(
+pub(crate) fn decision_grounds(
     forecast: Option<RecordedForecast>,
     incumbent: Option<f64>,
     probability: Option<f64>,

@@ -7,10 +7,10 @@ use foretell::{Configuration, Value};
 use foretell_search::{Reason, Space, Study, Trial, TrialState, known_resource};
 
 /// Below so many columns, a row leaves out facts that are shown elsewhere.
-const WIDE: usize = 110;
-const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const MIN_WIDE_COLUMNS: usize = 110;
+const SPARKLINE_BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Trials whose scores the curves of all rows are scaled by: the last ones.
-const SCALED_BY: usize = 200;
+const SCALING_TRIALS: usize = 200;
 
 /// The names of the parameters that can vary. Networks are too long for a row.
 pub(crate) fn parameters(study: &Study) -> Vec<String> {
@@ -51,7 +51,7 @@ pub(crate) fn line(
     let Some(trial) = study.trial(number) else { return String::new() };
     let spec = study.spec();
     let direction = spec.direction;
-    let is_narrow = width.is_some_and(|width| width < WIDE);
+    let is_narrow = width.is_some_and(|width| width < MIN_WIDE_COLUMNS);
     let worth = spec.run_score.value_of(&trial.curve);
     let worth = worth.map_or("–".to_owned(), |score| metric_value(direction.value(score)));
     let forecast = trial.decision.as_ref().and_then(|d| d.forecast);
@@ -64,7 +64,7 @@ pub(crate) fn line(
         .resource()
         .map_or(blocks, |whole| usize::try_from(whole).map_or(blocks, |whole| whole.min(blocks)));
     let yours = if number == 0 && spec.queue.len() == 1 { " (yours)" } else { "" };
-    let state = colored(trial, &(state_text(trial, is_narrow) + yours), width.is_some());
+    let state = color_state(trial, &(state_text(trial, is_narrow) + yours), width.is_some());
     let line = format!(
         "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}{}{}",
         sparkline(trial, study, curve),
@@ -92,7 +92,7 @@ pub(crate) fn in_one_line(reason: &str) -> String {
 }
 
 /// The state in its color, on a terminal that shows colors.
-fn colored(trial: &Trial, text: &str, is_terminal: bool) -> String {
+fn color_state(trial: &Trial, text: &str, is_terminal: bool) -> String {
     if !is_terminal {
         return text.to_owned();
     }
@@ -148,7 +148,7 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
 /// The curve in blocks, on the scale of the scores of the study's last trials, at most `most` wide.
 fn sparkline(trial: &Trial, study: &Study, most: usize) -> String {
     let trials = study.trials();
-    let recent = &trials[trials.len().saturating_sub(SCALED_BY)..];
+    let recent = &trials[trials.len().saturating_sub(SCALING_TRIALS)..];
     let scores = recent.iter().chain([trial]).flat_map(|t| t.curve.scores());
     let (low, high) = scores.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &s| (l.min(s), h.max(s)));
     let all = trial.curve.scores();
@@ -157,7 +157,7 @@ fn sparkline(trial: &Trial, study: &Study, most: usize) -> String {
     let shown = (1..=places).map(|place| &all[place * all.len() / places - 1]);
     let level =
         |score: &f64| if high > low { ((score - low) / (high - low) * 7.0).round() as usize } else { 0 };
-    shown.map(|score| BLOCKS[level(score).min(7)]).collect()
+    shown.map(|score| SPARKLINE_BLOCKS[level(score).min(7)]).collect()
 }
 
 #[cfg(test)]

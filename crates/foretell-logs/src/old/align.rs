@@ -3,7 +3,7 @@
 use super::packed::{Packed, Resource};
 use super::point::Point;
 use super::series::{Ended, RunLog, Series, is_epoch};
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::raw::RawRun;
 
 /// A curve on its resource.
@@ -60,13 +60,13 @@ fn points(run: &RunLog, metric: &str) -> (Vec<Point>, usize) {
     }
     let replaced = series.points.len() - kept.len();
     if !uncounted {
-        give_epochs(run, &mut kept);
+        fill_epochs(run, &mut kept);
     }
     (kept, replaced)
 }
 
 /// The epoch of each point that has none, by the run's own series of epochs: the last one up to its step.
-fn give_epochs(run: &RunLog, points: &mut [Point]) {
+fn fill_epochs(run: &RunLog, points: &mut [Point]) {
     let Some((_, epochs)) = run.series.iter().find(|(name, _)| is_epoch(name)) else { return };
     let mut known: Vec<(f64, f64)> = epochs.points.iter().map(|point| (point.step, point.value)).collect();
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -78,7 +78,7 @@ fn give_epochs(run: &RunLog, points: &mut [Point]) {
 
 /// The epochs of the runs, gathered run by run.
 #[derive(Default)]
-struct Epochs {
+struct EpochSurvey {
     /// The number of different epochs each run has.
     counts: Vec<usize>,
     /// Whether a value has none.
@@ -90,7 +90,7 @@ struct Epochs {
     several: bool,
 }
 
-impl Epochs {
+impl EpochSurvey {
     fn add(&mut self, points: &[Point]) {
         if points.is_empty() {
             return;
@@ -121,7 +121,7 @@ impl Epochs {
 
 /// The resource that all curves of `metric` are laid on, and a note on it.
 pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -> (Resource, bool, Note) {
-    let mut epochs = Epochs::default();
+    let mut epochs = EpochSurvey::default();
     for run in runs {
         epochs.add(&points(run, metric).0);
     }
@@ -144,7 +144,7 @@ pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -
         }
         (Resource::Time, _) => format!("`{metric}` by seconds since the run's first value"),
     };
-    (chosen, counted_from_0, Note::new(Topic::Metric, text))
+    (chosen, counted_from_0, Note::new(NoteTopic::Metric, text))
 }
 
 /// Whether the value of epoch 0 is that of the network before it was trained: the last epoch is the number that was planned, or the
@@ -172,21 +172,21 @@ pub(crate) fn align(run: &RunLog, metric: &str, resource: Resource, counted_from
 
 /// Points on a resource.
 #[derive(Default)]
-struct Laid {
+struct ResourceCurve {
     steps: Vec<f64>,
     values: Vec<f64>,
     times: Vec<Option<f64>>,
 }
 
-impl Laid {
+impl ResourceCurve {
     fn pace(&self) -> Option<f64> {
         seconds(&self.steps, &self.times)
     }
 }
 
-fn laid(points: &[Point], resource: Resource, counted_from_0: bool) -> Laid {
+fn laid(points: &[Point], resource: Resource, counted_from_0: bool) -> ResourceCurve {
     let start = points.iter().find_map(|point| point.time);
-    let mut laid = Laid::default();
+    let mut laid = ResourceCurve::default();
     for point in points {
         let at = match resource {
             Resource::Epoch => point.epoch.map(|epoch| epoch + f64::from(u8::from(counted_from_0))),
@@ -220,12 +220,12 @@ fn seconds(steps: &[f64], times: &[Option<f64>]) -> Option<f64> {
 }
 
 /// Runs that a replay or a forecast needs: three to learn from, and one more.
-const LEAST_RUNS: usize = 4;
+const MIN_REPLAY_RUNS: usize = 4;
 
 /// The step at which runs are compared: the last step that at least half of the completed runs reach. If the log does not record how
 /// runs ended, the completed runs are those that reach the longest end shared by a twentieth of all runs, and by at least two.
 ///
-/// If fewer than [`LEAST_RUNS`] runs come so far, it is the last step that as many reach, failed ones not counted: up to there a run
+/// If fewer than [`MIN_REPLAY_RUNS`] runs come so far, it is the last step that as many reach, failed ones not counted: up to there a run
 /// that stopped itself later is as good as a finished one.
 ///
 /// `runs` are (last step, how it ended); a run that diverged has no last step that tells. Ends that differ by a hundredth are alike.
@@ -246,14 +246,14 @@ fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
     let common = ends[needed - 1];
     let common =
         ends.into_iter().filter(|end| *end >= common - 0.01 * common.abs()).min_by(f64::total_cmp)?;
-    if runs.iter().filter(|(end, _)| end.is_none_or(|end| end >= common)).count() >= LEAST_RUNS {
+    if runs.iter().filter(|(end, _)| end.is_none_or(|end| end >= common)).count() >= MIN_REPLAY_RUNS {
         return Some(common);
     }
     // a run that diverged has its result at every later step
     let usable = runs.iter().filter(|(_, ended)| *ended != Ended::Failed);
     let mut usable: Vec<f64> = usable.map(|(end, _)| end.unwrap_or(f64::INFINITY)).collect();
     usable.sort_by(|a, b| b.total_cmp(a));
-    Some(usable.get(LEAST_RUNS - 1).map_or(common, |reached| common.min(*reached)))
+    Some(usable.get(MIN_REPLAY_RUNS - 1).map_or(common, |reached| common.min(*reached)))
 }
 
 /// See [`target`].

@@ -6,27 +6,27 @@ use foretell::direction_of;
 use std::collections::{BTreeSet, HashMap};
 
 /// Why a run is left out.
-pub(crate) const DOUBLED: &str = "duplicate: another tool logged the same run";
+pub(crate) const DUPLICATE_REASON: &str = "duplicate: another tool logged the same run";
 
 /// Fewer values may be the same by chance.
-const LEAST_VALUES: usize = 3;
+const MIN_MARK_VALUES: usize = 3;
 
 /// A series by its number of values, its first, its last, its smallest and its largest, in the precision that all tools have.
-type Mark = (usize, [u32; 4]);
+type SeriesMark = (usize, [u32; 4]);
 
 /// The marks of the metrics of a run that vary.
-fn marks(run: &RunLog) -> BTreeSet<Mark> {
+fn marks(run: &RunLog) -> BTreeSet<SeriesMark> {
     let mark = |series: &Series| {
         let (low, high) = series.range?;
         let numbers = [series.first.1, series.last.1, low, high].map(|number| (number as f32).to_bits());
-        (series.count >= LEAST_VALUES && numbers[2] != numbers[3]).then_some((series.count, numbers))
+        (series.count >= MIN_MARK_VALUES && numbers[2] != numbers[3]).then_some((series.count, numbers))
     };
     let metrics = run.series.iter().filter(|(name, _)| direction_of(name).is_some() && !is_epoch(name));
     metrics.filter_map(|(_, series)| mark(series)).collect()
 }
 
 /// How much the log of a run records in addition to its values: its end, and its duration.
-fn says(run: &RunLog) -> (bool, bool) {
+fn recorded_details(run: &RunLog) -> (bool, bool) {
     let timed =
         run.series.values().filter_map(|series| series.packed.as_ref()).any(|packed| packed.has_pace());
     (run.ended != Ended::Unknown, timed)
@@ -38,8 +38,8 @@ pub(crate) fn without_doubles(runs: Vec<RunLog>, left_out: &mut Vec<LeftOut>) ->
     if runs.iter().all(|run| runs.first().is_some_and(|first| first.format == run.format)) {
         return runs;
     }
-    let mut kept: Vec<(RunLog, BTreeSet<Mark>)> = Vec::new();
-    let mut places: HashMap<Mark, Vec<usize>> = HashMap::new();
+    let mut kept: Vec<(RunLog, BTreeSet<SeriesMark>)> = Vec::new();
+    let mut places: HashMap<SeriesMark, Vec<usize>> = HashMap::new();
     for run in runs {
         let marks = marks(&run);
         let is_same = |&&at: &&usize| {
@@ -49,7 +49,7 @@ pub(crate) fn without_doubles(runs: Vec<RunLog>, left_out: &mut Vec<LeftOut>) ->
         };
         let same = marks.iter().filter_map(|mark| places.get(mark)).flatten().find(is_same).copied();
         if let Some(at) = same {
-            merge(&mut kept[at].0, run, left_out);
+            merge_logs(&mut kept[at].0, run, left_out);
             continue;
         }
         marks.iter().for_each(|&mark| places.entry(mark).or_default().push(kept.len()));
@@ -59,8 +59,8 @@ pub(crate) fn without_doubles(runs: Vec<RunLog>, left_out: &mut Vec<LeftOut>) ->
 }
 
 /// Keeps the log that records more.
-fn merge(first: &mut RunLog, mut second: RunLog, left_out: &mut Vec<LeftOut>) {
-    if says(&second) > says(first) {
+fn merge_logs(first: &mut RunLog, mut second: RunLog, left_out: &mut Vec<LeftOut>) {
+    if recorded_details(&second) > recorded_details(first) {
         std::mem::swap(first, &mut second);
     }
     if second.id.len() < first.id.len() {
@@ -69,7 +69,10 @@ fn merge(first: &mut RunLog, mut second: RunLog, left_out: &mut Vec<LeftOut>) {
     for (name, value) in second.configuration {
         first.configure(&name, value);
     }
-    left_out.push(LeftOut { what: format!("{} of {}", second.id, second.format), why: DOUBLED.to_owned() });
+    left_out.push(LeftOut {
+        what: format!("{} of {}", second.id, second.format),
+        why: DUPLICATE_REASON.to_owned(),
+    });
 }
 
 #[cfg(test)]
@@ -99,7 +102,7 @@ mod tests {
         let kept = without_doubles(vec![table.clone(), events, other], &mut left_out);
         let ids: Vec<_> = kept.iter().map(|run| (run.id.as_str(), run.format)).collect();
         assert_eq!(ids, [("version_0", Format::TensorBoard), ("b", Format::TensorBoard)]);
-        assert_eq!((left_out.len(), left_out[0].why.as_str()), (1, DOUBLED));
+        assert_eq!((left_out.len(), left_out[0].why.as_str()), (1, DUPLICATE_REASON));
         // the same values twice in one tool are two runs with one seed
         assert_eq!(without_doubles(vec![table.clone(), table], &mut left_out).len(), 2);
     }

@@ -1,15 +1,15 @@
 //! Reads all runs below some paths, one source after another, and makes curves of one metric of them.
 
 use super::align::{align, common_end, pack, resource};
-use super::doubles::{DOUBLED, without_doubles};
+use super::doubles::{DUPLICATE_REASON, without_doubles};
 use super::packed::Resource;
 use super::recognize::{self, Found, Source};
 use super::series::{Ended, RunLog, Wanted};
 use super::survey::{LeftOut, Survey};
-use super::update::{Manifest, SourceRead};
+use super::update::{ImportManifest, SourceRead};
 use super::{Format, PARTS, lines, mlflow, study, tables, tensorboard, wandb};
 use crate::error::Error;
-use crate::note::{Note, Topic};
+use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::table::{count, list};
@@ -29,7 +29,7 @@ pub struct Progress {
 
 /// All runs below some paths.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct GatheredRuns {
     pub(crate) runs: Vec<RunLog>,
     /// Where each id is.
     places: HashMap<String, usize>,
@@ -41,8 +41,8 @@ pub(crate) struct Gathered {
 }
 
 /// An earlier import: its sources and its runs.
-pub(crate) struct Before {
-    pub(crate) manifest: Manifest,
+pub(crate) struct EarlierImport {
+    pub(crate) manifest: ImportManifest,
     pub(crate) runs: Vec<RawRun>,
 }
 
@@ -90,11 +90,11 @@ pub fn survey(
 pub(crate) fn read(
     paths: &[PathBuf],
     options: &ReadOptions,
-    before: Option<Before>,
+    before: Option<EarlierImport>,
     watch: &mut dyn FnMut(Progress),
-) -> Result<(Raw, Manifest), Error> {
+) -> Result<(Raw, ImportManifest), Error> {
     let file = paths.first().cloned().unwrap_or_default();
-    if let Some(before) = before.filter(|before| before.manifest.is_for(options))
+    if let Some(before) = before.filter(|before| before.manifest.matches_options(options))
         && let Some(updated) = update(paths, options, before, watch)?
     {
         return Ok(updated);
@@ -111,9 +111,9 @@ pub(crate) fn read(
         gathered = gather(paths, options, &wanted, None, watch)?;
     }
     let (resource, from_0, said) = resource(&gathered.runs, &metric, asked);
-    let mut manifest = Manifest::new(options, &metric, (resource, from_0));
+    let mut manifest = ImportManifest::new(options, &metric, (resource, from_0));
     manifest.sources = std::mem::take(&mut gathered.sources);
-    manifest.doubled = gathered.left_out.iter().any(|left| left.why == DOUBLED);
+    manifest.doubled = gathered.left_out.iter().any(|left| left.why == DUPLICATE_REASON);
     let mut raw = raw(gathered, &survey, (&metric, resource, from_0), options);
     raw.notes.insert(1, said);
     Ok((raw, manifest))
@@ -123,10 +123,10 @@ pub(crate) fn read(
 fn update(
     paths: &[PathBuf],
     options: &ReadOptions,
-    before: Before,
+    before: EarlierImport,
     watch: &mut dyn FnMut(Progress),
-) -> Result<Option<(Raw, Manifest)>, Error> {
-    let Before { mut manifest, runs } = before;
+) -> Result<Option<(Raw, ImportManifest)>, Error> {
+    let EarlierImport { mut manifest, runs } = before;
     let Some(resource) = Resource::named(&manifest.resource) else { return Ok(None) };
     if manifest.doubled {
         // both logs of a training that two tools logged are needed
@@ -136,7 +136,8 @@ fn update(
     let wanted = Wanted { metric: Some(manifest.metric.clone()), times, all: false };
     let mut gathered = gather(paths, options, &wanted, Some(&manifest), watch)?;
     // a run of W&B that was resumed continues the run of another file
-    let clash = gathered.runs.iter().any(|run| is_continued(run.format) && gathered.kept.contains(&run.id));
+    let clash =
+        gathered.runs.iter().any(|run| may_continue_run(run.format) && gathered.kept.contains(&run.id));
     if clash || gathered.kept.is_empty() {
         return Ok(None);
     }
@@ -153,8 +154,8 @@ fn update(
     let (metric, from_0) = (manifest.metric.clone(), manifest.counted_from_0);
     let mut raw = raw(gathered, &survey, (&metric, resource, from_0), options);
     raw.runs.splice(0..0, kept);
-    mark_early(&mut raw, options);
-    raw.notes.insert(0, Note::new(Topic::Found, text));
+    mark_early_ends(&mut raw, options);
+    raw.notes.insert(0, Note::new(NoteTopic::Found, text));
     Ok(Some((raw, manifest)))
 }
 
@@ -183,7 +184,7 @@ fn metric(survey: &Survey, options: &ReadOptions, file: &Path) -> Result<String,
     match &options.metric {
         Some(asked) if survey.metrics.iter().any(|metric| metric.name == *asked) => Ok(asked.clone()),
         Some(asked) => Err(fail(format!("there is no metric `{asked}`"))),
-        None => match survey.preferred() {
+        None => match survey.preferred_metric() {
             Some(metric) => Ok(metric.name.clone()),
             None => Err(fail("no logged name is that of a known metric".to_owned())),
         },
@@ -195,11 +196,11 @@ pub(crate) fn gather(
     paths: &[PathBuf],
     options: &ReadOptions,
     wanted: &Wanted,
-    before: Option<&Manifest>,
+    before: Option<&ImportManifest>,
     watch: &mut dyn FnMut(Progress),
-) -> Result<Gathered, Error> {
-    let mut gathered = Gathered::default();
-    let places = before.map(Manifest::places).unwrap_or_default();
+) -> Result<GatheredRuns, Error> {
+    let mut gathered = GatheredRuns::default();
+    let places = before.map(ImportManifest::places).unwrap_or_default();
     let mut sources: Vec<Source> = Vec::new();
     for path in paths {
         let here = gathered.find(path, options)?;
@@ -215,7 +216,7 @@ pub(crate) fn gather(
     let alone = sources.len() == 1;
     for (at, source) in sources.iter().enumerate() {
         watch(Progress { read: at, of: sources.len(), runs: gathered.runs.len() });
-        if let Some(same) = before.and_then(|before| before.unchanged(&places, source)) {
+        if let Some(same) = before.and_then(|before| before.find_unchanged(&places, source)) {
             gathered.kept.extend(same.runs.iter().cloned());
             gathered.sources.push(same.clone());
             continue;
@@ -241,7 +242,7 @@ pub(crate) fn gather(
         let why = || LeftOut { what: source.name.clone(), why: "deleted in its tool".to_owned() };
         gathered.left_out.extend((0..deleted).map(|_| why()));
         let ids = found.into_iter().filter_map(|run| gathered.add(run, wanted)).collect();
-        gathered.sources.push(SourceRead::stamped(source, ids)?);
+        gathered.sources.push(SourceRead::from_source(source, ids)?);
     }
     let runs = std::mem::take(&mut gathered.runs);
     gathered.runs = without_doubles(runs, &mut gathered.left_out);
@@ -249,7 +250,7 @@ pub(crate) fn gather(
     Ok(gathered)
 }
 
-impl Gathered {
+impl GatheredRuns {
     /// The sources below `path`; other files are left out.
     fn find(&mut self, path: &Path, options: &ReadOptions) -> Result<Vec<Source>, Error> {
         let Found { sources, tables, doubled, deleted, .. } = recognize::below(path, options.format)?;
@@ -272,7 +273,7 @@ impl Gathered {
         let known = self.places.get(&run.id).copied();
         if let Some(before) = known.and_then(|known| self.runs.get_mut(known))
             && before.format == run.format
-            && is_continued(run.format)
+            && may_continue_run(run.format)
         {
             before.ended = run.ended;
             before.configuration.extend(run.configuration);
@@ -283,13 +284,13 @@ impl Gathered {
                     None => drop(before.series.insert(name, series)),
                 }
             }
-            pack_if(before, wanted);
+            pack_unless_all(before, wanted);
             return Some(run.id);
         }
-        pack_if(&mut run, wanted);
+        pack_unless_all(&mut run, wanted);
         let own = run.id.clone();
         let mut number = 1;
-        while self.places.contains_key(&run.id) || (number == 1 && self.is_counted(&run)) {
+        while self.places.contains_key(&run.id) || (number == 1 && self.has_unchanged_run(&run)) {
             number += 1;
             run.id = format!("{own} ({number})");
         }
@@ -300,17 +301,17 @@ impl Gathered {
     }
 
     /// Whether a run of an unchanged source has this id.
-    fn is_counted(&self, run: &RunLog) -> bool {
-        !is_continued(run.format) && self.kept.contains(&run.id)
+    fn has_unchanged_run(&self, run: &RunLog) -> bool {
+        !may_continue_run(run.format) && self.kept.contains(&run.id)
     }
 }
 
 /// Whether several files of this format can be one run: those of a run of W&B that was resumed, and TensorBoard's downloads of several metrics.
-fn is_continued(format: Format) -> bool {
+fn may_continue_run(format: Format) -> bool {
     matches!(format, Format::Wandb | Format::TensorBoardTable)
 }
 
-fn pack_if(run: &mut RunLog, wanted: &Wanted) {
+fn pack_unless_all(run: &mut RunLog, wanted: &Wanted) {
     if !wanted.all {
         pack(run, wanted.times);
     }
@@ -323,7 +324,7 @@ fn read_source(
 ) -> Result<(), Error> {
     let Some(file) = source.files.first() else { return Ok(()) };
     match source.format {
-        Format::TensorBoard => take(Some(events(source, wanted)?)),
+        Format::TensorBoard => take(Some(read_events(source, wanted)?)),
         Format::Wandb => take(Some(wandb::read(file, &source.name, wanted)?)),
         Format::TensorBoardTable => take(Some(tables::read_download(file, &source.name, wanted)?)),
         Format::WandbTable => {
@@ -331,8 +332,8 @@ fn read_source(
         }
         Format::Mlflow if file.is_dir() => take(mlflow::read(file, wanted)?),
         Format::Mlflow => database(file, wanted, take),
-        Format::Optuna if is_text(file)? => {
-            lines::optuna_journal(file, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
+        Format::Optuna if is_text_file(file)? => {
+            lines::read_optuna_journal(file, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
         }
         Format::Optuna => database(file, wanted, take),
         Format::Ray if file.extension().is_some_and(|ending| ending == "csv") => {
@@ -342,14 +343,14 @@ fn read_source(
         Format::Lightning | Format::Keras | Format::Table => {
             take(Some(tables::read_run(file, &source.name, source.format, wanted)?))
         }
-        Format::Transformers => take(Some(lines::transformers(file, &source.name, wanted)?)),
+        Format::Transformers => take(Some(lines::read_transformers(file, &source.name, wanted)?)),
         Format::Foretell => {
             study::read(file, &source.name, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
         }
     }
 }
 
-fn is_text(file: &Path) -> Result<bool, Error> {
+fn is_text_file(file: &Path) -> Result<bool, Error> {
     use std::io::Read;
     let mut first = [0];
     let fail = |source| Error::io(file, source);
@@ -376,9 +377,9 @@ fn database(
 }
 
 /// The event files of one run, those of its parts with names of their own.
-fn events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
+fn read_events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
     let mut run = RunLog::new(&source.name, Format::TensorBoard);
-    let mut plugins: BTreeMap<String, tensorboard::Plugins> = BTreeMap::new();
+    let mut plugins: BTreeMap<String, tensorboard::TagPlugins> = BTreeMap::new();
     for file in &source.files {
         let folder =
             file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().to_lowercase();
@@ -396,8 +397,8 @@ fn events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
 }
 
 /// The curves of a metric, with notes.
-fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), options: &ReadOptions) -> Raw {
-    let Gathered { runs, .. } = gathered;
+fn raw(gathered: GatheredRuns, survey: &Survey, laid: (&str, Resource, bool), options: &ReadOptions) -> Raw {
+    let GatheredRuns { runs, .. } = gathered;
     let (metric, resource, from_0) = laid;
     let mut raw = Raw { metric: metric.to_owned(), ..Raw::default() };
     raw.direction = runs.iter().find_map(|run| run.direction);
@@ -420,7 +421,7 @@ fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), option
             ..RawRun::default()
         });
     }
-    mark_early(&mut raw, options);
+    mark_early_ends(&mut raw, options);
     let mut first = Survey { ends: BTreeMap::new(), ..survey.clone() }.to_string();
     for run in &raw.runs {
         *raw.ends.entry(run.ended).or_default() += 1;
@@ -438,24 +439,24 @@ fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), option
     if others > 0 {
         first = format!("{first}; `{metric}` is 1 of {} metrics", others + 1);
     }
-    raw.notes.push(Note::new(Topic::Found, first));
+    raw.notes.push(Note::new(NoteTopic::Found, first));
     if replaced > 0 {
         let text = format!(
             "{} replaced by later values of the same step, or by a restart",
             count(replaced, "value")
         );
-        raw.notes.push(Note::new(Topic::Removed, text));
+        raw.notes.push(Note::new(NoteTopic::Removed, text));
     }
     if others > 0 {
         let names = survey.metrics.iter().map(|found| found.name.as_str()).filter(|name| *name != metric);
-        raw.notes.push(Note::new(Topic::Excluded, format!("other metrics left out: {}", list(names))));
+        raw.notes.push(Note::new(NoteTopic::Excluded, format!("other metrics left out: {}", list(names))));
     }
-    raw.notes.extend(survey.damaged().into_iter().map(|text| Note::new(Topic::Removed, text)));
+    raw.notes.extend(survey.damaged().into_iter().map(|text| Note::new(NoteTopic::Removed, text)));
     raw
 }
 
 /// Marks the runs that end before the others, where their log does not say how they ended.
-fn mark_early(raw: &mut Raw, options: &ReadOptions) {
+fn mark_early_ends(raw: &mut Raw, options: &ReadOptions) {
     raw.target = common_end(&raw.runs);
     let Some(target) = raw.target.filter(|_| !options.running) else { return };
     for run in &mut raw.runs {

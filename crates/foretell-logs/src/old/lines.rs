@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Fields that Ray adds to each result that a trial reports.
-const RAY_OWN: &str = "training_iteration time_this_iter_s time_total_s time_since_restore timestamp pid done trial_id date \
+const RAY_OWN_FIELDS: &str = "training_iteration time_this_iter_s time_total_s time_since_restore timestamp pid done trial_id date \
     hostname node_ip experiment_id experiment_tag iterations_since_restore timesteps_total timesteps_since_restore \
     timesteps_this_iter episodes_total episodes_this_iter warmup_time should_checkpoint checkpoint_dir_name";
 
-fn field(row: &Map<String, Json>, name: &str) -> Option<f64> {
+fn number_field(row: &Map<String, Json>, name: &str) -> Option<f64> {
     row.get(name).and_then(json::number)
 }
 
 /// The numbers of a row, those of nested objects named `outer/inner`.
-fn numbers(prefix: &str, row: &Map<String, Json>, found: &mut Vec<(String, f64)>) {
+fn collect_numbers(prefix: &str, row: &Map<String, Json>, found: &mut Vec<(String, f64)>) {
     for (name, value) in row {
         let name = format!("{prefix}{name}");
         match value {
-            Json::Object(inner) => numbers(&format!("{name}/"), inner, found),
+            Json::Object(inner) => collect_numbers(&format!("{name}/"), inner, found),
             other => found.extend(json::number(other).map(|value| (name, value))),
         }
     }
@@ -46,11 +46,11 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Erro
         if let Some(Json::String(trial)) = row.get("trial_id") {
             run.id.clone_from(trial);
         }
-        let (time, epoch) = (field(&row, "time_total_s"), field(&row, "epoch"));
-        let Some(step) = field(&row, "training_iteration") else { return };
-        row.retain(|name, _| !RAY_OWN.split(' ').any(|own| own == name) && !is_epoch(name));
+        let (time, epoch) = (number_field(&row, "time_total_s"), number_field(&row, "epoch"));
+        let Some(step) = number_field(&row, "training_iteration") else { return };
+        row.retain(|name, _| !RAY_OWN_FIELDS.split(' ').any(|own| own == name) && !is_epoch(name));
         let mut found = Vec::new();
-        numbers("", &row, &mut found);
+        collect_numbers("", &row, &mut found);
         for (name, value) in found {
             run.push(&name, Point { step, epoch, time, value }, wanted);
         }
@@ -67,7 +67,7 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Erro
 }
 
 /// `trainer_state.json` of transformers' Trainer. What was logged while it trained is named `train_…` where evaluations are there, too.
-pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
+pub(crate) fn read_transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
     let mut run = RunLog::new(id, Format::Transformers);
     let text = std::fs::read_to_string(file).map_err(|source| Error::io(file, source))?;
     let damaged = |problem: &str| Error::Old { file: file.to_owned(), problem: problem.to_owned() };
@@ -78,7 +78,7 @@ pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<Run
         return Err(damaged("the list `log_history` is missing"));
     };
     for row in history.iter().filter_map(Json::as_object) {
-        let (epoch, step) = (field(row, "epoch"), field(row, "step"));
+        let (epoch, step) = (number_field(row, "epoch"), number_field(row, "step"));
         let Some(step) = step.or(epoch) else { continue };
         // the last row sums the training up
         if row.contains_key("train_runtime") {
@@ -90,8 +90,8 @@ pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<Run
             }
         }
     }
-    let (reached, planned) = (field(&state, "global_step"), field(&state, "max_steps"));
-    run.planned = field(&state, "num_train_epochs").or(planned).filter(|planned| *planned > 0.0);
+    let (reached, planned) = (number_field(&state, "global_step"), number_field(&state, "max_steps"));
+    run.planned = number_field(&state, "num_train_epochs").or(planned).filter(|planned| *planned > 0.0);
     run.ended = match (reached, planned.filter(|planned| *planned > 0.0)) {
         (Some(reached), Some(planned)) if reached < planned => Ended::Stopped,
         (Some(_), Some(_)) => Ended::Finished,
@@ -101,7 +101,7 @@ pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<Run
         run.configuration.extend(json::settings(trial));
     }
     for name in ["train_batch_size", "num_train_epochs", "max_steps"] {
-        if let Some(value) = field(&state, name) {
+        if let Some(value) = number_field(&state, name) {
             run.configure(name, Value::Number(value));
         }
     }
@@ -138,7 +138,7 @@ struct Study {
 }
 
 /// Optuna's journal: one operation a line.
-pub(crate) fn optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
+pub(crate) fn read_optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
     let mut studies: Vec<Study> = Vec::new();
     let mut trials: Vec<(usize, RunLog)> = Vec::new();
     let mut damage: Option<String> = None;
@@ -152,7 +152,7 @@ pub(crate) fn optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>
                 return;
             }
         };
-        operation(&row, &mut studies, &mut trials, wanted);
+        apply_operation(&row, &mut studies, &mut trials, wanted);
     })?;
     let several = studies.iter().filter(|study| !study.deleted).count() > 1;
     let mut runs = Vec::new();
@@ -171,7 +171,7 @@ pub(crate) fn optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>
     Ok(runs)
 }
 
-fn operation(
+fn apply_operation(
     row: &Map<String, Json>,
     studies: &mut Vec<Study>,
     trials: &mut Vec<(usize, RunLog)>,
@@ -198,14 +198,14 @@ fn operation(
             let Some((place, study)) = id("study_id").and_then(|at| Some((at, studies.get_mut(at)?))) else {
                 return;
             };
-            let run = created(row, study.trials);
+            let run = create_trial(row, study.trials);
             study.trials += 1;
             trials.push((place, run));
         }
         Some(5) => {
             let Some((_, run)) = trial.and_then(|at| trials.get_mut(at)) else { return };
             let (name, value) =
-                (row.get("param_name").and_then(Json::as_str), field(row, "param_value_internal"));
+                (row.get("param_name").and_then(Json::as_str), number_field(row, "param_value_internal"));
             let kind = row.get("distribution").and_then(Json::as_str).unwrap_or("");
             if let (Some(name), Some(value)) = (name, value) {
                 run.configure(name, parameter(value, kind));
@@ -218,7 +218,7 @@ fn operation(
         Some(7) => {
             let Some((_, run)) = trial.and_then(|at| trials.get_mut(at)) else { return };
             let value = row.get("intermediate_value").and_then(json::number);
-            if let (Some(step), Some(value)) = (field(row, "step"), value) {
+            if let (Some(step), Some(value)) = (number_field(row, "step"), value) {
                 run.push("value", Point { step, epoch: None, time: None, value }, wanted);
             }
         }
@@ -227,7 +227,7 @@ fn operation(
 }
 
 /// A trial as it is created, with its parameters where they were known by then.
-fn created(row: &Map<String, Json>, number: usize) -> RunLog {
+fn create_trial(row: &Map<String, Json>, number: usize) -> RunLog {
     let mut run = RunLog::new(number.to_string(), Format::Optuna);
     run.ended = row.get("state").and_then(Json::as_u64).map_or(Ended::Running, state);
     let kinds = row.get("distributions").and_then(Json::as_object);

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// Whether the text is that of a run's `meta.yaml`.
-pub(crate) fn is_run(text: &str) -> bool {
+pub(crate) fn is_run_metadata(text: &str) -> bool {
     let starts = |name: &str| text.lines().any(|line| line.starts_with(name));
     (starts("run_id:") || starts("run_uuid:")) && starts("lifecycle_stage:")
 }
@@ -32,7 +32,7 @@ pub(crate) fn read(folder: &Path, wanted: &Wanted) -> Result<Option<RunLog>, Err
     }
     files_below(&folder.join("metrics"), "", &mut files)?;
     for (name, path) in files {
-        metric(&path, &name, &mut run, wanted)?;
+        read_metric(&path, &name, &mut run, wanted)?;
     }
     Ok(Some(run))
 }
@@ -67,7 +67,7 @@ fn files_below(
     Ok(())
 }
 
-fn metric(file: &Path, name: &str, run: &mut RunLog, wanted: &Wanted) -> Result<(), Error> {
+fn read_metric(file: &Path, name: &str, run: &mut RunLog, wanted: &Wanted) -> Result<(), Error> {
     let fail = |source| Error::io(file, source);
     let mut reader = BufReader::new(std::fs::File::open(file).map_err(fail)?);
     let (mut text, mut line) = (Vec::new(), 0);

@@ -36,10 +36,10 @@ pub use gather::{Progress, survey};
 pub use nearby::configuration as configuration_nearby;
 pub use series::Ended;
 pub use survey::{LeftOut, MetricFound, RunFound, Survey};
-pub use update::Manifest;
+pub use update::ImportManifest;
 
 pub(crate) use align::common_end;
-pub(crate) use gather::{Before, holds_logs, is_old, is_table, read};
+pub(crate) use gather::{EarlierImport, holds_logs, is_old, is_table, read};
 
 use serde::Serialize;
 use std::fmt;

@@ -6,19 +6,19 @@ use std::io::Read;
 use std::path::Path;
 
 /// Files next to a log, or in its folder, that hold its configuration.
-const FILES: [&str; 7] =
+const CONFIGURATION_FILES: [&str; 7] =
     ["params.json", "config.json", "hparams.json", "args.json", "hparams.yaml", "config.yaml", "args.yaml"];
 
 /// Endings of logs that are no part of a setting in their names.
-const ENDINGS: [&str; 8] = [".log", ".txt", ".out", ".csv", ".tsv", ".jsonl", ".json", ".err"];
+const LOG_EXTENSIONS: [&str; 8] = [".log", ".txt", ".out", ".csv", ".tsv", ".jsonl", ".json", ".err"];
 
 /// A larger file holds no settings.
-const MOST_BYTES: u64 = 1 << 22;
+const MAX_SETTINGS_BYTES: u64 = 1 << 22;
 
 /// The text of a small file; empty if there is none.
 pub(crate) fn text(path: &Path) -> String {
     let mut text = String::new();
-    let file = std::fs::File::open(path).map(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    let file = std::fs::File::open(path).map(|file| file.take(MAX_SETTINGS_BYTES).read_to_string(&mut text));
     if matches!(file, Ok(Ok(_))) { text } else { String::new() }
 }
 
@@ -35,29 +35,32 @@ pub fn configuration(log: &Path) -> Configuration {
     let mut configuration = Configuration::new();
     let folder = if log.is_dir() { log } else { log.parent().unwrap_or(Path::new(".")) };
     let own = log.with_extension("json");
-    let beside =
-        FILES.iter().map(|name| folder.join(name)).chain((own != log && !log.is_dir()).then_some(own));
+    let beside = CONFIGURATION_FILES
+        .iter()
+        .map(|name| folder.join(name))
+        .chain((own != log && !log.is_dir()).then_some(own));
     for path in beside.filter(|path| path != log) {
         let text = text(&path);
         if path.extension().is_some_and(|ending| ending == "yaml") {
             configuration
                 .extend(yaml::settings(&text).into_iter().filter(|(name, _)| !name.starts_with("_wandb")));
         } else if let Some(serde_json::Value::Object(fields)) = json::parse(&text) {
-            configuration
-                .extend(fields.iter().filter_map(|(name, value)| Some((name.clone(), plain(value)?))));
+            configuration.extend(
+                fields.iter().filter_map(|(name, value)| Some((name.clone(), json_to_value(value)?))),
+            );
         }
     }
     let names = [folder.file_name(), log.file_name().filter(|_| folder != log)];
     for name in names.into_iter().flatten().map(|name| name.to_string_lossy().into_owned()) {
-        configuration.extend(of_name(&name));
+        configuration.extend(settings_in_name(&name));
     }
     configuration
 }
 
 /// The settings in a name such as `run3_lr=0.1_depth=4.log`.
-fn of_name(name: &str) -> Configuration {
+fn settings_in_name(name: &str) -> Configuration {
     let mut configuration = Configuration::new();
-    let ending = ENDINGS.into_iter().find_map(|ending| name.strip_suffix(ending));
+    let ending = LOG_EXTENSIONS.into_iter().find_map(|ending| name.strip_suffix(ending));
     let mut rest = ending.unwrap_or(name);
     while let Some((before, after)) = rest.split_once('=') {
         let start = before.rfind([',', ' ', ';', '-', '=']).map_or(0, |at| at + 1);
@@ -74,23 +77,23 @@ fn of_name(name: &str) -> Configuration {
         }
         if !key.is_empty() {
             configuration
-                .insert(key.to_owned(), of_text(after[..end].trim_end_matches(['_', ',', ' ', ';'])));
+                .insert(key.to_owned(), text_to_value(after[..end].trim_end_matches(['_', ',', ' ', ';'])));
         }
         rest = &after[end..];
     }
     configuration
 }
 
-fn plain(value: &serde_json::Value) -> Option<Value> {
+fn json_to_value(value: &serde_json::Value) -> Option<Value> {
     match value {
         serde_json::Value::Number(number) => number.as_f64().map(Value::Number),
-        serde_json::Value::String(text) => Some(of_text(text)),
-        serde_json::Value::Bool(flag) => Some(of_text(&flag.to_string())),
+        serde_json::Value::String(text) => Some(text_to_value(text)),
+        serde_json::Value::Bool(flag) => Some(text_to_value(&flag.to_string())),
         _ => None,
     }
 }
 
-fn of_text(text: &str) -> Value {
+fn text_to_value(text: &str) -> Value {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Value::Number(number),
         _ => Value::Text(text.to_owned()),

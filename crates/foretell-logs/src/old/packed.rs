@@ -32,7 +32,7 @@ impl Resource {
 
 /// Numbers in their order.
 #[derive(Clone, Debug, PartialEq)]
-enum Numbers {
+enum NumberSequence {
     /// `first + by · k`, each exact.
     Even {
         first: f64,
@@ -41,7 +41,7 @@ enum Numbers {
     Listed(Box<[f64]>),
 }
 
-impl Numbers {
+impl NumberSequence {
     fn pack(numbers: Vec<f64>) -> Self {
         let first = numbers.first().copied().unwrap_or(0.0);
         let by = numbers.get(1).map_or(0.0, |second| second - first);
@@ -63,11 +63,11 @@ impl Numbers {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Packed {
     values: Box<[f64]>,
-    steps: Numbers,
+    steps: NumberSequence,
     /// `None` if no point has one.
-    epochs: Option<Numbers>,
+    epochs: Option<NumberSequence>,
     /// Kept only where curves are laid on time.
-    times: Option<Numbers>,
+    times: Option<NumberSequence>,
     /// The median seconds for a step and for an epoch.
     paces: [Option<f64>; 2],
     replaced: usize,
@@ -78,11 +78,13 @@ impl Packed {
         // inside this file NaN stands for a point that has none
         let some = |read: fn(&Point) -> Option<f64>| {
             let has = points.iter().any(|point| read(point).is_some());
-            has.then(|| Numbers::pack(points.iter().map(|point| read(point).unwrap_or(f64::NAN)).collect()))
+            has.then(|| {
+                NumberSequence::pack(points.iter().map(|point| read(point).unwrap_or(f64::NAN)).collect())
+            })
         };
         Self {
             values: points.iter().map(|point| point.value).collect(),
-            steps: Numbers::pack(points.iter().map(|point| point.step).collect()),
+            steps: NumberSequence::pack(points.iter().map(|point| point.step).collect()),
             epochs: some(|point| point.epoch),
             times: some(|point| point.time).filter(|_| keep_times),
             paces,
@@ -92,7 +94,7 @@ impl Packed {
 
     /// The points, as they were before.
     pub(crate) fn points(&self) -> impl Iterator<Item = Point> + '_ {
-        let number = |numbers: &Option<Numbers>, at: usize| {
+        let number = |numbers: &Option<NumberSequence>, at: usize| {
             numbers.as_ref().map(|numbers| numbers.get(at)).filter(|number| !number.is_nan())
         };
         self.values.iter().enumerate().map(move |(at, &value)| Point {
@@ -146,6 +148,6 @@ mod tests {
             }
         }
         let points: Vec<Point> = (0..9).map(even).collect();
-        assert!(matches!(Packed::new(&points, 0, [None; 2], true).steps, Numbers::Even { .. }));
+        assert!(matches!(Packed::new(&points, 0, [None; 2], true).steps, NumberSequence::Even { .. }));
     }
 }

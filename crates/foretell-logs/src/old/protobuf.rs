@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         Self { rest: message }
     }
 
-    fn varint(&mut self) -> Result<u64, Damaged> {
+    fn read_varint(&mut self) -> Result<u64, Damaged> {
         let mut value = 0_u64;
         for at in 0..10 {
             let (&byte, rest) = self.rest.split_first().ok_or(Damaged)?;
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         Err(Damaged)
     }
 
-    fn take(&mut self, length: u64) -> Result<&'a [u8], Damaged> {
+    fn take_bytes(&mut self, length: u64) -> Result<&'a [u8], Damaged> {
         let length = usize::try_from(length).map_err(|_| Damaged)?;
         let (taken, rest) = self.rest.split_at_checked(length).ok_or(Damaged)?;
         self.rest = rest;
@@ -78,15 +78,15 @@ impl<'a> Fields<'a> {
     }
 
     fn field(&mut self) -> Result<(u64, Field<'a>), Damaged> {
-        let key = self.varint()?;
+        let key = self.read_varint()?;
         let field = match key & 7 {
-            0 => Field::Varint(self.varint()?),
-            1 => Field::Fixed64(u64::from_le_bytes(self.take(8)?.try_into().map_err(|_| Damaged)?)),
+            0 => Field::Varint(self.read_varint()?),
+            1 => Field::Fixed64(u64::from_le_bytes(self.take_bytes(8)?.try_into().map_err(|_| Damaged)?)),
             2 => {
-                let length = self.varint()?;
-                Field::Bytes(self.take(length)?)
+                let length = self.read_varint()?;
+                Field::Bytes(self.take_bytes(length)?)
             }
-            5 => Field::Fixed32(u32::from_le_bytes(self.take(4)?.try_into().map_err(|_| Damaged)?)),
+            5 => Field::Fixed32(u32::from_le_bytes(self.take_bytes(4)?.try_into().map_err(|_| Damaged)?)),
             _ => return Err(Damaged),
         };
         Ok((key >> 3, field))

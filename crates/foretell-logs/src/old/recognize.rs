@@ -11,9 +11,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a file that are looked at to recognize it.
-const LOOKED_AT: u64 = 1 << 14;
+const SNIFFED_BYTES: u64 = 1 << 14;
 /// Deeper folders are not searched.
-const DEEPEST: usize = 24;
+const MAX_FOLDER_DEPTH: usize = 24;
 
 /// Something that holds runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
 pub(crate) fn kind(file: &Path) -> Result<Kind, Error> {
     let fail = |source| Error::io(file, source);
     let mut start = Vec::new();
-    fs::File::open(file).map_err(fail)?.take(LOOKED_AT).read_to_end(&mut start).map_err(fail)?;
+    fs::File::open(file).map_err(fail)?.take(SNIFFED_BYTES).read_to_end(&mut start).map_err(fail)?;
     if start.starts_with(b"SQLite format 3\0") {
         return Ok(database(file)?.map_or(Kind::Other, Kind::Log));
     }
@@ -68,7 +68,7 @@ pub(crate) fn kind(file: &Path) -> Result<Kind, Error> {
         let mut plain = Vec::new();
         let decoder = flate2::read::MultiGzDecoder::new(&start[..]);
         // the start ends in the middle of the data
-        let _ = decoder.take(LOOKED_AT).read_to_end(&mut plain);
+        let _ = decoder.take(SNIFFED_BYTES).read_to_end(&mut plain);
         return Ok(match text_kind(&plain) {
             Kind::Log(format) if format.is_table() => Kind::Log(format),
             Kind::Other => Kind::Other,
@@ -115,12 +115,12 @@ fn text_kind(start: &[u8]) -> Kind {
             Kind::Table
         } else if begins_one(text.as_bytes()) {
             // its content is checked when it is read
-            history_kind(&crate::json::in_quotes(text))
+            history_kind(&crate::json::requote_python_dict(text))
         } else {
             Kind::Other
         };
     }
-    if mlflow::is_run(text) {
+    if mlflow::is_run_metadata(text) {
         return Kind::Log(Format::Mlflow);
     }
     // a header needs two names; only the first, that of an index, may be empty
@@ -159,15 +159,15 @@ pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
         walk.file(path, kind);
     }
     walk.group_states();
-    walk.leave_tables();
-    walk.leave_artifacts();
+    walk.skip_redundant_tables();
+    walk.skip_artifacts();
     walk.group_events();
     walk.found.sources.sort_by(|a, b| natural(&a.name, &b.name));
     Ok(walk.found)
 }
 
 /// Whether a folder is a part of a run: its training or its test.
-fn is_part(folder: &Path) -> bool {
+fn is_run_part(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     super::PARTS.contains(&name.as_str())
 }
@@ -224,7 +224,7 @@ impl Walk<'_> {
             let is_link = folder.symlink_metadata().is_ok_and(|data| data.is_symlink());
             if name == ".trash" {
                 self.found.deleted += 1;
-            } else if !is_link && !name.starts_with('.') && depth < DEEPEST {
+            } else if !is_link && !name.starts_with('.') && depth < MAX_FOLDER_DEPTH {
                 self.folder(&folder, depth + 1)?;
             }
         }
@@ -253,7 +253,7 @@ impl Walk<'_> {
                 self.found.sources.push(Source { format, name, files: vec![file.to_owned()] });
             }
             // a text with commas is taken for a table: it is only mentioned if it is named like one
-            Kind::Table if self.only.is_none() && crate::locate::is_named_table(file) => {
+            Kind::Table if self.only.is_none() && crate::locate::has_table_name(file) => {
                 self.found.tables.push(file.to_owned());
             }
             Kind::Table | Kind::Other => self.found.others += 1,
@@ -300,12 +300,12 @@ impl Walk<'_> {
     }
 
     /// A table of Keras or Lightning next to the event files of the same training holds no more than they do, and no times.
-    fn leave_tables(&mut self) {
+    fn skip_redundant_tables(&mut self) {
         let events = &self.events;
         let is_doubled = |source: &mut Source| {
             let folder = source.files.first().and_then(|file| file.parent());
             let logs = |folder: &Path| {
-                events.keys().any(|of| of == folder || of.parent() == Some(folder) && is_part(of))
+                events.keys().any(|of| of == folder || of.parent() == Some(folder) && is_run_part(of))
             };
             match source.format {
                 Format::Keras => folder.is_some_and(logs),
@@ -318,7 +318,7 @@ impl Walk<'_> {
     }
 
     /// Artifacts that MLflow keeps of a run, `ID/artifacts/…`, are logs of values that its database holds.
-    fn leave_artifacts(&mut self) {
+    fn skip_artifacts(&mut self) {
         if !self.found.sources.iter().any(|source| source.format == Format::Mlflow) {
             return;
         }
@@ -338,7 +338,7 @@ impl Walk<'_> {
         for (folder, files) in std::mem::take(&mut self.events) {
             let parent = folder.parent().filter(|_| folder != self.root);
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            let of_parent = is_part(&folder)
+            let of_parent = is_run_part(&folder)
                 // PyTorch's add_hparams writes into a folder named by the time, inside that of the run
                 || (parent.is_some_and(|parent| folders.contains(parent)) && name.parse::<f64>().is_ok());
             let run = parent.filter(|_| of_parent).map_or(folder.clone(), Path::to_owned);

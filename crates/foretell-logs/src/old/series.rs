@@ -138,7 +138,7 @@ pub(crate) fn is_epoch(name: &str) -> bool {
 }
 
 /// The rank of a metric by its name; names of no metric are last.
-fn rank(name: &str) -> usize {
+fn name_rank(name: &str) -> usize {
     metric_rank(name).unwrap_or(usize::MAX)
 }
 
@@ -192,9 +192,9 @@ impl RunLog {
     /// Drops the points of all series that have a name worse than the best.
     fn forget_lesser(&mut self) {
         let names = self.series.keys().filter(|name| !is_epoch(name));
-        let best = names.map(|name| rank(name)).min().unwrap_or(usize::MAX);
+        let best = names.map(|name| name_rank(name)).min().unwrap_or(usize::MAX);
         for (name, series) in &mut self.series {
-            if !is_epoch(name) && rank(name) > best {
+            if !is_epoch(name) && name_rank(name) > best {
                 series.points = Vec::new();
                 series.is_kept = false;
             }

@@ -10,25 +10,25 @@ use rusqlite::{Connection, OpenFlags, params};
 use std::path::Path;
 
 /// Opens a database that nothing is written to.
-fn open(file: &Path) -> Result<Connection, Error> {
+fn open_read_only(file: &Path) -> Result<Connection, Error> {
     Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| failed(file, &error))
+        .map_err(|error| database_error(file, &error))
 }
 
-fn failed(file: &Path, error: &rusqlite::Error) -> Error {
+fn database_error(file: &Path, error: &rusqlite::Error) -> Error {
     Error::Old { file: file.to_owned(), problem: format!("the database cannot be read ({error})") }
 }
 
 /// Whose database it is; `None` for another's.
 pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
-    let database = open(file)?;
+    let database = open_read_only(file)?;
     let mut named = database
         .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
-        .map_err(|error| failed(file, &error))?;
+        .map_err(|error| database_error(file, &error))?;
     let names: Vec<String> = named
         .query_map([], |row| row.get(0))
         .and_then(Iterator::collect)
-        .map_err(|error| failed(file, &error))?;
+        .map_err(|error| database_error(file, &error))?;
     let has = |name: &str| names.iter().any(|own| own == name);
     Ok(if has("trials") && has("studies") && has("trial_intermediate_values") {
         Some(Format::Optuna)
@@ -40,26 +40,26 @@ pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
 }
 
 /// Takes a run; `None` stands for one that is marked as deleted.
-type Take<'a> = dyn FnMut(Option<RunLog>) -> Result<(), Error> + 'a;
+type RunSink<'a> = dyn FnMut(Option<RunLog>) -> Result<(), Error> + 'a;
 
 /// Hands on the runs of the database one by one.
-pub(crate) fn read(file: &Path, wanted: &Wanted, take: &mut Take<'_>) -> Result<(), Error> {
-    let database = open(file)?;
+pub(crate) fn read(file: &Path, wanted: &Wanted, take: &mut RunSink<'_>) -> Result<(), Error> {
+    let database = open_read_only(file)?;
     match format_of(file)? {
-        Some(Format::Optuna) => optuna(&database, wanted, take, file),
-        _ => mlflow_runs(&database, wanted, take, file),
+        Some(Format::Optuna) => read_optuna_trials(&database, wanted, take, file),
+        _ => read_mlflow_runs(&database, wanted, take, file),
     }
 }
 
-type Found = Result<Vec<(String, Option<String>, String)>, rusqlite::Error>;
+type QueryRows = Result<Vec<(String, Option<String>, String)>, rusqlite::Error>;
 
-fn mlflow_runs(
+fn read_mlflow_runs(
     database: &Connection,
     wanted: &Wanted,
-    take: &mut Take<'_>,
+    take: &mut RunSink<'_>,
     file: &Path,
 ) -> Result<(), Error> {
-    let fail = |error| failed(file, &error);
+    let fail = |error| database_error(file, &error);
     let deleted: u32 = database
         .query_row("SELECT COUNT(*) FROM runs WHERE lifecycle_stage = 'deleted'", [], |row| row.get(0))
         .map_err(fail)?;
@@ -68,7 +68,7 @@ fn mlflow_runs(
     }
     let text = "SELECT run_uuid, name, status FROM runs WHERE lifecycle_stage IS NOT 'deleted' ORDER BY start_time, run_uuid";
     let mut all = database.prepare(text).map_err(fail)?;
-    let found: Found = all
+    let found: QueryRows = all
         .query_map([], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, Option<String>>(2)?.unwrap_or_default()))
         })
@@ -111,8 +111,13 @@ fn mlflow_runs(
     Ok(())
 }
 
-fn optuna(database: &Connection, wanted: &Wanted, take: &mut Take<'_>, file: &Path) -> Result<(), Error> {
-    let fail = |error| failed(file, &error);
+fn read_optuna_trials(
+    database: &Connection,
+    wanted: &Wanted,
+    take: &mut RunSink<'_>,
+    file: &Path,
+) -> Result<(), Error> {
+    let fail = |error| database_error(file, &error);
     let text = "SELECT s.study_name, d.direction, t.trial_id, t.number, t.state FROM trials t \
         JOIN studies s ON s.study_id = t.study_id JOIN study_directions d ON d.study_id = t.study_id \
         WHERE (SELECT COUNT(*) FROM study_directions o WHERE o.study_id = t.study_id) = 1 ORDER BY t.study_id, t.number";
@@ -135,7 +140,7 @@ fn optuna(database: &Connection, wanted: &Wanted, take: &mut Take<'_>, file: &Pa
         let (trial_id, number): (i64, i64) = (trial.get(2).map_err(fail)?, trial.get(3).map_err(fail)?);
         let id = if studies > 1 { format!("{name}/{number}") } else { number.to_string() };
         let mut run = RunLog::new(id, Format::Optuna);
-        (run.direction, run.ended) = standing(&direction, &state);
+        (run.direction, run.ended) = parse_optuna_state(&direction, &state);
         let mut rows = settings.query(params![trial_id]).map_err(fail)?;
         while let Some(row) = rows.next().map_err(fail)? {
             let (name, kind): (String, String) = (row.get(0).map_err(fail)?, row.get(2).map_err(fail)?);
@@ -160,7 +165,7 @@ fn optuna(database: &Connection, wanted: &Wanted, take: &mut Take<'_>, file: &Pa
 }
 
 /// Optuna's words for the direction of a study and the state of a trial.
-fn standing(direction: &str, state: &str) -> (Option<Direction>, Ended) {
+fn parse_optuna_state(direction: &str, state: &str) -> (Option<Direction>, Ended) {
     let direction = match direction {
         "MINIMIZE" => Some(Direction::Minimize),
         "MAXIMIZE" => Some(Direction::Maximize),

@@ -32,7 +32,8 @@ fn record(line: &str) -> Option<(Json, Option<f64>)> {
 /// The trials of the study in `file`. What stands before a damaged line counts.
 pub(crate) fn read(file: &Path, prefix: &str, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
     let fail = |source| Error::io(file, source);
-    let mut study = Study { prefix, metric: "value".to_owned(), direction: None, trials: BTreeMap::new() };
+    let mut study =
+        StudyReader { prefix, metric: "value".to_owned(), direction: None, trials: BTreeMap::new() };
     let mut damage = None;
     for (at, line) in BufReader::new(std::fs::File::open(file).map_err(fail)?).split(b'\n').enumerate() {
         let bytes = line.map_err(fail)?;
@@ -57,14 +58,14 @@ pub(crate) fn read(file: &Path, prefix: &str, wanted: &Wanted) -> Result<Vec<Run
     Ok(runs)
 }
 
-struct Study<'a> {
+struct StudyReader<'a> {
     prefix: &'a str,
     metric: String,
     direction: Option<Direction>,
     trials: BTreeMap<u64, RunLog>,
 }
 
-impl Study<'_> {
+impl StudyReader<'_> {
     fn add(&mut self, record: &Json, time: Option<f64>, wanted: &Wanted) {
         let text = |name: &str| record.get(name).and_then(Json::as_str);
         if text("event") == Some("created") {

@@ -124,7 +124,7 @@ impl Survey {
     }
 
     /// The metric that is taken if none is asked for: the first that is named like one, or the only one.
-    pub fn preferred(&self) -> Option<&MetricFound> {
+    pub fn preferred_metric(&self) -> Option<&MetricFound> {
         let first = self.metrics.first()?;
         let named = crate::names::metric_rank(&first.name).is_some() || first.direction.is_some();
         (named || self.metrics.len() == 1).then_some(first)
@@ -132,15 +132,15 @@ impl Survey {
 
     /// The damaged files, the first few by name.
     pub fn damaged(&self) -> Vec<String> {
-        const NAMED: usize = 3;
-        let more = self.damage.len().saturating_sub(NAMED);
+        const MAX_NAMED_FILES: usize = 3;
+        let more = self.damage.len().saturating_sub(MAX_NAMED_FILES);
         let more =
             (more > 0).then(|| format!("{more} more files are damaged, or end in the middle of a record"));
-        self.damage.iter().take(NAMED).cloned().chain(more).collect()
+        self.damage.iter().take(MAX_NAMED_FILES).cloned().chain(more).collect()
     }
 
     /// `12 runs of TensorBoard and 3 of W&B`.
-    pub fn tools(&self) -> String {
+    pub fn describe_tools(&self) -> String {
         let counts: Vec<String> =
             self.formats.iter().map(|(format, count)| format!("{count} of {format}")).collect();
         counts.join(", ")
@@ -165,7 +165,7 @@ impl fmt::Display for Survey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} runs", self.runs.len())?;
         if !self.formats.is_empty() {
-            write!(f, " ({})", self.tools())?;
+            write!(f, " ({})", self.describe_tools())?;
         }
         let early = self.early();
         if !early.is_empty() {

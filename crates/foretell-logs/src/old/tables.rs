@@ -13,20 +13,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The separator that W&B puts between the name of a run and that of its metric.
-const BETWEEN: &str = " - ";
-const TIMES: [&str; 5] = ["time", "wall_time", "timestamp", "elapsed", "_runtime"];
+const RUN_METRIC_SEPARATOR: &str = " - ";
+const TIME_COLUMNS: [&str; 5] = ["time", "wall_time", "timestamp", "elapsed", "_runtime"];
 /// The columns of the table that TensorBoard's page downloads; `Wall time`, `Step`, `Value`.
-const DOWNLOAD: [&str; 3] = ["Wall time", "Step", "Value"];
+const DOWNLOAD_COLUMNS: [&str; 3] = ["Wall time", "Step", "Value"];
 /// The separator of run and tag in the name of that file: `run-a-tag-val_acc.csv`.
-const TAG: &str = "-tag-";
+const TAG_SEPARATOR: &str = "-tag-";
 
 /// The format of a table with these column names, if it is one of a tool, or of one run.
 pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
     let is = |name: &str| headers.contains(&name);
-    if headers.len() > 1 && headers[1..].iter().all(|name| name.contains(BETWEEN)) {
+    if headers.len() > 1 && headers[1..].iter().all(|name| name.contains(RUN_METRIC_SEPARATOR)) {
         return Some(Format::WandbTable);
     }
-    if headers == DOWNLOAD {
+    if headers == DOWNLOAD_COLUMNS {
         return Some(Format::TensorBoardTable);
     }
     if is("training_iteration") && is("trial_id") {
@@ -38,12 +38,12 @@ pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
     match headers.first() {
         _ if is("epoch") && is("step") => Some(Format::Lightning),
         Some(&"epoch") => Some(Format::Keras),
-        _ => is_one_table(headers).then_some(Format::Table),
+        _ => is_single_run(headers).then_some(Format::Table),
     }
 }
 
 /// Whether a table with these columns names no runs and has one row per epoch or step of one run.
-fn is_one_table(headers: &[&str]) -> bool {
+fn is_single_run(headers: &[&str]) -> bool {
     let headers: Vec<String> = headers.iter().map(|&name| name.to_owned()).collect();
     let families = families(&headers);
     let has_step = headers.iter().any(|name| step_rank(name).is_some());
@@ -58,15 +58,17 @@ pub(crate) fn read_download(file: &Path, id: &str, wanted: &Wanted) -> Result<Ru
     let mut table = Table::open(Source::open(file, Limits::default())?)?;
     // `a/val_acc.csv` is the metric of run `a`
     let by_folder = || id.rsplit_once('/').filter(|(_, own)| is_metric(own));
-    let (run, tag) =
-        id.rsplit_once(TAG).or_else(by_folder).unwrap_or((id, if is_metric(id) { id } else { "value" }));
+    let (run, tag) = id
+        .rsplit_once(TAG_SEPARATOR)
+        .or_else(by_folder)
+        .unwrap_or((id, if is_metric(id) { id } else { "value" }));
     let (folder, own) = run.rsplit_once('/').map_or(("", run), |(folder, own)| (folder, own));
     let own = own.strip_prefix("run-").unwrap_or(own);
     let id = if folder.is_empty() { own.to_owned() } else { format!("{folder}/{own}") };
     let mut run = RunLog::new(id, Format::TensorBoardTable);
     run.configuration = nearby::configuration(file);
     while table.advance()? {
-        let (time, step) = (number(&table, 0), table.step(1)?);
+        let (time, step) = (number_in_cell(&table, 0), table.step(1)?);
         if let Some(value) = table.measurement(2)? {
             run.push(tag, Point { step, epoch: None, time, value }, wanted);
         }
@@ -94,7 +96,7 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
     let index = names.first().filter(|name| is_index(name)).map(|_| 0);
     let step =
         find(&["step", "training_iteration", "global_step"]).or(epoch).or(ranked.map(|(_, at)| at)).or(index);
-    let time = find(&TIMES);
+    let time = find(&TIME_COLUMNS);
     let mut row = 0.0;
     loop {
         match table.advance() {
@@ -111,7 +113,7 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
             ));
             continue;
         }
-        let cell = |column: Option<usize>| column.and_then(|at| number(&table, at));
+        let cell = |column: Option<usize>| column.and_then(|at| number_in_cell(&table, at));
         let (epoch_now, step_now) = (cell(epoch), cell(step));
         row += 1.0;
         let (now, of) = (step_now.or(epoch_now).unwrap_or(row), [epoch, step, time]);
@@ -119,7 +121,7 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
             if step_rank(name).is_some() {
                 continue;
             }
-            if let Some(value) = number(&table, column) {
+            if let Some(value) = number_in_cell(&table, column) {
                 let point = Point { step: now, epoch: epoch_now, time: cell(time), value };
                 run.push(name, point, wanted);
             }
@@ -129,7 +131,7 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
 }
 
 /// A number, also one that is not finite; `None` for an empty cell and for a text.
-fn number(table: &Table, column: usize) -> Option<f64> {
+fn number_in_cell(table: &Table, column: usize) -> Option<f64> {
     table.measurement(column).ok().flatten()
 }
 
@@ -143,7 +145,9 @@ pub(crate) fn read_export(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, E
         .enumerate()
         .skip(1)
         .filter(|(_, name)| !name.ends_with("__MIN") && !name.ends_with("__MAX"))
-        .filter_map(|(at, name)| name.rsplit_once(BETWEEN).map(|(run, metric)| (at, run, metric)))
+        .filter_map(|(at, name)| {
+            name.rsplit_once(RUN_METRIC_SEPARATOR).map(|(run, metric)| (at, run, metric))
+        })
         .filter(|(_, _, metric)| !metric.starts_with('_'))
         .collect();
     let mut runs: BTreeMap<&str, RunLog> = BTreeMap::new();

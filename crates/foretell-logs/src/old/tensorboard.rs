@@ -11,20 +11,20 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
 /// A longer record is damaged: protobuf allows no message of 2 GiB.
-const LONGEST: u64 = 1 << 31;
+const MAX_RECORD_BYTES: u64 = 1 << 31;
 
 /// The plugins that the tags of a run belong to, which `read` needs to know.
-pub(crate) type Plugins = HashMap<String, bool>;
+pub(crate) type TagPlugins = HashMap<String, bool>;
 
 /// Whether these bytes begin an event file: the checksum of the first length is right.
 pub(crate) fn is_event_file(start: &[u8]) -> bool {
     let Some((length, rest)) = start.split_first_chunk::<8>() else { return false };
     let Some((sum, _)) = rest.split_first_chunk::<4>() else { return false };
-    u64::from_le_bytes(*length) < LONGEST && masked(length) == u32::from_le_bytes(*sum)
+    u64::from_le_bytes(*length) < MAX_RECORD_BYTES && masked_crc(length) == u32::from_le_bytes(*sum)
 }
 
 /// TensorFlow's masked CRC-32C.
-fn masked(bytes: &[u8]) -> u32 {
+fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
@@ -33,16 +33,16 @@ pub(crate) fn read(
     file: &Path,
     prefix: &str,
     run: &mut RunLog,
-    plugins: &mut Plugins,
+    plugins: &mut TagPlugins,
     wanted: &Wanted,
 ) -> Result<(), Error> {
     let fail = |source| Error::io(file, source);
     let mut reader = BufReader::with_capacity(1 << 18, File::open(file).map_err(fail)?);
-    let mut events = Events { prefix, run, plugins, wanted, name: String::new() };
+    let mut events = EventReader { prefix, run, plugins, wanted, name: String::new() };
     let mut data = Vec::new();
     let mut place = 0_u64;
     loop {
-        match record(&mut reader, &mut data) {
+        match read_record(&mut reader, &mut data) {
             Ok(Some(length)) => {
                 if events.event(&data).is_err() {
                     events.run.damage.get_or_insert(format!(
@@ -54,13 +54,13 @@ pub(crate) fn read(
                 place += length;
             }
             Ok(None) => return Ok(()),
-            Err(Broken::Io(source)) => return Err(fail(source)),
-            Err(Broken::Cut) => {
+            Err(RecordError::Io(source)) => return Err(fail(source)),
+            Err(RecordError::Cut) => {
                 let what = "the file ends in the middle of a record, because its writer was interrupted";
                 events.run.damage.get_or_insert(format!("{}: {what}", file.display()));
                 return Ok(());
             }
-            Err(Broken::Checksum) => {
+            Err(RecordError::Checksum) => {
                 events.run.damage.get_or_insert(format!(
                     "{}: the record at byte {place} is damaged, so the rest of the file is ignored",
                     file.display()
@@ -71,55 +71,55 @@ pub(crate) fn read(
     }
 }
 
-enum Broken {
+enum RecordError {
     Io(std::io::Error),
     Cut,
     Checksum,
 }
 
 /// Reads the next record into `data`; its length in the file, or `None` at the end.
-fn record(reader: &mut impl Read, data: &mut Vec<u8>) -> Result<Option<u64>, Broken> {
+fn read_record(reader: &mut impl Read, data: &mut Vec<u8>) -> Result<Option<u64>, RecordError> {
     let mut head = [0_u8; 12];
     let mut filled = 0;
     while filled < head.len() {
         match reader.read(&mut head[filled..]) {
             Ok(0) if filled == 0 => return Ok(None),
-            Ok(0) => return Err(Broken::Cut),
+            Ok(0) => return Err(RecordError::Cut),
             Ok(read) => filled += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(Broken::Io(error)),
+            Err(error) => return Err(RecordError::Io(error)),
         }
     }
     let (length, sum) = head.split_at(8);
-    let size = u64::from_le_bytes(length.try_into().map_err(|_| Broken::Checksum)?);
-    if masked(length).to_le_bytes() != sum || size >= LONGEST {
-        return Err(Broken::Checksum);
+    let size = u64::from_le_bytes(length.try_into().map_err(|_| RecordError::Checksum)?);
+    if masked_crc(length).to_le_bytes() != sum || size >= MAX_RECORD_BYTES {
+        return Err(RecordError::Checksum);
     }
     data.clear();
     let whole = size + 4;
     match reader.take(whole).read_to_end(data) {
         Ok(read) if read as u64 == whole => {}
-        Ok(_) => return Err(Broken::Cut),
-        Err(error) => return Err(Broken::Io(error)),
+        Ok(_) => return Err(RecordError::Cut),
+        Err(error) => return Err(RecordError::Io(error)),
     }
     let (body, sum) = data.split_at(data.len() - 4);
-    if masked(body).to_le_bytes() != sum {
-        return Err(Broken::Checksum);
+    if masked_crc(body).to_le_bytes() != sum {
+        return Err(RecordError::Checksum);
     }
     data.truncate(data.len() - 4);
     Ok(Some(12 + whole))
 }
 
 /// The events of one file, on their way into a run.
-struct Events<'a> {
+struct EventReader<'a> {
     prefix: &'a str,
     run: &'a mut RunLog,
-    plugins: &'a mut Plugins,
+    plugins: &'a mut TagPlugins,
     wanted: &'a Wanted,
     name: String,
 }
 
-impl Events<'_> {
+impl EventReader<'_> {
     fn event(&mut self, message: &[u8]) -> Result<(), Damaged> {
         let (mut wall, mut step, mut summary, mut session) = (None, 0, None, None);
         for field in Fields::in_message(message) {
@@ -134,7 +134,7 @@ impl Events<'_> {
         if let Some(session) = session
             && all(session)?.iter().any(|&(number, field)| number == 1 && field.integer() == Some(1))
         {
-            self.restart(step as f64);
+            self.discard_from_step(step as f64);
         }
         let Some(summary) = summary else { return Ok(()) };
         for field in Fields::in_message(summary) {
@@ -146,7 +146,7 @@ impl Events<'_> {
     }
 
     /// A session that starts again: points logged from its first step on no longer count, as in TensorBoard.
-    fn restart(&mut self, step: f64) {
+    fn discard_from_step(&mut self, step: f64) {
         for series in self.run.series.values_mut() {
             series.points.retain(|point| point.step < step);
         }
@@ -168,7 +168,7 @@ impl Events<'_> {
         }
         let value = match (simple, tensor) {
             (Some(value), _) => Some(value),
-            (None, Some(tensor)) if self.plugins.get(tag) == Some(&true) => scalar(tensor)?,
+            (None, Some(tensor)) if self.plugins.get(tag) == Some(&true) => tensor_scalar(tensor)?,
             _ => None,
         };
         let Some(value) = value.filter(|_| !tag.starts_with("_hparams_/")) else { return Ok(()) };
@@ -190,20 +190,20 @@ impl Events<'_> {
         }
         let content = fields.iter().find_map(|&(number, field)| field.bytes().filter(|_| number == 2));
         match (name, content) {
-            (Some("hparams"), Some(content)) => self.hparams(content),
+            (Some("hparams"), Some(content)) => self.read_hparams(content),
             _ => Ok(()),
         }
     }
 
     /// The settings, or the end, of a session.
-    fn hparams(&mut self, message: &[u8]) -> Result<(), Damaged> {
+    fn read_hparams(&mut self, message: &[u8]) -> Result<(), Damaged> {
         for (number, field) in all(message)? {
             let Some(bytes) = field.bytes() else { continue };
             match number {
                 3 => {
                     let entries = all(bytes)?.into_iter().filter(|(number, _)| *number == 1);
                     for entry in entries.filter_map(|(_, field)| field.bytes()) {
-                        self.hparam(&all(entry)?)?;
+                        self.read_hparam(&all(entry)?)?;
                     }
                 }
                 4 => {
@@ -219,7 +219,7 @@ impl Events<'_> {
         Ok(())
     }
 
-    fn hparam(&mut self, entry: &[(u64, Field<'_>)]) -> Result<(), Damaged> {
+    fn read_hparam(&mut self, entry: &[(u64, Field<'_>)]) -> Result<(), Damaged> {
         let key = entry.iter().find_map(|&(number, field)| field.text().filter(|_| number == 1));
         let value = entry.iter().find_map(|&(number, field)| field.bytes().filter(|_| number == 2));
         let (Some(key), Some(value)) = (key, value) else { return Ok(()) };
@@ -237,7 +237,7 @@ impl Events<'_> {
 }
 
 /// The one number of a tensor; `None` if it holds several, or none.
-fn scalar(message: &[u8]) -> Result<Option<f64>, Damaged> {
+fn tensor_scalar(message: &[u8]) -> Result<Option<f64>, Damaged> {
     let (mut kind, mut content, mut listed) = (0, None, Vec::new());
     for (number, field) in all(message)? {
         match (number, field) {
@@ -252,7 +252,7 @@ fn scalar(message: &[u8]) -> Result<Option<f64>, Damaged> {
             }
             (7 | 10 | 13, Field::Varint(value)) => listed.push(integer(kind, value)),
             (7 | 10 | 13, Field::Bytes(mut bytes)) => {
-                while let Some((value, rest)) = varint(bytes) {
+                while let Some((value, rest)) = read_varint(bytes) {
                     listed.push(integer(kind, value));
                     bytes = rest;
                 }
@@ -261,12 +261,12 @@ fn scalar(message: &[u8]) -> Result<Option<f64>, Damaged> {
         }
     }
     if let (Some(bytes), []) = (content, &listed[..]) {
-        return Ok(of_bytes(kind, bytes));
+        return Ok(scalar_from_bytes(kind, bytes));
     }
     Ok(if let [one] = listed[..] { Some(one) } else { None })
 }
 
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+fn read_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let end = bytes.iter().take(10).position(|&byte| byte < 0x80)? + 1;
     let value = bytes[..end].iter().enumerate();
     Some((value.fold(0, |sum, (at, &byte)| sum | (u64::from(byte & 0x7f) << (7 * at))), &bytes[end..]))
@@ -281,7 +281,7 @@ fn integer(kind: i64, value: u64) -> f64 {
 }
 
 /// A tensor's raw content, if it is one number.
-fn of_bytes(kind: i64, bytes: &[u8]) -> Option<f64> {
+fn scalar_from_bytes(kind: i64, bytes: &[u8]) -> Option<f64> {
     Some(match (kind, bytes.len()) {
         (1, 4) => f64::from(f32::from_le_bytes(bytes.try_into().ok()?)),
         (2, 8) => f64::from_le_bytes(bytes.try_into().ok()?),

@@ -1,6 +1,6 @@
 //! Every format against files that the real tool wrote, value by value, and against damage. `scripts/make-old-logs` makes the files.
 
-use super::gather::{Gathered, gather};
+use super::gather::{GatheredRuns, gather};
 use super::series::{RunLog, Series, Wanted};
 use crate::{Error, ReadOptions, Recorded, read};
 use flate2::read::GzDecoder;
@@ -63,7 +63,7 @@ fn series_of_tool(expected: &Json) -> Told {
     told
 }
 
-fn all(folder: &Path) -> Result<Gathered, Error> {
+fn all(folder: &Path) -> Result<GatheredRuns, Error> {
     gather(
         &[folder.to_owned()],
         &ReadOptions::default(),

@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 
 /// A file as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Stamp {
+struct FileStamp {
     path: PathBuf,
     bytes: u64,
     /// When it was last changed, in nanoseconds since 1970.
@@ -22,13 +22,13 @@ struct Stamp {
 /// A source as it was when it was read, and the ids of its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SourceRead {
-    files: Vec<Stamp>,
+    files: Vec<FileStamp>,
     pub(crate) runs: Vec<String>,
 }
 
 /// The sources of imported curves, and the way they were read. `foretell import` stores it next to the curves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct ImportManifest {
     schema: String,
     /// The options of the read: with other options, all is read again.
     asked: String,
@@ -41,7 +41,7 @@ pub struct Manifest {
     pub(crate) sources: Vec<SourceRead>,
 }
 
-impl Manifest {
+impl ImportManifest {
     pub(crate) fn new(
         options: &ReadOptions,
         metric: &str,
@@ -59,19 +59,19 @@ impl Manifest {
     }
 
     /// Whether the same was asked for.
-    pub(crate) fn is_for(&self, options: &ReadOptions) -> bool {
+    pub(crate) fn matches_options(&self, options: &ReadOptions) -> bool {
         self.schema == "foretell.import/1" && self.asked == asked(options)
     }
 
     /// The runs of `files`, if none of them changed.
-    pub(crate) fn unchanged<'a>(
+    pub(crate) fn find_unchanged<'a>(
         &'a self,
         places: &BTreeMap<&Path, &'a SourceRead>,
         source: &Source,
     ) -> Option<&'a SourceRead> {
         let first = source.files.first()?;
         let before = places.get(first.as_path())?;
-        let now = stamps(source).ok()?;
+        let now = collect_stamps(source).ok()?;
         (before.files == now).then_some(*before)
     }
 
@@ -88,8 +88,8 @@ impl Manifest {
 }
 
 impl SourceRead {
-    pub(crate) fn stamped(source: &Source, runs: Vec<String>) -> Result<Self, Error> {
-        Ok(Self { files: stamps(source)?, runs })
+    pub(crate) fn from_source(source: &Source, runs: Vec<String>) -> Result<Self, Error> {
+        Ok(Self { files: collect_stamps(source)?, runs })
     }
 }
 
@@ -99,35 +99,35 @@ fn asked(options: &ReadOptions) -> String {
 }
 
 /// The stamps of the files of a source; of a folder, of all that is in it. A database's write-ahead log counts, too.
-fn stamps(source: &Source) -> Result<Vec<Stamp>, Error> {
+fn collect_stamps(source: &Source) -> Result<Vec<FileStamp>, Error> {
     let mut found = Vec::new();
     for file in &source.files {
-        stamp(file, &mut found)?;
+        add_stamps(file, &mut found)?;
         for ending in ["-wal", "-journal"] {
             let mut beside = file.clone().into_os_string();
             beside.push(ending);
             if Path::new(&beside).is_file() {
-                stamp(Path::new(&beside), &mut found)?;
+                add_stamps(Path::new(&beside), &mut found)?;
             }
         }
     }
     Ok(found)
 }
 
-fn stamp(path: &Path, found: &mut Vec<Stamp>) -> Result<(), Error> {
+fn add_stamps(path: &Path, found: &mut Vec<FileStamp>) -> Result<(), Error> {
     let fail = |source| Error::io(path, source);
     let data = fs::metadata(path).map_err(fail)?;
     let changed = data.modified().map_err(fail)?.duration_since(UNIX_EPOCH).unwrap_or_default();
     let changed = u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX);
     let bytes = if data.is_dir() { 0 } else { data.len() };
-    found.push(Stamp { path: path.to_owned(), bytes, changed });
+    found.push(FileStamp { path: path.to_owned(), bytes, changed });
     if data.is_dir() {
         let mut inner: Vec<PathBuf> = Vec::new();
         for entry in fs::read_dir(path).map_err(fail)? {
             inner.push(entry.map_err(fail)?.path());
         }
         inner.sort();
-        inner.iter().try_for_each(|path| stamp(path, found))?;
+        inner.iter().try_for_each(|path| add_stamps(path, found))?;
     }
     Ok(())
 }

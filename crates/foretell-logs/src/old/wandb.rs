@@ -12,35 +12,35 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-const BLOCK: usize = 1 << 15;
-const HEADER: usize = 7;
+const BLOCK_BYTES: usize = 1 << 15;
+const HEADER_BYTES: usize = 7;
 /// `:W&B`, the magic number and the version.
-const START: [u8; 6] = [b':', b'W', b'&', b'B', 0xe1, 0xbe];
+const FILE_MAGIC: [u8; 6] = [b':', b'W', b'&', b'B', 0xe1, 0xbe];
 /// A record that is longer is damaged.
-const LONGEST: usize = 1 << 30;
+const MAX_RECORD_BYTES: usize = 1 << 30;
 
 /// Whether these bytes begin a `.wandb` file.
 pub(crate) fn is_wandb_file(start: &[u8]) -> bool {
-    start.starts_with(&START)
+    start.starts_with(&FILE_MAGIC)
 }
 
 /// The run in `file`. What stands before a damaged record counts.
 pub(crate) fn read(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
     let fail = |source| Error::io(file, source);
-    let reader = BufReader::with_capacity(BLOCK, File::open(file).map_err(fail)?);
-    let mut records = Records { reader, block: Vec::new(), at: HEADER, last: false };
+    let reader = BufReader::with_capacity(BLOCK_BYTES, File::open(file).map_err(fail)?);
+    let mut records = RecordReader { reader, block: Vec::new(), at: HEADER_BYTES, last: false };
     let mut run = RunLog::new(id, Format::Wandb);
     run.ended = Ended::Running;
     let mut step = 0;
     loop {
         match records.next_record().map_err(fail)? {
-            Next::End => break,
-            Next::Damaged(what) => {
+            NextRecord::End => break,
+            NextRecord::Damaged(what) => {
                 run.damage = Some(format!("{}: {what}", file.display()));
                 break;
             }
-            Next::Record(record) => {
-                if add(&record, &mut run, &mut step, wanted).is_err() {
+            NextRecord::Record(record) => {
+                if add_record(&record, &mut run, &mut step, wanted).is_err() {
                     run.damage = Some(format!(
                         "{}: a record is damaged, so the rest of the file is ignored",
                         file.display()
@@ -53,14 +53,14 @@ pub(crate) fn read(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Err
     Ok(run)
 }
 
-enum Next {
+enum NextRecord {
     Record(Vec<u8>),
     End,
     Damaged(&'static str),
 }
 
 /// The records of the file.
-struct Records<R> {
+struct RecordReader<R> {
     reader: R,
     block: Vec<u8>,
     at: usize,
@@ -68,41 +68,41 @@ struct Records<R> {
     last: bool,
 }
 
-impl<R: Read> Records<R> {
+impl<R: Read> RecordReader<R> {
     /// Makes sure that `block` has something left; `false` at the end of the file.
-    fn fill(&mut self) -> std::io::Result<bool> {
-        while self.block.len().saturating_sub(self.at) < HEADER {
+    fn fill_block(&mut self) -> std::io::Result<bool> {
+        while self.block.len().saturating_sub(self.at) < HEADER_BYTES {
             if self.last {
                 return Ok(false);
             }
             let first = self.block.is_empty();
             self.block.clear();
-            self.reader.by_ref().take(BLOCK as u64).read_to_end(&mut self.block)?;
-            self.last = self.block.len() < BLOCK;
+            self.reader.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut self.block)?;
+            self.last = self.block.len() < BLOCK_BYTES;
             // the file's own header is as long as a record's
-            self.at = if first { HEADER } else { 0 };
+            self.at = if first { HEADER_BYTES } else { 0 };
         }
         Ok(true)
     }
 
-    fn next_record(&mut self) -> std::io::Result<Next> {
+    fn next_record(&mut self) -> std::io::Result<NextRecord> {
         let mut record: Option<Vec<u8>> = None;
         loop {
-            if !self.fill()? {
+            if !self.fill_block()? {
                 let left = self.block.len() > self.at;
                 return Ok(match record.is_some() || left {
-                    true => Next::Damaged(
+                    true => NextRecord::Damaged(
                         "the file ends in the middle of a record, because its writer was interrupted",
                     ),
-                    false => Next::End,
+                    false => NextRecord::End,
                 });
             }
-            let head = &self.block[self.at..self.at + HEADER];
+            let head = &self.block[self.at..self.at + HEADER_BYTES];
             let sum = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
             let (length, kind) = (usize::from(u16::from_le_bytes([head[4], head[5]])), head[6]);
-            let start = self.at + HEADER;
+            let start = self.at + HEADER_BYTES;
             let Some(data) = self.block.get(start..start + length) else {
-                return Ok(Next::Damaged(
+                return Ok(NextRecord::Damaged(
                     "the file ends in the middle of a record, because its writer was interrupted",
                 ));
             };
@@ -115,22 +115,24 @@ impl<R: Read> Records<R> {
             crc.update(&[kind]);
             crc.update(data);
             if crc.finalize() != sum {
-                return Ok(Next::Damaged("a record is damaged, so the rest of the file is ignored"));
+                return Ok(NextRecord::Damaged("a record is damaged, so the rest of the file is ignored"));
             }
             self.at = start + length;
             match (kind, record.take()) {
-                (1, None) => return Ok(Next::Record(data.to_vec())),
+                (1, None) => return Ok(NextRecord::Record(data.to_vec())),
                 (2, None) => record = Some(data.to_vec()),
-                (3, Some(mut part)) if part.len() < LONGEST => {
+                (3, Some(mut part)) if part.len() < MAX_RECORD_BYTES => {
                     part.extend(data);
                     record = Some(part);
                 }
                 (4, Some(mut part)) => {
                     part.extend(data);
-                    return Ok(Next::Record(part));
+                    return Ok(NextRecord::Record(part));
                 }
                 _ => {
-                    return Ok(Next::Damaged("a record is out of order, so the rest of the file is ignored"));
+                    return Ok(NextRecord::Damaged(
+                        "a record is out of order, so the rest of the file is ignored",
+                    ));
                 }
             }
         }
@@ -138,11 +140,11 @@ impl<R: Read> Records<R> {
 }
 
 /// Adds a record to `run`; `step` is that of the row before.
-fn add(record: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) -> Result<(), Damaged> {
+fn add_record(record: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) -> Result<(), Damaged> {
     for field in Fields::in_message(record) {
         let (number, Field::Bytes(message)) = field? else { continue };
         match number {
-            2 => history(message, run, step, wanted)?,
+            2 => add_history_row(message, run, step, wanted)?,
             5 => run.configuration.extend(configuration(message)?),
             17 => {
                 for (number, field) in all(message)? {
@@ -173,7 +175,7 @@ fn items(message: &[u8]) -> Result<Vec<(String, Json)>, Damaged> {
                 1 => name = field.text().ok_or(Damaged)?,
                 2 => nested.push(field.text().ok_or(Damaged)?),
                 4 => value = (field.integer() == Some(1)).into(),
-                5 => value = zigzag(field.integer().ok_or(Damaged)?).into(),
+                5 => value = decode_zigzag(field.integer().ok_or(Damaged)?).into(),
                 6 => value = number_or_name(field.number().ok_or(Damaged)?),
                 7 => value = field.text().ok_or(Damaged)?.into(),
                 8 | 16 => value = json::parse(field.text().ok_or(Damaged)?).ok_or(Damaged)?,
@@ -187,7 +189,7 @@ fn items(message: &[u8]) -> Result<Vec<(String, Json)>, Damaged> {
 }
 
 /// The signed integer of a `sint64`.
-fn zigzag(value: i64) -> i64 {
+fn decode_zigzag(value: i64) -> i64 {
     ((value as u64 >> 1) as i64) ^ -(value & 1)
 }
 
@@ -207,7 +209,7 @@ fn configuration(message: &[u8]) -> Result<Configuration, Damaged> {
 }
 
 /// One row of the history.
-fn history(message: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) -> Result<(), Damaged> {
+fn add_history_row(message: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) -> Result<(), Damaged> {
     for (number, field) in all(message)? {
         if let (2, Field::Bytes(message)) = (number, field) {
             let own = all(message)?.iter().find_map(|&(n, field)| field.integer().filter(|_| n == 1));
@@ -216,7 +218,7 @@ fn history(message: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) ->
     }
     let mut row = Vec::new();
     for (name, value) in items(message)? {
-        numbers(&name, &value, &mut row);
+        collect_numbers(&name, &value, &mut row);
     }
     let number = |name: &str| row.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
     let at = number("_step").unwrap_or(*step as f64);
@@ -231,12 +233,12 @@ fn history(message: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) ->
 }
 
 /// The numbers in `value`, those of nested objects named `outer.inner`.
-fn numbers(name: &str, value: &Json, row: &mut Vec<(String, f64)>) {
+fn collect_numbers(name: &str, value: &Json, row: &mut Vec<(String, f64)>) {
     match value {
         Json::Object(inner) => {
             // histograms, images and tables describe themselves by `_type`
             let plain = inner.iter().filter(|_| !inner.contains_key("_type"));
-            plain.for_each(|(key, value)| numbers(&format!("{name}.{key}"), value, row));
+            plain.for_each(|(key, value)| collect_numbers(&format!("{name}.{key}"), value, row));
         }
         other => row.extend(json::number(other).map(|number| (name.to_owned(), number))),
     }

@@ -26,7 +26,7 @@ pub fn write_parquet(writer: impl Write + Send, columns: &[(String, Values)]) ->
 /// Refused: this is built without Parquet.
 #[cfg(not(feature = "parquet"))]
 pub(crate) fn text(_file: File) -> io::Result<Box<dyn Read>> {
-    Err(missing(
+    Err(missing_feature_error(
         "convert the file to CSV, for example with pandas.read_parquet(FILE).to_csv(OTHER, index=False)",
     ))
 }
@@ -37,11 +37,13 @@ pub(crate) fn text(_file: File) -> io::Result<Box<dyn Read>> {
 /// Always; it says how to get it.
 #[cfg(not(feature = "parquet"))]
 pub fn write_parquet(_writer: impl Write + Send, _columns: &[(String, Values)]) -> io::Result<()> {
-    Err(missing("write a CSV, or use Python: foretell.load(STUDY, \"pandas\")[0].to_parquet(FILE)"))
+    Err(missing_feature_error(
+        "write a CSV, or use Python: foretell.load(STUDY, \"pandas\")[0].to_parquet(FILE)",
+    ))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn missing(instead: &str) -> io::Error {
+fn missing_feature_error(instead: &str) -> io::Error {
     let text =
         format!("this program is built without Parquet. Build it with `--features parquet`, or {instead}");
     io::Error::new(io::ErrorKind::Unsupported, text)

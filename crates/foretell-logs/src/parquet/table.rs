@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows that are written at once: memory holds them in addition to the table itself.
-const GROUP: usize = 1 << 16;
+const ROWS_PER_GROUP: usize = 1 << 16;
 
 /// The rows of a file, as the text of a CSV.
 pub(super) struct Text {
@@ -31,7 +31,7 @@ pub(super) struct Text {
 impl Text {
     /// Reads the metadata.
     pub(super) fn open(file: File) -> io::Result<Self> {
-        let reader = guarded(|| SerializedFileReader::new(file))?;
+        let reader = catch_panic(|| SerializedFileReader::new(file))?;
         let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
         let mut names = Vec::new();
         for field in schema.get_fields() {
@@ -46,7 +46,7 @@ impl Text {
 impl Read for Text {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.given == self.text.len() {
-            let Some(row) = guarded(|| self.rows.next().transpose())? else { return Ok(0) };
+            let Some(row) = catch_panic(|| self.rows.next().transpose())? else { return Ok(0) };
             let mut cells = Vec::new();
             add_cells(self.schema.get_fields(), Some(&row), &mut cells);
             self.text = (cells.join(",") + "\n").into_bytes();
@@ -60,7 +60,7 @@ impl Read for Text {
 }
 
 /// The result of `read`. The crate panics on some damaged files, which are bad data and no broken promise of this program.
-fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
+fn catch_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
     let caught = catch_unwind(AssertUnwindSafe(read));
     caught.unwrap_or_else(|_| Err(ParquetError::General("the reader failed".to_owned()))).map_err(damaged)
 }
@@ -72,7 +72,7 @@ fn damaged(error: ParquetError) -> io::Error {
 }
 
 /// Whether a field is one of the kinds that are read: no list, no map, no bytes of a fixed length.
-fn is_read(field: &Type) -> bool {
+fn is_supported(field: &Type) -> bool {
     let info = field.get_basic_info();
     let is_list = matches!(info.logical_type_ref(), Some(LogicalType::List | LogicalType::Map))
         || info.has_repetition() && info.repetition() == Repetition::REPEATED;
@@ -84,9 +84,9 @@ fn is_read(field: &Type) -> bool {
 /// Adds the names of a field's columns: those inside of it are joined by dots.
 fn add_names(field: &Type, prefix: &str, names: &mut Vec<String>) {
     let name = format!("{prefix}{}", field.name());
-    if !is_read(field) {
+    if !is_supported(field) {
     } else if field.is_primitive() {
-        names.push(quoted(&name));
+        names.push(quote_cell(&name));
     } else {
         field.get_fields().iter().for_each(|inner| add_names(inner, &format!("{name}."), names));
     }
@@ -97,7 +97,7 @@ fn add_cells(fields: &[TypePtr], row: Option<&Row>, cells: &mut Vec<String>) {
     let mut found = row.map(Row::get_column_iter);
     for field in fields {
         let value = found.as_mut().and_then(Iterator::next).map(|(_, value)| value);
-        if !is_read(field) {
+        if !is_supported(field) {
         } else if field.is_primitive() {
             cells.push(value.map_or_else(String::new, cell));
         } else {
@@ -113,8 +113,8 @@ fn add_cells(fields: &[TypePtr], row: Option<&Row>, cells: &mut Vec<String>) {
 fn cell(value: &Field) -> String {
     match value {
         Field::Null => String::new(),
-        Field::Str(text) => quoted(text),
-        Field::Bytes(bytes) => quoted(&String::from_utf8_lossy(bytes.data())),
+        Field::Str(text) => quote_cell(text),
+        Field::Bytes(bytes) => quote_cell(&String::from_utf8_lossy(bytes.data())),
         Field::Float(number) => number_cell(f64::from(*number)),
         Field::Float16(number) => number_cell(f64::from(*number)),
         Field::Double(number) => number_cell(*number),
@@ -131,7 +131,7 @@ fn number_cell(number: f64) -> String {
     if number.is_nan() { "nan".to_owned() } else { number.to_string() }
 }
 
-fn quoted(text: &str) -> String {
+fn quote_cell(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
@@ -142,16 +142,20 @@ pub(super) fn write(writer: impl Write + Send, columns: &[(String, Values)]) -> 
         let text = format!("column `{name}` contains {} rows instead of {rows}", values.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    written(writer, columns, rows).map_err(io::Error::other)
+    write_row_groups(writer, columns, rows).map_err(io::Error::other)
 }
 
-fn written(writer: impl Write + Send, columns: &[(String, Values)], rows: usize) -> Result<(), ParquetError> {
+fn write_row_groups(
+    writer: impl Write + Send,
+    columns: &[(String, Values)],
+    rows: usize,
+) -> Result<(), ParquetError> {
     let fields = columns.iter().map(|(name, values)| field(name, values));
     let schema = Type::group_type_builder("table").with_fields(fields.collect::<Result<_, _>>()?).build()?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut file = SerializedFileWriter::new(writer, Arc::new(schema), Arc::new(properties))?;
-    for start in (0..rows).step_by(GROUP) {
-        let range = start..rows.min(start + GROUP);
+    for start in (0..rows).step_by(ROWS_PER_GROUP) {
+        let range = start..rows.min(start + ROWS_PER_GROUP);
         let mut group = file.next_row_group()?;
         for (_, values) in columns {
             if let Some(mut column) = group.next_column()? {
@@ -180,25 +184,25 @@ fn write_column(
     values: &Values,
     rows: Range<usize>,
 ) -> Result<(), ParquetError> {
-    fn split<T, S>(values: &[Option<T>], convert: impl Fn(&T) -> S) -> (Vec<S>, Vec<i16>) {
+    fn split_levels<T, S>(values: &[Option<T>], convert: impl Fn(&T) -> S) -> (Vec<S>, Vec<i16>) {
         let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
         (values.iter().flatten().map(convert).collect(), levels)
     }
     match (column.untyped(), values) {
         (ColumnWriter::Int64ColumnWriter(column), Values::Integers(values)) => {
-            let (values, levels) = split(&values[rows], |value| *value);
+            let (values, levels) = split_levels(&values[rows], |value| *value);
             column.write_batch(&values, Some(&levels), None)?;
         }
         (ColumnWriter::DoubleColumnWriter(column), Values::Numbers(values)) => {
-            let (values, levels) = split(&values[rows], |value| *value);
+            let (values, levels) = split_levels(&values[rows], |value| *value);
             column.write_batch(&values, Some(&levels), None)?;
         }
         (ColumnWriter::BoolColumnWriter(column), Values::Flags(values)) => {
-            let (values, levels) = split(&values[rows], |value| *value);
+            let (values, levels) = split_levels(&values[rows], |value| *value);
             column.write_batch(&values, Some(&levels), None)?;
         }
         (ColumnWriter::ByteArrayColumnWriter(column), Values::Texts(values)) => {
-            let (values, levels) = split(&values[rows], |value| value.as_str().into());
+            let (values, levels) = split_levels(&values[rows], |value| value.as_str().into());
             column.write_batch(&values, Some(&levels), None)?;
         }
         _ => unreachable!("a column is written by the writer of its type"),
@@ -208,7 +212,7 @@ fn write_column(
 
 #[cfg(test)]
 mod tests {
-    use super::{GROUP, Text, Values, write};
+    use super::{ROWS_PER_GROUP, Text, Values, write};
     use std::io::{Read, Seek, Write};
 
     fn read_back(columns: &[(String, Values)]) -> String {
@@ -239,7 +243,7 @@ mod tests {
 
     #[test]
     fn tables_of_any_size_are_read_back() {
-        for rows in [0, 1, 8, 9, GROUP, GROUP + 3] {
+        for rows in [0, 1, 8, 9, ROWS_PER_GROUP, ROWS_PER_GROUP + 3] {
             let numbers = (0..rows).map(|row| (row % 5 > 0).then_some(row as i64)).collect();
             let text = read_back(&[("n".to_owned(), Values::Integers(numbers))]);
             let lines: Vec<&str> = text.lines().collect();

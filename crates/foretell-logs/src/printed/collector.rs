@@ -1,7 +1,7 @@
 //! Lines in, records of series out: headings, blocks and tables give the lines below them their place.
 
 use super::line::{Field, Line, Place, parse};
-use super::number::Numeral;
+use super::number::PrintedNumber;
 use super::pattern::MetricPattern;
 use super::report::ReportProblem;
 use super::series::{Chosen, Entry, Key, Name, Series};
@@ -17,35 +17,35 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// The most lines of a block.
-const MOST_LINES: usize = 300;
+const MAX_BLOCK_LINES: usize = 300;
 /// The most series that are counted.
-const MOST_SERIES: usize = 1_024;
+const MAX_SERIES: usize = 1_024;
 /// The longest line without a number that names a stage for the lines below it.
-const TITLE: usize = 60;
+const MAX_TITLE_LENGTH: usize = 60;
 /// The longest line with the stages of a table.
-const ROW: usize = 200;
+const MAX_STAGE_ROW_LENGTH: usize = 200;
 /// A list of steps and values behind a name: `'accuracy': [(1, 0.5), (2, 0.6)]`.
-static PAIRS: LazyLock<Regex> = LazyLock::new(|| {
+static STEP_VALUE_LIST: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"["']?([A-Za-z][0-9A-Za-z_ ./@-]*)["']? *[:=] *\[((?:[(\[][0-9]+, *[^()\[\],]+[)\]](?:, *)?)+)\]"#,
     )
 });
 /// Whether a line may be of a table: columns, a rule or nothing.
-fn is_row(text: &str) -> bool {
+fn may_be_table_row(text: &str) -> bool {
     text.trim().is_empty()
         || text.contains("  ")
         || text.contains(['|', '│', '─', '━', '═', '┃', '=', '_', '-', '\t'])
 }
 
 /// Whether a line begins with the number of an epoch or a step.
-fn is_counted(text: &str) -> bool {
+fn starts_with_counter(text: &str) -> bool {
     let label = text.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
     label.len() < text.len() && counter(label.trim_matches(|c: char| !c.is_alphanumeric())).is_some()
 }
 
 /// The process of a line that Ray prints: `(RayTrainWorker pid=9)`.
-static PROCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"pid=([0-9]+)"));
-static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"[(\[]([0-9]+), *([^()\[\],]+)[)\]]"));
+static PROCESS_ID: LazyLock<Regex> = LazyLock::new(|| pattern(r"pid=([0-9]+)"));
+static STEP_VALUE_PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"[(\[]([0-9]+), *([^()\[\],]+)[)\]]"));
 
 /// The values wanted.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(crate) enum Wanted {
 
 /// The text above a line.
 #[derive(Clone, Debug, Default)]
-struct Heading {
+struct HeadingContext {
     place: Place,
     stage: Option<Stage>,
     /// Whether it names the stage and no more, and no line below it names its stage itself: a sentence is seldom a heading.
@@ -73,7 +73,7 @@ struct Heading {
 
 /// The lines of one form, as they were read last: their stage, and the epoch and the step that they named.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct LastRead {
+struct LineFormState {
     stage: Option<Stage>,
     at: (Option<f64>, Option<f64>),
 }
@@ -86,14 +86,14 @@ struct Block {
     lines: usize,
     /// How many braces are open.
     depth: i32,
-    form: Form,
+    form: BlockForm,
     section: String,
     text: String,
 }
 
 /// How the lines of a block show that they belong together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Form {
+enum BlockForm {
     #[default]
     Braces,
     /// `| name | value |`
@@ -108,9 +108,9 @@ pub(crate) struct Collector {
     wanted: Wanted,
     pub(crate) series: Vec<Series>,
     index: HashMap<Key, usize>,
-    heading: Heading,
+    heading: HeadingContext,
     /// The forms of lines that were read, by a hash of their labels.
-    forms: HashMap<u64, LastRead>,
+    forms: HashMap<u64, LineFormState>,
     table: Option<Table>,
     block: Option<Block>,
     /// Whether the step stands below the values in lines `name: value`; `None` until that is known.
@@ -168,7 +168,7 @@ impl Collector {
             wanted,
             series: Vec::new(),
             index: HashMap::new(),
-            heading: Heading::default(),
+            heading: HeadingContext::default(),
             forms: HashMap::new(),
             table: None,
             block: None,
@@ -199,7 +199,7 @@ impl Collector {
     pub(crate) fn take(&mut self, line: &[u8], is_transient: bool, held: &mut [Entry]) {
         let plain = plain(line);
         if plain.redraws {
-            self.redraw(held);
+            self.mark_overwritten(held);
         }
         self.lines += 1;
         self.last.clear();
@@ -208,18 +208,18 @@ impl Collector {
             let pattern = pattern.clone();
             self.match_pattern(&pattern, line, &plain.text, is_transient);
         } else {
-            self.take_text(&plain.text, is_transient, held);
+            self.read_plain_text(&plain.text, is_transient, held);
         }
     }
 
-    fn take_text(&mut self, text: &str, is_transient: bool, held: &mut [Entry]) {
+    fn read_plain_text(&mut self, text: &str, is_transient: bool, held: &mut [Entry]) {
         let (before, text) = text.split_at(prefix(text));
-        if self.is_of_summary(text) || self.is_beside_the_point(text) {
+        if self.is_in_layer_summary(text) || self.is_irrelevant(text) {
             return;
         }
         self.group = groups(&before.replace("rank ", "rank"));
         if before.contains("pid=")
-            && let Some(process) = PROCESS.captures(before)
+            && let Some(process) = PROCESS_ID.captures(before)
         {
             let first = self.process.get_or_insert_with(|| process[1].to_owned());
             // the first process is the one that is read
@@ -232,12 +232,12 @@ impl Collector {
             self.close_box();
             return;
         }
-        let is_block = self.block.as_ref().is_some_and(|block| block.form != Form::Entries);
-        let is_taken = |this: &mut Self| this.take_row(text) || this.take_part(text);
-        if !is_block && !is_transient && self.take_entry(text) || is_taken(self) {
+        let is_block = self.block.as_ref().is_some_and(|block| block.form != BlockForm::Entries);
+        let is_taken = |this: &mut Self| this.read_table_row(text) || this.read_block_line(text);
+        if !is_block && !is_transient && self.read_entry(text) || is_taken(self) {
             return;
         }
-        if self.take_pairs(text) {
+        if self.read_pairs(text) {
             return;
         }
         let mut line = parse(text);
@@ -246,9 +246,9 @@ impl Collector {
         }
         if line.place.epoch.is_some()
             && is_closing(text)
-            && !line.fields.iter().any(|field| self.is_wanted(field))
+            && !line.fields.iter().any(|field| self.may_be_metric(field))
         {
-            self.take_footer(line.place, held);
+            self.read_footer(line.place, held);
             return;
         }
         self.is_below_best &= line.place.epoch.is_none() && line.place.step.is_none();
@@ -265,7 +265,7 @@ impl Collector {
 
     /// Whether reading a line would change nothing: it has numbers, but neither the metric nor a word or a sign that tells how other lines are
     /// read, and no block or table is open.
-    fn is_beside_the_point(&self, text: &str) -> bool {
+    fn is_irrelevant(&self, text: &str) -> bool {
         let Some(telling) = self.telling.as_ref().filter(|_| !self.is_watched) else { return false };
         let is_open =
             self.table.is_some() || self.block.is_some() || self.is_below_past || self.is_below_best;
@@ -281,9 +281,11 @@ impl Collector {
     }
 
     /// Whether a line is of a summary of the model's layers, from the heading of its table to the count of all parameters.
-    fn is_of_summary(&mut self, text: &str) -> bool {
+    fn is_in_layer_summary(&mut self, text: &str) -> bool {
         // many summaries have no count: the first sentence, or the first line that counts epochs, is the training's
-        let is_end = |lines: usize| lines > MOST_LINES || is_total(text) || !is_row(text) || is_counted(text);
+        let is_end = |lines: usize| {
+            lines > MAX_BLOCK_LINES || is_total(text) || !may_be_table_row(text) || starts_with_counter(text)
+        };
         self.summary = match self.summary {
             None => is_of_layers(text).then_some(0),
             Some(lines) => Some(lines + 1).filter(|_| !is_end(lines)),
@@ -292,7 +294,7 @@ impl Collector {
     }
 
     /// Marks the last records as drawn over.
-    fn redraw(&mut self, held: &mut [Entry]) {
+    fn mark_overwritten(&mut self, held: &mut [Entry]) {
         let last = self.lines;
         held.iter_mut()
             .rev()
@@ -330,7 +332,7 @@ impl Collector {
     }
 
     /// Whether a field may be the metric.
-    fn is_wanted(&self, field: &Field) -> bool {
+    fn may_be_metric(&self, field: &Field) -> bool {
         match &self.wanted {
             Wanted::Name(name) => name.fit(&Key::new(field, false, 0)) > 0,
             Wanted::All => direction_of(&field.label).is_some(),
@@ -339,13 +341,13 @@ impl Collector {
     }
 
     /// Takes the lists of steps and values in a line.
-    fn take_pairs(&mut self, text: &str) -> bool {
+    fn read_pairs(&mut self, text: &str) -> bool {
         if !text.contains("[(") && !text.contains("[[") {
             return false;
         }
-        let lists = || PAIRS.captures_iter(text);
+        let lists = || STEP_VALUE_LIST.captures_iter(text);
         for list in lists() {
-            for pair in PAIR.captures_iter(&list[2]) {
+            for pair in STEP_VALUE_PAIR.captures_iter(&list[2]) {
                 let mut line = parse(&format!("{} {}", &list[1], &pair[2]));
                 line.place = Place { step: pair[1].parse().ok(), ..Place::default() };
                 self.finish_line(line, 0, text, false);
@@ -356,7 +358,7 @@ impl Collector {
 
     /// Takes a line that closes an epoch: values above it that no line gave an epoch are of this one. In a log whose first such line has no
     /// values above it, it is a heading.
-    fn take_footer(&mut self, own: Place, held: &mut [Entry]) {
+    fn read_footer(&mut self, own: Place, held: &mut [Entry]) {
         let is_new = self.heading.place.epoch != own.epoch;
         let (since, series) = (self.heading.line, &self.series);
         let mut above: Vec<&mut Entry> = held
@@ -378,7 +380,7 @@ impl Collector {
         self.heading.is_closed = is_footed;
     }
 
-    fn take_row(&mut self, text: &str) -> bool {
+    fn read_table_row(&mut self, text: &str) -> bool {
         if self.block.is_some() {
             return false;
         }
@@ -408,14 +410,14 @@ impl Collector {
     }
 
     /// Takes a line of a block, or one that opens it.
-    fn take_part(&mut self, text: &str) -> bool {
+    fn read_block_line(&mut self, text: &str) -> bool {
         let trimmed = text.trim();
-        if let Some((name, value)) = boxed(trimmed) {
-            let block = self.block.get_or_insert_with(|| Block { form: Form::Box, ..Block::default() });
+        if let Some((name, value)) = split_box_cells(trimmed) {
+            let block = self.block.get_or_insert_with(|| Block { form: BlockForm::Box, ..Block::default() });
             block.take_cell(name, value, text);
             return true;
         }
-        if self.block.as_ref().is_some_and(|block| block.form == Form::Box) {
+        if self.block.as_ref().is_some_and(|block| block.form == BlockForm::Box) {
             self.close_block();
         }
         let braces = |text: &str| text.matches('{').count() as i32 - text.matches('}').count() as i32;
@@ -432,7 +434,7 @@ impl Collector {
         block.join(&line, text);
         block.depth += change;
         let is_over = block.depth <= 0
-            || block.lines > MOST_LINES
+            || block.lines > MAX_BLOCK_LINES
             || (!trimmed.contains(':') && !trimmed.starts_with(['{', '}', '[', ']']));
         if is_over {
             self.close_block();
@@ -441,7 +443,7 @@ impl Collector {
     }
 
     /// Takes a line `name: value` whose step may be still to come, as in YAML. Where a step stands above the values they are read at once.
-    fn take_entry(&mut self, text: &str) -> bool {
+    fn read_entry(&mut self, text: &str) -> bool {
         if self.is_below == Some(false) {
             return false;
         }
@@ -454,7 +456,7 @@ impl Collector {
         };
         if !is_entry(text) || self.block.as_ref().is_some_and(repeats) {
             self.close_block();
-            return self.is_below != Some(false) && is_entry(text) && self.take_entry(text);
+            return self.is_below != Some(false) && is_entry(text) && self.read_entry(text);
         }
         let has_heading = self.heading.place.epoch.is_some() || self.heading.place.step.is_some();
         if !is_open && self.is_below.is_none() && (has_place || has_heading) {
@@ -464,16 +466,16 @@ impl Collector {
         if !is_open && line.fields.is_empty() {
             return false;
         }
-        let block = self.block.get_or_insert_with(|| Block { form: Form::Entries, ..Block::default() });
+        let block = self.block.get_or_insert_with(|| Block { form: BlockForm::Entries, ..Block::default() });
         block.join(&line, text);
         self.last = line.fields;
         true
     }
 
     /// Learns from a block of lines `name: value` whether the step stands below the values.
-    fn learn(&mut self, block: &Block) {
+    fn learn_step_position(&mut self, block: &Block) {
         let is_named = matches!(self.wanted, Wanted::Name(_));
-        let has_metric = |field: &Field| is_named && self.is_wanted(field);
+        let has_metric = |field: &Field| is_named && self.may_be_metric(field);
         if block.place.is_named() {
             self.is_below = Some(true);
         } else if self.is_below == Some(true) {
@@ -485,15 +487,19 @@ impl Collector {
     }
 
     fn close_box(&mut self) {
-        if self.block.as_ref().is_some_and(|block| block.form != Form::Braces && !block.fields.is_empty()) {
+        if self
+            .block
+            .as_ref()
+            .is_some_and(|block| block.form != BlockForm::Braces && !block.fields.is_empty())
+        {
             self.close_block();
         }
     }
 
     fn close_block(&mut self) {
         let Some(block) = self.block.take() else { return };
-        if block.form == Form::Entries {
-            self.learn(&block);
+        if block.form == BlockForm::Entries {
+            self.learn_step_position(&block);
         }
         let Block { place, fields, text, .. } = block;
         if !fields.is_empty() || place.is_named() {
@@ -558,10 +564,10 @@ impl Collector {
         let place = self.place(own, !line.fields.is_empty());
         // a line of the same epoch below `Evaluating on val`
         let said = if line.fields.is_empty() { None } else { self.stage_from_heading(&line, &above) };
-        let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= TITLE;
+        let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= MAX_TITLE_LENGTH;
         let is_test = |stage: &Stage| *stage == Stage::Test && line.notations == [0, 0];
         if let Some(stage) = stage(text)
-            .filter(|stage| is_title && (is_titled(text) || is_test(stage) || is_stage_alone(text)))
+            .filter(|stage| is_title && (looks_like_title(text) || is_test(stage) || is_stage_alone(text)))
         {
             (self.heading.stage, self.heading.is_plain) = (Some(stage), is_stage_alone(text));
         }
@@ -575,7 +581,7 @@ impl Collector {
                 field.stage = said.unwrap_or_default();
             }
         }
-        let others = values(&line);
+        let others = current_values(&line);
         for field in &line.fields {
             let key = Key::new(field, is_batched, shape);
             self.record((key, field.reading), (own, place), &others, text, is_transient);
@@ -587,13 +593,13 @@ impl Collector {
     ///
     /// A form of line that was read with another stage before keeps it: text between its lines may have a stage word, too. It changes only below
     /// a plain heading, if its place repeats, or if it has none and something ends such a heading: an epoch, or the heading of another stage.
-    fn stage_from_heading(&mut self, line: &Line, above: &Heading) -> Option<Stage> {
+    fn stage_from_heading(&mut self, line: &Line, above: &HeadingContext) -> Option<Stage> {
         let (own, at) = (line.place, (line.place.epoch, line.place.step));
         let said = above.stage.filter(|_| own.epoch.is_none() || own.epoch == above.place.epoch);
         let shape = line.shape();
         let before = self.forms.get(&shape).copied();
         let has_place = own.epoch.is_some() || own.step.is_some();
-        let may_change = |before: &LastRead| match has_place {
+        let may_change = |before: &LineFormState| match has_place {
             true => before.at == at,
             false => above.place.epoch.is_some() || before.stage.is_some(),
         };
@@ -606,8 +612,8 @@ impl Collector {
         };
         let names_stage = line.fields.iter().any(|field| Some(field.stage) == said);
         self.heading.is_plain &= !names_stage;
-        if before.is_some() || self.forms.len() < MOST_SERIES {
-            self.forms.insert(shape, LastRead { stage, at });
+        if before.is_some() || self.forms.len() < MAX_SERIES {
+            self.forms.insert(shape, LineFormState { stage, at });
         }
         stage
     }
@@ -615,13 +621,13 @@ impl Collector {
     /// Keeps the number of a series that is looked for, which the line names its `own` place for; returns whether it is one.
     fn record(
         &mut self,
-        (key, reading): (Key, Numeral),
+        (key, reading): (Key, PrintedNumber),
         (own, place): (Place, Place),
-        others: &Arc<[(String, Numeral)]>,
+        others: &Arc<[(String, PrintedNumber)]>,
         text: &str,
         is_transient: bool,
     ) -> bool {
-        let Some(series) = self.series_of(key, text) else { return false };
+        let Some(series) = self.series_index(key, text) else { return false };
         self.series[series].take(&place, reading, is_transient);
         let (is_own, line, others) = (own.epoch.is_some(), self.lines, Arc::clone(others));
         let training = self.training;
@@ -638,14 +644,14 @@ impl Collector {
     }
 
     /// The number of the series of this `key`, if it is one that is looked for.
-    fn series_of(&mut self, key: Key, example: &str) -> Option<usize> {
+    fn series_index(&mut self, key: Key, example: &str) -> Option<usize> {
         let known = self.index.get(&key).copied();
         let index = known.or_else(|| {
             let fit = match &self.wanted {
                 Wanted::All | Wanted::Pattern(_) => 1,
                 Wanted::Name(name) => name.fit(&key),
             };
-            (self.series.len() < MOST_SERIES && (fit > 0 || self.series.len() < MOST_SERIES / 2)).then(|| {
+            (self.series.len() < MAX_SERIES && (fit > 0 || self.series.len() < MAX_SERIES / 2)).then(|| {
                 self.index.insert(key.clone(), self.series.len());
                 self.series.push(Series::new(key, fit, if fit > 0 { example } else { "" }));
                 self.series.len() - 1
@@ -662,7 +668,7 @@ impl Collector {
             self.heading.place = Place { epoch: Some(step), ..Place::default() };
         }
         let line = parse(&text[prefix(text)..]);
-        let (others, mut is_found) = (values(&line), false);
+        let (others, mut is_found) = (current_values(&line), false);
         let found = Some(pattern.find(text.as_bytes())).filter(|found| !found.is_empty());
         for found in found.unwrap_or_else(|| pattern.find(raw)) {
             let found = match found {
@@ -735,13 +741,13 @@ impl Block {
 }
 
 /// The values of a line that are current, by name.
-fn values(line: &Line) -> Arc<[(String, Numeral)]> {
+fn current_values(line: &Line) -> Arc<[(String, PrintedNumber)]> {
     let current = line.fields.iter().filter(|field| !field.is_past);
     current.map(|field| (field.name().to_owned(), field.reading)).collect()
 }
 
 /// The two cells of `| name | value |`.
-fn boxed(text: &str) -> Option<(&str, &str)> {
+fn split_box_cells(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix('|')?.strip_suffix('|')?;
     let (name, value) = inside.split_once('|')?;
     let (name, value) = (name.trim(), value.trim());
@@ -763,11 +769,12 @@ fn is_entry(text: &str) -> bool {
 
 /// Whether a line may have the stages of a table of names: `Training |  Validation`.
 fn is_short_row(text: &str) -> bool {
-    text.len() <= ROW && (text.contains('|') && stage(text).is_some() || is_stage_alone(text))
+    text.len() <= MAX_STAGE_ROW_LENGTH
+        && (text.contains('|') && stage(text).is_some() || is_stage_alone(text))
 }
 
 /// Whether a line looks like a title.
-fn is_titled(text: &str) -> bool {
+fn looks_like_title(text: &str) -> bool {
     let trimmed = text.trim();
     trimmed.ends_with([':', '-', '=', '*', '#', '.', ']']) || trimmed.starts_with(['-', '=', '*', '#', '['])
 }

@@ -10,11 +10,11 @@ use crate::names::prominence;
 use foretell::direction_of;
 
 /// The most series that are listed.
-const LISTED: usize = 30;
+const MAX_LISTED_SERIES: usize = 30;
 /// Why a metric that was asked for is read.
-const NAMED: &str = "it is named";
+const NAMED_METRIC_REASON: &str = "it is named";
 /// The lines at the end of an output that may have its summary.
-const LAST: usize = 200;
+const SUMMARY_SCAN_LINES: usize = 200;
 
 /// The data that a series was measured on, if its lines name it, in the order of preference: the last is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,15 +187,15 @@ pub fn settle_first(text: &str, wanted: Option<&MetricSource>, declared: Option<
     let collector = collected(text);
     let ranked = ranked(&collector.series);
     let (metric, whole) = match wanted {
-        Some(source) => asked(text, source),
-        None => found(text, &ranked),
+        Some(source) => read_named_metric(text, source),
+        None => find_likeliest_metric(text, &ranked),
     };
     let length = length(&whole, declared);
     let trainings = trainings(&whole, text);
     let mut notes = whole.notes.clone();
-    notes.extend(note_of_length(&whole, declared));
+    notes.extend(length_note(&whole, declared));
     notes.extend(trainings.as_ref().map(note_of_trainings));
-    let series = listed(&ranked, &collector.series);
+    let series = list_series(&ranked, &collector.series);
     let doubts = doubts(&metric, &series);
     FirstTrial { series, metric, doubts, whole, length, trainings, notes }
 }
@@ -203,7 +203,7 @@ pub fn settle_first(text: &str, wanted: Option<&MetricSource>, declared: Option<
 /// The reasons why a person should confirm the metric.
 fn doubts(metric: &Metric, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
     let (name, between) = match metric {
-        Metric::None | Metric::One { why: NAMED, .. } => return Vec::new(),
+        Metric::None | Metric::One { why: NAMED_METRIC_REASON, .. } => return Vec::new(),
         Metric::One { name, .. } => (name, &[][..]),
         Metric::InDoubt { name, between, .. } => (name, &between[..]),
     };
@@ -259,7 +259,7 @@ pub fn is_rival(one: &str, other: &str) -> bool {
     one != other && quantity(one) == quantity(other)
 }
 
-fn listed(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
+fn list_series(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
     let others = all.iter().filter(|series| !ranked.iter().any(|known| std::ptr::eq(*known, *series)));
     let shown = |series: &Series| PrintedSeries {
         name: series.key.label.clone(),
@@ -271,21 +271,21 @@ fn listed(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
         is_metric: direction_of(&series.key.label).is_some(),
         is_steady: series.count > 2 && !series.varies,
     };
-    ranked.iter().copied().chain(others).take(LISTED).map(shown).collect()
+    ranked.iter().copied().chain(others).take(MAX_LISTED_SERIES).map(shown).collect()
 }
 
 /// The metric that a study names.
-fn asked(text: &str, source: &MetricSource) -> (Metric, Whole) {
+fn read_named_metric(text: &str, source: &MetricSource) -> (Metric, Whole) {
     let whole = ReportReader::new(source.clone(), 0).read_all(text);
     let Some(report) = whole.reports.first() else { return (Metric::None, whole) };
     let source = source.text();
     let only = || report.metrics.keys().next().cloned().unwrap_or_default();
     let name = if source.is_empty() { only() } else { source.clone() };
-    (Metric::One { source, name, why: NAMED }, whole)
+    (Metric::One { source, name, why: NAMED_METRIC_REASON }, whole)
 }
 
 /// The likeliest metric.
-fn found(text: &str, ranked: &[&Series]) -> (Metric, Whole) {
+fn find_likeliest_metric(text: &str, ranked: &[&Series]) -> (Metric, Whole) {
     let Some(guess) = guess(text) else { return (Metric::None, Whole::default()) };
     let is_it = |series: &&&Series| series.key.label == guess.name;
     let stage = ranked.iter().find(is_it).map(|series| series.key.stage);
@@ -322,7 +322,7 @@ fn length(whole: &Whole, declared: Option<u64>) -> Option<Length> {
 }
 
 /// The note if a declared number of epochs is not what the steps of the output count.
-fn note_of_length(whole: &Whole, declared: Option<u64>) -> Option<String> {
+fn length_note(whole: &Whole, declared: Option<u64>) -> Option<String> {
     let (declared, last) = (declared?, whole.reports.last()?.step);
     (whole.unit == StepUnit::Step && last > declared).then(|| {
         format!("{declared} epochs are declared, but the values stand at steps (the last one at {last}). Set the number of steps")
@@ -333,7 +333,8 @@ fn trainings(whole: &Whole, text: &str) -> Option<Trainings> {
     if whole.trainings.len() < 2 {
         return None;
     }
-    let last: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST).collect();
+    let last: Vec<&str> =
+        text.lines().rev().filter(|line| !line.trim().is_empty()).take(SUMMARY_SCAN_LINES).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
     let end = |reports: &Vec<super::report::Report>| reports.last().and_then(|report| report.value);
     Some(Trainings {

@@ -31,7 +31,7 @@ pub fn guess(text: &str) -> Option<Guess> {
     let ranked = ranked(&collector.series);
     // a series that no name and no template finds again leaves its place to the next one
     let (best, (source, whole)) =
-        ranked.iter().find_map(|series| Some((*series, written(series, &collector, text)?)))?;
+        ranked.iter().find_map(|series| Some((*series, find_metric_source(series, &collector, text)?)))?;
     let label = best.key.label.clone();
     let mut others: Vec<String> =
         ranked.iter().map(|series| series.key.label.clone()).filter(|other| *other != label).collect();
@@ -60,7 +60,7 @@ pub(crate) fn ranked(series: &[Series]) -> Vec<&Series> {
     let most = series.iter().map(|series| series.count).max().unwrap_or_default();
     let of_training: Vec<bool> = known.iter().map(|series| is_of_training(series, &known)).collect();
     let mut places: Vec<usize> = (0..known.len()).collect();
-    places.sort_by_key(|&at| Reverse((rank(known[at], most, of_training[at]), known[at].count)));
+    places.sort_by_key(|&at| Reverse((series_rank(known[at], most, of_training[at]), known[at].count)));
     known = places.into_iter().map(|at| known[at]).collect();
     known
 }
@@ -68,7 +68,7 @@ pub(crate) fn ranked(series: &[Series]) -> Vec<&Series> {
 /// The labels that nothing but their numbers of values distinguishes from the likeliest one, which is the first.
 pub(crate) fn tied(ranked: &[&Series]) -> Vec<String> {
     let most = ranked.iter().map(|series| series.count).max().unwrap_or_default();
-    let place = |series: &Series| rank(series, most, is_of_training(series, ranked));
+    let place = |series: &Series| series_rank(series, most, is_of_training(series, ranked));
     let best = ranked.first().map(|best| place(best));
     let mut labels: Vec<String> = ranked
         .iter()
@@ -94,26 +94,27 @@ fn is_of_training(series: &Series, known: &[&Series]) -> bool {
 }
 
 /// The value for `--metric` that finds a series again, in the whole output as line by line, and its reports.
-fn written(series: &Series, collector: &Collector, text: &str) -> Option<(String, Whole)> {
+fn find_metric_source(series: &Series, collector: &Collector, text: &str) -> Option<(String, Whole)> {
     let label = &series.key.label;
     let mut chosen = Chosen::new(&series.key, Unit::Epoch);
     collector.describe(&mut chosen);
     let named = MetricSource::Json { field: Some(label.clone()) };
-    let wanted = values(&ReportReader::new(named, 0).with_chosen(Some(chosen)).read_all(text).reports);
+    let wanted =
+        comparable_values(&ReportReader::new(named, 0).with_chosen(Some(chosen)).read_all(text).reports);
     sources(series).into_iter().find_map(|source| {
         let parsed = MetricSource::parse(&source).ok()?;
         let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
-        let is_same = values(&whole.reports) == wanted;
+        let is_same = comparable_values(&whole.reports) == wanted;
         let is_alike = || {
             whole.trainings.len() > 1
                 || whole.goes_back
-                || values(&ReportReader::new(parsed, 0).read_lines(text)) == wanted
+                || comparable_values(&ReportReader::new(parsed, 0).read_lines(text)) == wanted
         };
         (is_same && is_alike()).then_some((source, whole))
     })
 }
 
-fn values(reports: &[Report]) -> Vec<(u64, Option<u64>)> {
+fn comparable_values(reports: &[Report]) -> Vec<(u64, Option<u64>)> {
     reports.iter().map(|report| (report.step, report.value.map(f64::to_bits))).collect()
 }
 
@@ -126,15 +127,15 @@ fn sources(series: &Series) -> Vec<String> {
     if MetricPattern::template(&template).is_ok() {
         sources.push(template);
     }
-    sources.extend(super::template::of_whole_line(&series.example, label));
+    sources.extend(super::template::whole_line_template(&series.example, label));
     sources
 }
 
 /// The rank of a series, by its properties in their order.
-type Rank = (bool, bool, u8, bool, u8, bool, (bool, bool, bool, bool));
+type SeriesRank = (bool, bool, u8, bool, u8, bool, (bool, bool, bool, bool));
 
 /// The rank of a series: best is repeated, held out, a score rather than a loss, the most telling by itself, one value per epoch.
-fn rank(series: &Series, most: u64, is_of_training: bool) -> Rank {
+fn series_rank(series: &Series, most: u64, is_of_training: bool) -> SeriesRank {
     let Series { key, count, varies, .. } = series;
     let is_whole = (!series.is_many(), !key.is_batched, key.group.is_empty(), key.nth == 0);
     let is_score = direction_of(&key.label) == Some(Direction::Maximize);

@@ -21,11 +21,11 @@ pub fn final_value(lines: &[impl AsRef<str>]) -> Option<f64> {
         let line = read(line);
         line.shape() == last.shape() && line.place.is_named() == last.place.is_named()
     });
-    let value = result(&last)?.reading.value(Notation::Point);
+    let value = result_field(&last)?.reading.value(Notation::Point);
     (value.is_finite() && !repeats).then_some(value)
 }
 
-fn result(line: &Line) -> Option<&Field> {
+fn result_field(line: &Line) -> Option<&Field> {
     let mut best = line.fields.iter().filter(|field| field.is_past);
     match (best.next(), best.next(), line.fields.as_slice()) {
         (Some(best), None, _) => Some(best),

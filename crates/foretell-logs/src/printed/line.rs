@@ -1,6 +1,6 @@
 //! The content of one line of text: counters, and numbers with their labels.
 
-use super::number::{Kind, Notation, Numeral, Token, tokens};
+use super::number::{Kind, Notation, PrintedNumber, Token, tokens};
 use super::text::pattern;
 use super::words::{self, Counter, Stage, counter, is_past, is_past_line, stage};
 use foretell::direction_of;
@@ -20,15 +20,16 @@ static STAGE_FIELD: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A label that ends where a sentence counts: `accuracy of the network on the 10000 test images: 57 %`.
-static COUNTING: LazyLock<Regex> = LazyLock::new(|| pattern(r" (?:on|over|across|of|from)(?: the| all)? $"));
+static COUNT_PHRASE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r" (?:on|over|across|of|from)(?: the| all)? $"));
 /// What is counted, up to the value.
-static COUNTED: LazyLock<Regex> =
+static COUNTED_NOUN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^ [A-Za-z -]*[A-Za-z]s(?:[ -][A-Za-z -]*)?[:=]? *[-+.0-9]"));
 
 /// A number with decimals right behind a whole one: `Prec@1  05 87.9`.
-static DECIMAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[ \t]+[0-9]+\.[0-9]+(?:[ \t%]|$)"));
+static DECIMAL_AFTER_COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[ \t]+[0-9]+\.[0-9]+(?:[ \t%]|$)"));
 /// The message of an exception: `torch.cuda.OutOfMemoryError: CUDA out of memory`. Python's own have that form with a number, too.
-static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| {
+static EXCEPTION_MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^[ \t]*(?:[A-Za-z_][0-9A-Za-z_]*\.)*(?:[A-Z][0-9A-Za-z]*(?:Error|Exception|Warning|Interrupt): *(?:[^-+.0-9n ]|n[^a])|(?:Key|Index|Value|Runtime|Type|OS|Assertion|Import|System)(?:Error|Exit):)",
     )
@@ -64,7 +65,7 @@ pub(crate) struct Field {
     pub(crate) is_past: bool,
     /// The one meant among many: `fold2`.
     pub(crate) group: String,
-    pub(crate) reading: Numeral,
+    pub(crate) reading: PrintedNumber,
     /// How many numbers before it in the line have the same label.
     pub(crate) nth: u8,
 }
@@ -103,7 +104,7 @@ impl Line {
 }
 
 /// Reads a line from left to right.
-struct Parser<'a> {
+struct LineParser<'a> {
     text: &'a str,
     line: Line,
     /// The stage that a word of its own named last.
@@ -119,20 +120,20 @@ struct Parser<'a> {
     /// Whether the number before was that of the epoch.
     after_epoch: bool,
     /// The numbers in brackets right behind others, with how many fields stand before.
-    means: Vec<(usize, Numeral)>,
+    means: Vec<(usize, PrintedNumber)>,
     /// How many numbers of a long line have the same label, stage and time.
     counted: HashMap<(String, Stage, bool), u8>,
 }
 
 /// A line of so many fields is long.
-const LONG: usize = 64;
+const MIN_LONG_LINE_FIELDS: usize = 64;
 
 /// The counters and fields of `text`.
 pub(crate) fn parse(text: &str) -> Line {
-    if words::is_settings(text) || (text.contains(':') && EXCEPTION.is_match(text)) {
+    if words::is_settings_line(text) || (text.contains(':') && EXCEPTION_MESSAGE.is_match(text)) {
         return Line::default();
     }
-    let mut parser = Parser {
+    let mut parser = LineParser {
         text,
         line: Line::default(),
         stage: None,
@@ -148,13 +149,13 @@ pub(crate) fn parse(text: &str) -> Line {
     if words::is_current(text) {
         parser.stage = Some(Stage::Validation);
     }
-    parser.take_bracket();
+    parser.take_epoch_bracket();
     for token in tokens(text) {
         if token.start >= parser.since {
             parser.take(token);
         }
     }
-    if let Some(stage) = named_mode(text) {
+    if let Some(stage) = stage_of_mode_field(text) {
         parser
             .line
             .fields
@@ -171,20 +172,20 @@ fn stage_in_label(field: &Field) -> Option<Stage> {
 }
 
 /// The stage that the value of a field names.
-fn named_mode(text: &str) -> Option<Stage> {
+fn stage_of_mode_field(text: &str) -> Option<Stage> {
     STAGE_FIELD.captures_iter(text).find_map(|field| stage(&field[1]))
 }
 
 /// Whether a number between two texts is part of a quoted key, `"AP .5": 0.61`, as in a dictionary.
-fn is_in_key(before: &str, after: &str) -> bool {
+fn is_in_quoted_key(before: &str, after: &str) -> bool {
     let is_open =
         before.rsplit_once('"').is_some_and(|(outside, _)| outside.trim_end().ends_with(['{', ',']));
     is_open && after.split_once('"').is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
 }
 
-impl Parser<'_> {
+impl LineParser<'_> {
     /// Takes the epoch and the batch in a bracket at the start.
-    fn take_bracket(&mut self) {
+    fn take_epoch_bracket(&mut self) {
         let Some(found) = EPOCH_AND_BATCH.captures(self.text) else { return };
         let number = |group: usize| found.get(group).and_then(|number| number.as_str().parse().ok());
         let (epoch, epochs, batch, batches) = (number(1), number(2), number(3), number(4));
@@ -205,11 +206,13 @@ impl Parser<'_> {
         let counts = reading.point.is_some_and(|value| value.fract() == 0.0 && value > 1.0)
             && of.is_none()
             && !percent;
-        if is_in_key(between, after) || counts && COUNTING.is_match(between) && COUNTED.is_match(after) {
-            self.name_end = COUNTING.find(between).map(|found| self.boundary + found.start());
+        if is_in_quoted_key(between, after)
+            || counts && COUNT_PHRASE.is_match(between) && COUNTED_NOUN.is_match(after)
+        {
+            self.name_end = COUNT_PHRASE.find(between).map(|found| self.boundary + found.start());
             return;
         }
-        if counts_before(token, self.text) && direction_of(label).is_some() {
+        if is_count_before_value(token, self.text) && direction_of(label).is_some() {
             let place = &mut self.line.place;
             if !place.is_named() {
                 (place.step, place.is_unsure) = (reading.point, true);
@@ -219,7 +222,7 @@ impl Parser<'_> {
         }
         let context = &self.text[self.since..token.start];
         let before = self.stage;
-        if let Some(said) = words_alone(context, label) {
+        if let Some(said) = standalone_stage(context, label) {
             self.stage = Some(said);
         }
         self.is_past_line |= is_past_line(context);
@@ -234,15 +237,15 @@ impl Parser<'_> {
         let has_label = label.chars().any(char::is_alphabetic) && !is_before_epoch;
         let is_taken = is_count
             && match has_label {
-                true => self.count_named(label, value, of, (between, after)),
-                false => self.count_bare(token, value, of, was_epoch),
+                true => self.take_labeled_counter(label, value, of, (between, after)),
+                false => self.take_bare_counter(token, value, of, was_epoch),
             };
         let end = token.end;
         let is_amount = words::is_measured(label) && of.is_none() && stage(label).is_some();
         if !is_taken && has_label {
             let reading = of.filter(|&of| of >= value.abs()).map_or(reading, |of| reading.scaled(1.0 / of));
-            self.add(label, context, reading);
-            if let Some((stage, length)) = stage_behind(&self.text[end..]) {
+            self.add_field(label, context, reading);
+            if let Some((stage, length)) = stage_in_brackets(&self.text[end..]) {
                 self.line.fields.iter_mut().next_back().into_iter().for_each(|field| field.stage = stage);
                 (self.since, self.boundary) = (end + length, end + length);
                 return;
@@ -252,7 +255,7 @@ impl Parser<'_> {
         }
         if is_amount {
             let outside = context.rfind(label).map_or("", |at| &context[..at]);
-            self.stage = words_alone(outside, "").or(before);
+            self.stage = standalone_stage(outside, "").or(before);
         }
         (self.since, self.boundary) = (end, end);
     }
@@ -270,7 +273,7 @@ impl Parser<'_> {
     }
 
     /// Takes a number with a label that is a counter, or the number of one of many.
-    fn count_named(
+    fn take_labeled_counter(
         &mut self,
         label: &str,
         value: f64,
@@ -279,11 +282,16 @@ impl Parser<'_> {
     ) -> bool {
         let is_whole = value.fract() == 0.0;
         let place = &mut self.line.place;
-        let named =
-            if label.to_lowercase().contains("best") { words::unmarked(label) } else { label.to_owned() };
+        let named = if label.to_lowercase().contains("best") {
+            words::strip_best_marks(label)
+        } else {
+            label.to_owned()
+        };
         if let Some(named) = counter(&named).filter(|named| is_whole || !named.is_unit) {
             let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
-            if is_late || is_past(&words::unmarked(between)) || (named.counter != Counter::Epoch && !is_whole)
+            if is_late
+                || is_past(&words::strip_best_marks(between))
+                || (named.counter != Counter::Epoch && !is_whole)
             {
                 return true;
             }
@@ -331,7 +339,7 @@ impl Parser<'_> {
     }
 
     /// Takes a number without a label that is a counter: `[12]`, `3/10`, `5th epoch`.
-    fn count_bare(&mut self, token: Token, value: f64, of: Option<f64>, was_epoch: bool) -> bool {
+    fn take_bare_counter(&mut self, token: Token, value: f64, of: Option<f64>, was_epoch: bool) -> bool {
         let (before, after) = (&self.text[..token.start], &self.text[token.end..]);
         let is_whole = value.fract() == 0.0;
         let place = &mut self.line.place;
@@ -354,9 +362,9 @@ impl Parser<'_> {
     }
 
     /// How many numbers before have the same label. Of a long line they are counted in a table, as each number would be compared with each.
-    fn count_same(&mut self, label: &str, stage: Stage, is_past: bool) -> u8 {
+    fn count_same_label(&mut self, label: &str, stage: Stage, is_past: bool) -> u8 {
         let fields = &self.line.fields;
-        if fields.len() < LONG {
+        if fields.len() < MIN_LONG_LINE_FIELDS {
             let same =
                 |field: &&Field| field.label == label && field.stage == stage && field.is_past == is_past;
             return fields.iter().filter(same).count().min(255) as u8;
@@ -374,7 +382,7 @@ impl Parser<'_> {
         before
     }
 
-    fn add(&mut self, label: &str, context: &str, reading: Numeral) {
+    fn add_field(&mut self, label: &str, context: &str, reading: PrintedNumber) {
         if let Some(notation) = reading.evidence() {
             self.line.notations[usize::from(notation == Notation::Comma)] += 1;
         }
@@ -383,23 +391,23 @@ impl Parser<'_> {
         let clause = if clause.contains(label) { clause } else { context };
         // in a line of an epoch, `new best` marks its own value
         let has_place = self.line.place.epoch.is_some() || self.line.place.step.is_some();
-        let is_past =
-            self.is_past_line || (is_past(clause) && (!has_place || is_past(&words::unmarked(clause))));
+        let is_past = self.is_past_line
+            || (is_past(clause) && (!has_place || is_past(&words::strip_best_marks(clause))));
         let stage = stage(label).or(self.stage).unwrap_or_default();
-        let nth = self.count_same(label, stage, is_past);
+        let nth = self.count_same_label(label, stage, is_past);
         let (label, group) = (label.to_owned(), self.group.trim().to_owned());
         self.line.fields.push(Field { label, stage, is_past, group, reading, nth });
     }
 }
 
 /// Whether a number counts the value behind it, which is the label's: `Prec@1  05 87.9`.
-fn counts_before(token: Token, text: &str) -> bool {
+fn is_count_before_value(token: Token, text: &str) -> bool {
     text[token.start..token.end].bytes().all(|byte| byte.is_ascii_digit())
-        && DECIMAL.is_match(&text[token.end..])
+        && DECIMAL_AFTER_COUNT.is_match(&text[token.end..])
 }
 
 /// The stage that a word of its own in `context` names: `train Loss`, `val: loss`, but not `train_loss`.
-fn words_alone(context: &str, label: &str) -> Option<Stage> {
+fn standalone_stage(context: &str, label: &str) -> Option<Stage> {
     let alone = |text: &str| {
         let words = text.split(|c: char| !c.is_alphanumeric() && !"_/-.'@".contains(c));
         // Held-out: loss 0.5
@@ -414,7 +422,7 @@ fn words_alone(context: &str, label: &str) -> Option<Stage> {
 }
 
 /// The stage in brackets right behind a number, and how long that is: `acc 0.5 (val)`.
-fn stage_behind(after: &str) -> Option<(Stage, usize)> {
+fn stage_in_brackets(after: &str) -> Option<(Stage, usize)> {
     let inside = after.trim_start().strip_prefix('(')?.split(')').next()?;
     let stage = stage(inside).filter(|_| words::words(inside).len() == 1)?;
     Some((stage, after.find(')')? + 1))

@@ -46,7 +46,7 @@ pub use first::{
 pub use guess::{Guess, guess};
 pub use last::final_value;
 pub use pattern::{MetricPattern, PatternError};
-pub use protocol::{FOLD, MetricSource, name_in};
+pub use protocol::{FOLD_FIELD, MetricSource, name_in};
 pub use reader::{Read, ReportReader, Seen, StepUnit, Whole};
 pub use report::{Report, ReportProblem};
 pub use series::Chosen;

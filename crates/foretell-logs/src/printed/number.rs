@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// A printed number by the two ways to write one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Numeral {
+pub(crate) struct PrintedNumber {
     /// With a point before the decimals, and commas between thousands.
     pub(crate) point: Option<f64>,
     /// With a comma before the decimals, and points between thousands.
@@ -19,7 +19,7 @@ pub(crate) enum Notation {
     Comma,
 }
 
-impl Numeral {
+impl PrintedNumber {
     /// The same number by both ways.
     pub(crate) fn plain(value: f64) -> Self {
         Self { point: Some(value), comma: Some(value) }
@@ -59,7 +59,7 @@ impl Numeral {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A number. `of` is the second one in `3/10` and `3 of 10`.
-    Number { reading: Numeral, of: Option<f64>, percent: bool },
+    Number { reading: PrintedNumber, of: Option<f64>, percent: bool },
     /// A date, a time, a version, a size: no metric, and no part of a name.
     Other,
 }
@@ -78,27 +78,28 @@ pub(super) fn pattern(text: &str) -> Regex {
 }
 
 /// The digits of a number and their signs: `-1,234.5`, `12.106,5`, `1.2e-3`.
-static NUMBER: LazyLock<Regex> =
+static NUMBER_DIGITS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?-u)^[-+]?([0-9]*)((?:,[0-9]+)*)(\.[0-9]+)?(?:(,[0-9]+)(?:[^.0-9]|$))?"));
-static EXPONENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[eE][-+]?[0-9]+"));
+static NUMBER_EXPONENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[eE][-+]?[0-9]+"));
 /// Numbers as old C libraries write them: `-1.#IND`, `1.#INF`.
-static MICROSOFT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[-+]?[0-9]+\.#(INF)?[A-Za-z0-9]*"));
+static C_LIBRARY_NUMBER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?-u)^[-+]?[0-9]+\.#(INF)?[A-Za-z0-9]*"));
 /// Words that stand for a number.
-static WORD: LazyLock<Regex> =
+static NUMBER_WORD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?-u)^(?:([-+]?)(?:(?i:(nan)|inf(?:inity)?))|null|None)(?:\W|$)"));
 /// The text behind a number that belongs to it: `k`, `%`, `/10`, ` of 10`.
-static SUFFIX: LazyLock<Regex> = LazyLock::new(|| {
+static NUMBER_SUFFIX: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?-u)^([kKM])?(?:(%)| *(?:/|of ) *([0-9,]*[0-9][0-9,]*)(?:[^.,\w]|\.[^0-9]|\.?$))?")
 });
 /// The numbers behind an `@` are part of a name: `Acc@1`, `mAP@0.5:0.95`, `@[ IoU=0.50:0.95 | maxDets=100 ]`.
 /// Of `pass@1:0.51` only `@1` is: a range has decimals (`0.5:0.95`), or an end of two digits (`50:95`).
-static AT: LazyLock<Regex> = LazyLock::new(|| {
+static AT_SIGN_NAME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?-u)^(@(?: *\[[^\]]*\]|[0-9]*\.[0-9]+(?:[-:][0-9]*\.?[0-9]+)*|[0-9]+)?)(?:([-:][0-9]{2,})(?:[^.0-9]|$))?",
     )
 });
 /// A clock time, a date, a version.
-static TIME: LazyLock<Regex> = LazyLock::new(|| {
+static TIME_OR_VERSION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?-u)^(?:[0-9]{1,3}:[0-9]{2}(?:[^.0-9]|$)|[0-9]+-[0-9]+-[0-9]|[0-9]+/[0-9]+/[0-9]|[0-9]+\.[0-9]+\.[0-9])",
     )
@@ -106,28 +107,32 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 /// Where that ends.
 static TIME_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[-0-9:.,/TZ+]*[0-9Z][\w/]*"));
 /// A number with letters behind it, or the name of a file.
-static SIZE: LazyLock<Regex> =
+static SIZE_OR_FILE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?-u)^([0-9]+(?:\.[0-9]+)?)(?:[A-Za-z_]|\.[A-Za-z])[\w/]*"));
 /// Letters that are part of a number, or the unit of a metric.
-static UNIT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(&format!(r"(?-u)^(?:(?:[kKM]|st|nd|rd|th|[eE][0-9]+|{UNITS})(?:\W|$)|[eE][-+])"))
+static GLUED_UNIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(r"(?-u)^(?:(?:[kKM]|st|nd|rd|th|[eE][0-9]+|{METRIC_UNITS})(?:\W|$)|[eE][-+])"))
 });
 /// Units of metrics, glued to their values: `25.31dB`. Those of times and sizes are none.
-const UNITS: &str = "dB|db|pct|percent|bpc|bpb|bpd|ppl|nats|bits|pts?|pp";
-static UNIT_END: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?-u)^({UNITS})(?:\W|$)")));
+const METRIC_UNITS: &str = "dB|db|pct|percent|bpc|bpb|bpd|ppl|nats|bits|pts?|pp";
+static UNIT_END: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?-u)^({METRIC_UNITS})(?:\W|$)")));
 /// How much of a bar is drawn.
-static BAR: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.[0-9]+)?%\s*[-|#]"));
+static BAR_PERCENTAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.[0-9]+)?%\s*[-|#]"));
 /// A name that is followed by its number without a sign between: `epoch_5`, `ep5`, but not the `e` of `1e-3`.
-static COUNTER: LazyLock<Regex> =
+static COUNTER_NAME: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i-u)(?:^|[^a-z0-9.])(?:epoch|ep|e|step|iter|iteration|round|fold)[^a-z]?$"));
 /// More bytes than the longest of these names and its neighbors.
-const LONGEST_COUNTER: usize = 16;
-static COUNT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.(?:\W|$)|[^\w.]|$)"));
+const MAX_COUNTER_NAME_BYTES: usize = 16;
+static COUNTER_NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u)^[0-9]+(?:\.(?:\W|$)|[^\w.]|$)"));
 
 /// The number that begins at `at`, wherever that is.
-pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<Numeral> {
+pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<PrintedNumber> {
     let rest = bytes.get(at..)?;
-    if begins_number(rest) { Some(number(rest).1) } else { word(rest).map(|(_, reading)| reading) }
+    if begins_number(rest) {
+        Some(number(rest).1)
+    } else {
+        parse_number_word(rest).map(|(_, reading)| reading)
+    }
 }
 
 /// The numbers in `text`, and parts that only look like one, from left to right.
@@ -137,7 +142,9 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     while start < bytes.len() {
         let rest = &bytes[start..];
         let token = match rest[0] {
-            b'0'..=b'9' | b'+' | b'-' | b'.' | b'n' | b'N' | b'i' | b'I' if may_begin(bytes, start) => {
+            b'0'..=b'9' | b'+' | b'-' | b'.' | b'n' | b'N' | b'i' | b'I'
+                if may_start_number(bytes, start) =>
+            {
                 token(rest)
             }
             _ => None,
@@ -147,16 +154,17 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
                 found.push(Token { start, end: start + length, kind });
                 length
             }
-            None if rest[0] == b'@' => {
-                AT.captures(rest).and_then(|part| part.get(2).or(part.get(1))).map_or(1, |part| part.end())
-            }
+            None if rest[0] == b'@' => AT_SIGN_NAME
+                .captures(rest)
+                .and_then(|part| part.get(2).or(part.get(1)))
+                .map_or(1, |part| part.end()),
             None => 1,
         };
     }
     found
 }
 
-fn is_word(byte: u8) -> bool {
+fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
@@ -166,9 +174,9 @@ fn begins_number(rest: &[u8]) -> bool {
 }
 
 /// Whether a number, or a word for one, can begin at `at`: not inside a word, a path or another number.
-fn may_begin(bytes: &[u8], at: usize) -> bool {
+fn may_start_number(bytes: &[u8], at: usize) -> bool {
     let (before, rest) = bytes.split_at(at);
-    let is_part = |byte: u8| is_word(byte) || byte == b'.';
+    let is_part = |byte: u8| is_word_byte(byte) || byte == b'.';
     let is_free = match *before {
         [] => true,
         [.., byte] if rest[0].is_ascii_alphabetic() => !is_part(byte) && !b"-+/@".contains(&byte),
@@ -176,18 +184,18 @@ fn may_begin(bytes: &[u8], at: usize) -> bool {
         [.., byte] => !is_part(byte),
     };
     // a long line has many numbers inside of words
-    let tail = &before[before.len().saturating_sub(LONGEST_COUNTER)..];
-    is_free || (rest[0].is_ascii_digit() && COUNT.is_match(rest) && COUNTER.is_match(tail))
+    let tail = &before[before.len().saturating_sub(MAX_COUNTER_NAME_BYTES)..];
+    is_free || (rest[0].is_ascii_digit() && COUNTER_NUMBER.is_match(rest) && COUNTER_NAME.is_match(tail))
 }
 
 /// The token at the beginning of `rest`, and its length.
 fn token(rest: &[u8]) -> Option<(usize, Kind)> {
     if !begins_number(rest) {
-        let (length, reading) = word(rest)?;
+        let (length, reading) = parse_number_word(rest)?;
         return Some((length, Kind::Number { reading, of: None, percent: false }));
     }
     let sign = usize::from(matches!(rest[0], b'+' | b'-'));
-    if let Some(length) = other(&rest[sign..]) {
+    if let Some(length) = non_number_length(&rest[sign..]) {
         return Some((sign + length, Kind::Other));
     }
     let (length, reading) = number(rest);
@@ -197,10 +205,10 @@ fn token(rest: &[u8]) -> Option<(usize, Kind)> {
     {
         return Some((length, Kind::Number { reading, of: None, percent: false }));
     }
-    let suffix = SUFFIX.captures(&rest[length..])?;
+    let suffix = NUMBER_SUFFIX.captures(&rest[length..])?;
     let scale = suffix.get(1).map_or(1.0, |letter| if letter.as_bytes() == b"M" { 1e6 } else { 1e3 });
     let reading = if scale > 1.0 { reading.scaled(scale) } else { reading };
-    let of = suffix.get(3).and_then(|of| parsed(of.as_bytes(), b','));
+    let of = suffix.get(3).and_then(|of| parse_digits(of.as_bytes(), b','));
     let last = if of.is_some() { 3 } else { 1 };
     let end = length + suffix.get(2).or(suffix.get(last)).map_or(0, |part| part.end());
     let unit = UNIT_END.captures(&rest[end..]).map_or(0, |unit| unit[1].len());
@@ -208,19 +216,19 @@ fn token(rest: &[u8]) -> Option<(usize, Kind)> {
 }
 
 /// `nan`, `inf`, `null` or `None` as a word of its own.
-fn word(rest: &[u8]) -> Option<(usize, Numeral)> {
-    let found = WORD.captures(rest)?;
-    let length = rest.iter().skip(1).take_while(|byte| is_word(**byte)).count() + 1;
-    if matches!(rest[length..], [b'-' | b'/' | b'.', next, ..] if is_word(next)) {
+fn parse_number_word(rest: &[u8]) -> Option<(usize, PrintedNumber)> {
+    let found = NUMBER_WORD.captures(rest)?;
+    let length = rest.iter().skip(1).take_while(|byte| is_word_byte(**byte)).count() + 1;
+    if matches!(rest[length..], [b'-' | b'/' | b'.', next, ..] if is_word_byte(next)) {
         return None;
     }
     let infinite = if rest[0] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
     let is_infinite = found.get(1).is_some() && found.get(2).is_none();
-    Some((length, Numeral::plain(if is_infinite { infinite } else { f64::NAN })))
+    Some((length, PrintedNumber::plain(if is_infinite { infinite } else { f64::NAN })))
 }
 
 /// The length of a date, a clock time, a version or a size at the beginning of `rest`.
-fn other(rest: &[u8]) -> Option<usize> {
+fn non_number_length(rest: &[u8]) -> Option<usize> {
     // no expression below matches a number that a blank or a sign of a list follows
     let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let whole = digits(0);
@@ -228,36 +236,37 @@ fn other(rest: &[u8]) -> Option<usize> {
     if rest.get(end).is_none_or(|next| b" \t,;)]}\"'|".contains(next)) {
         return None;
     }
-    if TIME.is_match(rest) {
+    if TIME_OR_VERSION.is_match(rest) {
         return TIME_END.find(rest).map(|part| part.end());
     }
-    if let Some(size) = SIZE.captures(rest) {
-        return (!UNIT.is_match(&rest[size[1].len()..])).then(|| size[0].len());
+    if let Some(size) = SIZE_OR_FILE.captures(rest) {
+        return (!GLUED_UNIT.is_match(&rest[size[1].len()..])).then(|| size[0].len());
     }
-    let bar = BAR.find(rest)?;
+    let bar = BAR_PERCENTAGE.find(rest)?;
     (rest[bar.end() - 1..].iter().filter(|byte| **byte == b'|').count() != 1)
         .then(|| rest.iter().take_while(|byte| **byte != b'%').count() + 1)
 }
 
 /// The number at the beginning of `rest`, sign included, and its length.
-fn number(rest: &[u8]) -> (usize, Numeral) {
+fn number(rest: &[u8]) -> (usize, PrintedNumber) {
     let whole = rest.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count() + 1;
     if rest[whole..].starts_with(b".#")
-        && let Some(found) = MICROSOFT.captures(rest)
+        && let Some(found) = C_LIBRARY_NUMBER.captures(rest)
     {
         let infinite = if rest[0] == b'-' { f64::NEG_INFINITY } else { f64::INFINITY };
         let value = if found.get(1).is_some() { infinite } else { f64::NAN };
-        return (found[0].len(), Numeral::plain(value));
+        return (found[0].len(), PrintedNumber::plain(value));
     }
-    let Some(found) = NUMBER.captures(rest) else { return (1, Numeral::default()) };
+    let Some(found) = NUMBER_DIGITS.captures(rest) else { return (1, PrintedNumber::default()) };
     let part = |group: usize| found.get(group).map_or(&b""[..], |part| part.as_bytes());
     let (whole, groups, decimals) = (part(1), part(2), part(3));
     let is_group = whole.first().is_some_and(|digit| *digit != b'0') && whole.len() <= 3;
     let thousands = is_group && groups.split(|byte| *byte == b',').skip(1).all(|group| group.len() == 3);
     let many = groups.iter().filter(|byte| **byte == b',').count();
     let by = |end: usize, point: bool, comma: bool| {
-        let read = |is_meant: bool, thousands| if is_meant { parsed(&rest[..end], thousands) } else { None };
-        (end, Numeral { point: read(point, b','), comma: read(comma, b'.') })
+        let read =
+            |is_meant: bool, thousands| if is_meant { parse_digits(&rest[..end], thousands) } else { None };
+        (end, PrintedNumber { point: read(point, b','), comma: read(comma, b'.') })
     };
     let end_of = |group: usize| found.get(group).map_or(0, |part| part.end());
     if many > 0 && !thousands && (many > 1 || !decimals.is_empty()) {
@@ -269,7 +278,7 @@ fn number(rest: &[u8]) -> (usize, Numeral) {
         return by(end_of(4), false, true);
     }
     let end = end_of(3).max(end_of(2));
-    let exponent = EXPONENT.find(&rest[end..]).map_or(0, |exponent| exponent.end());
+    let exponent = NUMBER_EXPONENT.find(&rest[end..]).map_or(0, |exponent| exponent.end());
     let (is_plain, end) = (exponent == 0, end + exponent);
     match (many, decimals.is_empty()) {
         (0, true) => by(end, true, true),
@@ -281,7 +290,7 @@ fn number(rest: &[u8]) -> (usize, Numeral) {
 }
 
 /// `text` as a number, once the separators of thousands are left out.
-fn parsed(text: &[u8], thousands: u8) -> Option<f64> {
+fn parse_digits(text: &[u8], thousands: u8) -> Option<f64> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     if !text.contains(&b',') && (thousands == b',' || !text.contains(&b'.')) {
         return std::str::from_utf8(text).ok()?.parse().ok();

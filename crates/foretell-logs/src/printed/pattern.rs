@@ -5,12 +5,12 @@ use regex_syntax::ast::{self, Ast, Visitor};
 use std::ops::Range;
 use thiserror::Error;
 
-use super::number::{Numeral, reading_at};
+use super::number::{PrintedNumber, reading_at};
 use super::report::{ReportProblem, whole_step};
 use super::words;
 
 /// The named group that holds the step.
-const STEP: &str = "step";
+const STEP_GROUP: &str = "step";
 /// The value of a training that diverged.
 const NOT_FINITE: &str = r"[-+]?(?i:nan|inf(?:inity)?)\b";
 
@@ -73,11 +73,11 @@ pub struct MetricPattern {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) step: Option<u64>,
-    pub(crate) reading: Numeral,
+    pub(crate) reading: PrintedNumber,
 }
 
 /// A number in a template: its reader decides where it ends.
-const VALUE: &str = r"([-+]?(?:[0-9]|\.[0-9])[^\s|;]*|[-+]?(?i:nan|inf(?:inity)?)\b)";
+const VALUE_PATTERN: &str = r"([-+]?(?:[0-9]|\.[0-9])[^\s|;]*|[-+]?(?i:nan|inf(?:inity)?)\b)";
 /// A step in a template.
 const STEP_VALUE: &str = r"(?P<step>[0-9][0-9,]*)";
 
@@ -94,10 +94,10 @@ impl MetricPattern {
         })?;
         let groups = regex.capture_names().enumerate().skip(1);
         let values: Vec<usize> =
-            groups.filter(|(_, name)| *name != Some(STEP)).map(|(index, _)| index).collect();
+            groups.filter(|(_, name)| *name != Some(STEP_GROUP)).map(|(index, _)| index).collect();
         match values[..] {
             [value] => {
-                let not_finite = contents(pattern, value).and_then(|Range { start, end }| {
+                let not_finite = group_contents(pattern, value).and_then(|Range { start, end }| {
                     build(&[&pattern[..start], NOT_FINITE, &pattern[end..]].concat()).ok()
                 });
                 Ok(Self { regex, not_finite, value, heading: None })
@@ -150,23 +150,23 @@ impl MetricPattern {
     /// The value of each match in `line`; none when nothing matches.
     pub(crate) fn find(&self, line: &[u8]) -> Vec<Result<Found, ReportProblem>> {
         let all = |regex: &Regex| -> Vec<_> {
-            regex.captures_iter(line).filter_map(|captures| self.read(&captures, line)).collect()
+            regex.captures_iter(line).filter_map(|captures| self.read_captures(&captures, line)).collect()
         };
         let found = all(&self.regex);
         if found.is_empty() { self.not_finite.as_ref().map(all).unwrap_or_default() } else { found }
     }
 
-    fn read(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
+    fn read_captures(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
         let value = captures.get(self.value).filter(is_filled)?;
         let before = String::from_utf8_lossy(&line[..value.start()]);
         let (label, _) = words::label(&before);
         let is_epoch = words::counter(label).is_some_and(|named| named.counter == words::Counter::Epoch)
             && before.trim_end().ends_with(label);
-        if captures.name(STEP).is_none() && is_epoch {
+        if captures.name(STEP_GROUP).is_none() && is_epoch {
             let found = format!("{label} {}", String::from_utf8_lossy(value.as_bytes()));
             return Some(Err(ReportProblem::Epoch { found }));
         }
-        let step = captures.name(STEP).filter(is_filled).map(|step| read_step(&step)).transpose();
+        let step = captures.name(STEP_GROUP).filter(is_filled).map(|step| read_step(&step)).transpose();
         Some(step.and_then(|step| Ok(Found { step, reading: read_value(&value, line)? })))
     }
 }
@@ -179,7 +179,7 @@ fn expression(text: &str) -> String {
     }
     let mut rest = text.trim();
     while let Some(character) = rest.chars().next() {
-        let placeholder = [("{value}", VALUE), ("{step}", STEP_VALUE), ("{}", r"\S+?")];
+        let placeholder = [("{value}", VALUE_PATTERN), ("{step}", STEP_VALUE), ("{}", r"\S+?")];
         if let Some((name, stands)) = placeholder.into_iter().find(|(name, _)| rest.starts_with(name)) {
             expression.push_str(r"\s*");
             expression.push_str(stands);
@@ -196,9 +196,9 @@ fn expression(text: &str) -> String {
 }
 
 /// Where in `pattern` the contents of its capture group number `group` stand.
-fn contents(pattern: &str, group: usize) -> Option<Range<usize>> {
-    struct Search(usize);
-    impl Visitor for Search {
+fn group_contents(pattern: &str, group: usize) -> Option<Range<usize>> {
+    struct GroupSearch(usize);
+    impl Visitor for GroupSearch {
         type Output = ();
         type Err = Range<usize>;
 
@@ -217,7 +217,7 @@ fn contents(pattern: &str, group: usize) -> Option<Range<usize>> {
         }
     }
     let parsed = ast::parse::Parser::new().parse(pattern).ok()?;
-    ast::visit(&parsed, Search(group)).err()
+    ast::visit(&parsed, GroupSearch(group)).err()
 }
 
 /// Whether a group has found any text: `acc=(\S*)` finds none in `acc=`, which is a line without a value.
@@ -233,7 +233,7 @@ fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
 }
 
 /// The number in the match; the whole one where the match cuts it short: `([\d.]+)` finds 1.2 in `loss=1.2e-05`.
-fn read_value(found: &Match<'_>, line: &[u8]) -> Result<Numeral, ReportProblem> {
+fn read_value(found: &Match<'_>, line: &[u8]) -> Result<PrintedNumber, ReportProblem> {
     let blanks = found.as_bytes().len() - found.as_bytes().trim_ascii_start().len();
     reading_at(line, found.start() + blanks).ok_or_else(|| ReportProblem::Number {
         found: String::from_utf8_lossy(found.as_bytes()).into_owned(),

@@ -8,11 +8,11 @@ use super::report::{Report, ReportProblem, whole_step};
 use super::words::stage;
 
 /// The key that marks a JSON line as a report.
-const MARK: &str = "foretell";
+const REPORT_KEY: &str = "foretell";
 /// The field of a report that holds the step.
-const STEP: &str = "step";
+const STEP_FIELD: &str = "step";
 /// The field with the number of the fold, from 1, in a training that cross-validates.
-pub const FOLD: &str = "fold";
+pub const FOLD_FIELD: &str = "fold";
 
 /// Where a trial's metric is found.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl MetricSource {
     /// # Errors
     /// [`PatternError`] when it is neither.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
-        if ["value", "step"].iter().any(|name| is_open(text, name)) {
+        if ["value", "step"].iter().any(|name| lacks_closing_brace(text, name)) {
             return Err(PatternError::Brace { pattern: text.to_owned() });
         }
         if text.contains("{value}") {
@@ -73,7 +73,7 @@ impl MetricSource {
         }
     }
 
-    /// The meaning of `--metric TEXT` with `--step STEP`, the line that contains the epoch.
+    /// The meaning of `--metric TEXT` with `--step STEP_FIELD`, the line that contains the epoch.
     ///
     /// # Errors
     /// [`PatternError`]; [`PatternError::Step`] if the metric is a name.
@@ -135,7 +135,7 @@ fn range_behind<'a>(text: &'a str, word: &str) -> &'a str {
 }
 
 /// Whether a place in a template lacks its closing brace: `acc: {value`.
-fn is_open(text: &str, name: &str) -> bool {
+fn lacks_closing_brace(text: &str, name: &str) -> bool {
     let place = format!("{{{name}");
     text.match_indices(&place).any(|(at, _)| {
         let rest = &text[at + place.len()..];
@@ -169,9 +169,9 @@ pub(crate) fn read_json(
     last_step: u64,
 ) -> Option<Result<Report, ReportProblem>> {
     let text = String::from_utf8_lossy(line);
-    let marked = marked_part(&text)?;
+    let marked = find_report_json(&text)?;
     match parse(marked) {
-        Ok(Value::Object(mut object)) => match object.remove(MARK)? {
+        Ok(Value::Object(mut object)) => match object.remove(REPORT_KEY)? {
             Value::Object(fields) => Some(read_fields(fields, field, last_step)),
             other => {
                 Some(Err(ReportProblem::Json { problem: format!("`{other}` is not an object of metrics") }))
@@ -183,8 +183,8 @@ pub(crate) fn read_json(
 }
 
 /// The part of a line from the report's first brace: loggers put a time or a level before it.
-fn marked_part(line: &str) -> Option<&str> {
-    let quoted = format!("\"{MARK}\"");
+fn find_report_json(line: &str) -> Option<&str> {
+    let quoted = format!("\"{REPORT_KEY}\"");
     let mark = line.find(&quoted)?;
     let brace = line[..mark].trim_end();
     let direct = brace.ends_with('{').then(|| brace.len() - 1);
@@ -195,15 +195,15 @@ fn marked_part(line: &str) -> Option<&str> {
 
 /// The first JSON value in `text`; Python's bare `NaN` and `Infinity` are read as null.
 fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    first_value(text).or_else(|error| first_value(&nulled(text)).map_err(|_| error))
+    parse_first_value(text).or_else(|error| parse_first_value(&null_special_numbers(text)).map_err(|_| error))
 }
 
-fn first_value(text: &str) -> Result<Value, serde_json::Error> {
+fn parse_first_value(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::Deserializer::from_str(text).into_iter().next().unwrap_or(Ok(Value::Null))
 }
 
 /// `text` with `NaN`, `Infinity` and `-Infinity` outside of quotes replaced by `null`.
-fn nulled(text: &str) -> String {
+fn null_special_numbers(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let (mut rest, mut quoted, mut escaped) = (text, false, false);
     while let Some(character) = rest.chars().next() {
@@ -222,27 +222,30 @@ fn read_fields(
     field: Option<&str>,
     last_step: u64,
 ) -> Result<Report, ReportProblem> {
-    let step = match fields.shift_remove(STEP) {
+    let step = match fields.shift_remove(STEP_FIELD) {
         None | Some(Value::Null) => last_step.saturating_add(1),
         Some(step) => read_step(&step)?,
     };
-    let value = read_value(chosen(&fields, field)?)?;
+    let value = read_value(select_metric(&fields, field)?)?;
     let number = |(name, value): (String, Value)| Some((name, value.as_f64()?));
     let metrics = fields.into_iter().filter_map(number).collect();
     Ok(Report { step, value, training: 0, metrics })
 }
 
-fn chosen<'a>(fields: &'a Map<String, Value>, field: Option<&str>) -> Result<&'a Value, ReportProblem> {
-    let metrics = || fields.iter().filter(|(name, _)| *name != FOLD);
+fn select_metric<'a>(
+    fields: &'a Map<String, Value>,
+    field: Option<&str>,
+) -> Result<&'a Value, ReportProblem> {
+    let metrics = || fields.iter().filter(|(name, _)| *name != FOLD_FIELD);
     let names = || metrics().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     match field {
-        Some(name) => fields.get(name).ok_or_else(|| missing(name, names())),
+        Some(name) => fields.get(name).ok_or_else(|| missing_field(name, names())),
         None if metrics().count() > 1 => Err(ReportProblem::Ambiguous { found: names() }),
-        None => metrics().next().map(|(_, value)| value).ok_or_else(|| missing("(any)", String::new())),
+        None => metrics().next().map(|(_, value)| value).ok_or_else(|| missing_field("(any)", String::new())),
     }
 }
 
-fn missing(field: &str, found: String) -> ReportProblem {
+fn missing_field(field: &str, found: String) -> ReportProblem {
     let found = if found.is_empty() { "none besides the step".to_owned() } else { found };
     ReportProblem::Missing { field: field.to_owned(), found }
 }

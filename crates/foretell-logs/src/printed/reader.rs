@@ -7,25 +7,25 @@ use super::once::Once;
 use super::protocol::{MetricSource, read_json};
 use super::report::{Report, ReportProblem};
 use super::series::{Choice, Chosen, Entry, Name, Series, Unit};
-use super::settle::{Settled, Settler, copies, is_late, notation, unit};
-use super::traceback::Traceback;
+use super::settle::{ReportSettler, Settled, copies, is_late, notation, unit};
+use super::traceback::TracebackTracker;
 use std::collections::BTreeMap;
 
 /// How many names are kept to be suggested.
-const SEEN: usize = 30;
+const MAX_CANDIDATE_NAMES: usize = 30;
 /// How many numbers of each name are kept.
-const SHOWN: usize = 3;
+const NUMBERS_PER_NAME: usize = 3;
 /// The most records that are held back until a series is chosen.
-const MOST_HELD: usize = 1_000;
+const MAX_HELD_RECORDS: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
-const ENOUGH: usize = 4;
+const MIN_COUNTED_VALUES: usize = 4;
 
 /// So few values of so many epochs are noted.
-const FEW: usize = 2;
-const MANY: u64 = 10;
+const MAX_SPARSE_VALUES: usize = 2;
+const MIN_SPARSE_EPOCHS: u64 = 10;
 
 /// The note on a value after that of the last epoch.
-const LATE: &str = "the last epoch is followed by another value, for example that of a test or of the best model, which is left out";
+const TRAILING_VALUE_NOTE: &str = "the last epoch is followed by another value, for example that of a test or of the best model, which is left out";
 
 /// A report, or why a line that should be one cannot be used.
 pub type Read = Result<Report, ReportProblem>;
@@ -44,9 +44,11 @@ impl Seen {
     fn take(&mut self, fields: &[Field], epoch: Option<f64>) {
         for field in fields.iter().filter(|field| !field.is_past) {
             let (name, value) = (field.name(), field.reading.value(Notation::Point));
-            if value.is_finite() && (self.numbers.len() < SEEN || self.numbers.contains_key(name)) {
+            if value.is_finite()
+                && (self.numbers.len() < MAX_CANDIDATE_NAMES || self.numbers.contains_key(name))
+            {
                 let numbers = self.numbers.entry(name.to_owned()).or_default();
-                numbers.truncate(SHOWN - 1);
+                numbers.truncate(NUMBERS_PER_NAME - 1);
                 numbers.push(value);
             }
         }
@@ -136,7 +138,7 @@ pub struct ReportReader {
     earlier: Option<Chosen>,
     choice: Option<Choice>,
     chosen: Option<Chosen>,
-    settler: Option<Settler>,
+    settler: Option<ReportSettler>,
     /// How many trainings came before the present one, in the same output: folds, stages or repeats.
     training: u64,
     seen: Option<Seen>,
@@ -145,7 +147,7 @@ pub struct ReportReader {
     notes: Vec<String>,
     goes_back: bool,
     has_news: bool,
-    traceback: Traceback,
+    traceback: TracebackTracker,
 }
 
 impl ReportReader {
@@ -175,7 +177,7 @@ impl ReportReader {
             notes: Vec::new(),
             goes_back: false,
             has_news: false,
-            traceback: Traceback::default(),
+            traceback: TracebackTracker::default(),
         }
     }
 
@@ -210,7 +212,7 @@ impl ReportReader {
     /// Also reads the values `names` from lines without the metric, once each: the next report has them. The report of the last epoch waits
     /// for values that are missing until the output ends.
     #[must_use]
-    pub fn with_once(self, names: &[String]) -> Self {
+    pub fn with_one_time_values(self, names: &[String]) -> Self {
         Self { once: Once::new(names), ..self }
     }
 
@@ -221,7 +223,7 @@ impl ReportReader {
 
     /// Whether nothing that was read waits for later lines: another reader that resumes after this step would go on alike.
     pub fn is_settled(&self) -> bool {
-        let is_read = self.enveloped || self.settler.as_ref().is_some_and(Settler::is_settled);
+        let is_read = self.enveloped || self.settler.as_ref().is_some_and(ReportSettler::is_settled);
         is_read && self.held.is_empty() && !self.collector.is_open() && !self.once.is_holding()
     }
 
@@ -278,9 +280,9 @@ impl ReportReader {
     }
 
     fn read_line(&mut self, line: &[u8], is_transient: bool) -> Vec<Read> {
-        let settled = match self.advance(line, is_transient) {
+        let settled = match self.consume_line(line, is_transient) {
             Some(report) => {
-                report.iter().for_each(|report| self.note_fall(report));
+                report.iter().for_each(|report| self.note_step_decrease(report));
                 vec![report]
             }
             None => self.settle(),
@@ -294,7 +296,7 @@ impl ReportReader {
     }
 
     /// Reads a line of a stream or of a whole output: returns the report of the trial protocol in it, or collects its records.
-    fn advance(&mut self, line: &[u8], is_transient: bool) -> Option<Read> {
+    fn consume_line(&mut self, line: &[u8], is_transient: bool) -> Option<Read> {
         let report = self.enveloped(line);
         if self.enveloped {
             return report;
@@ -313,9 +315,9 @@ impl ReportReader {
 
     /// The report in a line of the trial protocol.
     fn enveloped(&mut self, line: &[u8]) -> Option<Read> {
-        const MARK: &[u8] = b"\"foretell\"";
+        const REPORT_MARK: &[u8] = b"\"foretell\"";
         let MetricSource::Json { field } = &self.source else { return None };
-        if !line.contains(&b'{') || !line.windows(MARK.len()).any(|part| part == MARK) {
+        if !line.contains(&b'{') || !line.windows(REPORT_MARK.len()).any(|part| part == REPORT_MARK) {
             return None;
         }
         let report = read_json(line, field.as_deref(), self.step)?;
@@ -338,7 +340,7 @@ impl ReportReader {
             return read;
         }
         self.held.extend(ready);
-        if is_new && self.is_clear() {
+        if is_new && self.is_choice_clear() {
             read.extend(self.choose());
         }
         read
@@ -361,7 +363,7 @@ impl ReportReader {
     }
 
     /// The series to read, and the records of it that are held.
-    fn best(&self) -> Option<Choice> {
+    fn best_choice(&self) -> Option<Choice> {
         let series = &self.collector.series;
         if let Some(earlier) = &self.earlier {
             let fits = |least: u8| {
@@ -382,21 +384,21 @@ impl ReportReader {
     }
 
     /// The series of an earlier trial, if `choice` is that one.
-    fn follows(&self, choice: &Choice) -> Option<&Chosen> {
+    fn matching_earlier_series(&self, choice: &Choice) -> Option<&Chosen> {
         let key = &self.collector.series[choice.primary].key;
         self.earlier.as_ref().filter(|earlier| earlier.fit(key) > 0)
     }
 
-    fn of_series(&self, index: usize) -> Vec<&Entry> {
+    fn records_of_series(&self, index: usize) -> Vec<&Entry> {
         self.held.iter().filter(|record| record.series == index).collect()
     }
 
     /// Whether the output so far shows which series to read, and the unit of its steps.
-    fn is_clear(&self) -> bool {
-        let Some(choice) = self.best() else { return false };
-        let records = self.of_series(choice.primary);
+    fn is_choice_clear(&self) -> bool {
+        let Some(choice) = self.best_choice() else { return false };
+        let records = self.records_of_series(choice.primary);
         let Some(first) = records.first() else { return false };
-        if self.follows(&choice).is_some() || self.held.len() >= MOST_HELD {
+        if self.matching_earlier_series(&choice).is_some() || self.held.len() >= MAX_HELD_RECORDS {
             return true;
         }
         if self.collector.series[choice.primary].key.is_batched
@@ -444,15 +446,15 @@ impl ReportReader {
                 }
                 let copies = records.iter().take_while(|record| record.reading == first.reading).count();
                 is_pattern
-                    || (copies == 1 && records.len() >= if is_alone { 2 } else { ENOUGH })
-                    || (copies > 1 && records.len() > ENOUGH.max(2 * copies))
+                    || (copies == 1 && records.len() >= if is_alone { 2 } else { MIN_COUNTED_VALUES })
+                    || (copies > 1 && records.len() > MIN_COUNTED_VALUES.max(2 * copies))
             }
         }
     }
 
     /// Chooses the series and settles the held records.
     fn choose(&mut self) -> Vec<Read> {
-        if let Err(problem) = self.select(true) {
+        if let Err(problem) = self.select_series(true) {
             return vec![Err(problem)];
         }
         let held = std::mem::take(&mut self.held);
@@ -460,11 +462,11 @@ impl ReportReader {
     }
 
     /// Chooses the series, by the held records.
-    fn select(&mut self, live: bool) -> Result<(), ReportProblem> {
-        let Some(choice) = self.best() else { return Ok(()) };
-        let records = self.of_series(choice.primary);
+    fn select_series(&mut self, live: bool) -> Result<(), ReportProblem> {
+        let Some(choice) = self.best_choice() else { return Ok(()) };
+        let records = self.records_of_series(choice.primary);
         let series = &self.collector.series[choice.primary];
-        let earlier = self.follows(&choice).filter(|_| live);
+        let earlier = self.matching_earlier_series(&choice).filter(|_| live);
         let unit = earlier.map_or_else(|| unit(&records, self.from), |earlier| earlier.unit);
         let mut chosen = Chosen::new(&series.key, unit);
         match notation(&records, self.collector.notations) {
@@ -472,9 +474,9 @@ impl ReportReader {
             Err(_) if earlier.is_some() => {}
             Err(problem) => return Err(problem),
         }
-        chosen.copies = if unit == Unit::Count { copies(&records, ENOUGH) } else { 1 };
+        chosen.copies = if unit == Unit::Count { copies(&records, MIN_COUNTED_VALUES) } else { 1 };
         chosen.late = earlier.map_or_else(|| is_late(&records), |earlier| earlier.late);
-        chosen.single = !unit.is_of_bar()
+        chosen.single = !unit.is_bar_tick()
             && series.repeats == 0
             && series.places >= 3
             && !series.key.is_batched
@@ -490,7 +492,7 @@ impl ReportReader {
         let is_within = unit == Unit::Count
             && records.len() > 1
             && (records.iter().any(|record| is_part(record)) || is_only());
-        self.notes.extend(self.said_of(&choice));
+        self.notes.extend(self.choice_note(&choice));
         if is_within {
             self.notes.push("all values lie within one epoch, so they are counted: 1, 2, 3".to_owned());
         }
@@ -507,7 +509,7 @@ impl ReportReader {
         self.collector.describe(&mut chosen);
         let mut read = chosen.clone();
         read.single &= live;
-        let mut settler = Settler::new(read, self.from, live);
+        let mut settler = ReportSettler::new(read, self.from, live);
         settler.takes_first = takes_first;
         self.settler = Some(settler);
         (self.chosen, self.choice) = (Some(chosen), Some(choice));
@@ -515,7 +517,7 @@ impl ReportReader {
     }
 
     /// The note on a choice among several.
-    fn said_of(&self, choice: &Choice) -> Option<String> {
+    fn choice_note(&self, choice: &Choice) -> Option<String> {
         let series = &self.collector.series;
         let MetricSource::Json { field: Some(name) } = &self.source else { return None };
         let read = &series[choice.primary];
@@ -529,7 +531,7 @@ impl ReportReader {
             "more than one series is named `{name}`: {} is read, not {}. To read another, set a template of its line, for example --metric '{}'",
             read.title(),
             titles.join(", "),
-            super::template::of_other(&other.example, &other.key.label)
+            super::template::distinguishing_template(&other.example, &other.key.label)
         ))
     }
 
@@ -555,7 +557,7 @@ impl ReportReader {
             match settled {
                 Settled::Report(report) => read.push(Ok(Report { training: self.training, ..report })),
                 Settled::Back { restarts: true, .. } => self.training += 1,
-                Settled::Back { at, after, .. } => self.note(back(at, after)),
+                Settled::Back { at, after, .. } => self.note(steps_back_note(at, after)),
                 Settled::Again { at } => self.note(format!(
                     "step {at} was reported again with another value, and only the first is kept. Set a template of the correct line, for example --metric 'val acc: {{value}}'"
                 )),
@@ -566,8 +568,8 @@ impl ReportReader {
     }
 
     /// Notes report lines whose steps do not rise.
-    fn note_fall(&mut self, report: &Report) {
-        if report.metrics.contains_key(super::protocol::FOLD) {
+    fn note_step_decrease(&mut self, report: &Report) {
+        if report.metrics.contains_key(super::protocol::FOLD_FIELD) {
             return; // each fold counts its own steps
         }
         if self.reported.replace(report.step).is_some_and(|last| report.step <= last) {
@@ -576,9 +578,9 @@ impl ReportReader {
     }
 
     /// Notes it if nearly all epochs of the output have no value.
-    fn note_few(&mut self, values: usize) {
+    fn note_sparse_values(&mut self, values: usize) {
         let named = self.collector.named;
-        if (1..=FEW).contains(&values) && named >= MANY {
+        if (1..=MAX_SPARSE_VALUES).contains(&values) && named >= MIN_SPARSE_EPOCHS {
             self.note(format!("only {values} of {named} epochs contain a value: the lines of the others may stand under other headings"));
         }
     }
@@ -596,10 +598,10 @@ impl ReportReader {
         if self.settler.is_none() && !self.held.is_empty() {
             read.extend(self.choose());
         }
-        let (last, left_out) = self.settler.as_mut().map(Settler::end).unwrap_or_default();
+        let (last, left_out) = self.settler.as_mut().map(ReportSettler::end).unwrap_or_default();
         self.check_choice(left_out);
         if left_out {
-            self.note(LATE.to_owned());
+            self.note(TRAILING_VALUE_NOTE.to_owned());
         }
         read.extend(last.map(|last| Ok(Report { training: self.training, ..last })));
         let mut passed = self.pass(read);
@@ -618,7 +620,7 @@ impl ReportReader {
         let again = Name::new(name).choose(series);
         let repeats = self.repeats(choice).filter(|_| !left_out);
         let late = again.as_ref().filter(|again| choice.others.is_empty() && again.primary == choice.primary);
-        let late = late.and_then(|again| self.said_of(again));
+        let late = late.and_then(|again| self.choice_note(again));
         repeats.into_iter().chain(late).for_each(|note| self.note(note));
         let (series, Some(choice)) = (&self.collector.series, &self.choice) else { return };
         if let (Some(again), Some(chosen)) = (again, &self.chosen)
@@ -629,7 +631,7 @@ impl ReportReader {
                 "{} was read from the first epochs on, but the whole output also contains {}. If that is the metric, search again with --metric '{}'",
                 read.title(),
                 other.title(),
-                super::template::of_other(&other.example, &other.key.label)
+                super::template::distinguishing_template(&other.example, &other.key.label)
             ));
         }
     }
@@ -665,9 +667,9 @@ impl ReportReader {
         let mut whole = Whole::default();
         let mut runs: Vec<BTreeMap<u64, Report>> = vec![BTreeMap::new()];
         for (line, is_transient) in parts(text) {
-            match self.advance(line.as_bytes(), is_transient) {
+            match self.consume_line(line.as_bytes(), is_transient) {
                 Some(Ok(report)) => {
-                    self.note_fall(&report);
+                    self.note_step_decrease(&report);
                     self.step = report.step;
                     runs[0].insert(report.step, report);
                 }
@@ -680,7 +682,7 @@ impl ReportReader {
         let left_out = if self.enveloped { false } else { self.settle_all(&mut whole.problems, &mut runs) };
         let repeats = self.choice.as_ref().and_then(|choice| self.repeats(choice));
         self.notes.extend(repeats.filter(|_| runs.len() == 1 && !left_out));
-        self.notes.extend(left_out.then(|| LATE.to_owned()));
+        self.notes.extend(left_out.then(|| TRAILING_VALUE_NOTE.to_owned()));
         let is_stray = matches!(&runs[..], [.., before, last] if last.len() == 1 && before.len() > 2);
         if is_stray {
             runs.pop();
@@ -694,7 +696,7 @@ impl ReportReader {
         let all = |run: BTreeMap<u64, Report>| run.into_values().collect();
         whole.trainings = runs.into_iter().map(all).collect();
         whole.reports = whole.trainings.last().cloned().unwrap_or_default();
-        self.note_few(whole.reports.len());
+        self.note_sparse_values(whole.reports.len());
         whole.goes_back = self.goes_back;
         whole.chosen = self.chosen().cloned();
         whole.unit = self.chosen.as_ref().map_or(StepUnit::default(), |chosen| StepUnit::new(chosen.unit));
@@ -710,10 +712,10 @@ impl ReportReader {
         runs: &mut Vec<BTreeMap<u64, Report>>,
     ) -> bool {
         self.held.append(&mut self.collector.ready);
-        problems.extend(self.select(false).err());
+        problems.extend(self.select_series(false).err());
         let held = std::mem::take(&mut self.held);
         let mut settled: Vec<Settled> = held.iter().flat_map(|record| self.settled(record)).collect();
-        let (last, left_out) = self.settler.as_mut().map(Settler::end).unwrap_or_default();
+        let (last, left_out) = self.settler.as_mut().map(ReportSettler::end).unwrap_or_default();
         settled.extend(last.map(Settled::Report));
         for settled in settled {
             match (settled, runs.last_mut()) {
@@ -722,7 +724,7 @@ impl ReportReader {
                 (Settled::Back { at, after, .. }, Some(run)) => {
                     run.retain(|&step, _| step < at);
                     self.goes_back = true;
-                    self.notes.push(back(at, after));
+                    self.notes.push(steps_back_note(at, after));
                 }
                 _ => {}
             }
@@ -741,7 +743,7 @@ fn parts(text: &str) -> impl Iterator<Item = (&str, bool)> {
 }
 
 /// The note if steps go back.
-fn back(at: u64, after: u64) -> String {
+fn steps_back_note(at: u64, after: u64) -> String {
     format!(
         "the steps go back to {at} after {after}, as in a resumed training. Later values count where none was recorded"
     )

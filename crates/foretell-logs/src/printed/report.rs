@@ -81,6 +81,6 @@ pub enum ReportProblem {
 
 /// `step` as a whole number from 0.
 pub(crate) fn whole_step(step: f64) -> Option<u64> {
-    const LARGEST: f64 = 9_007_199_254_740_992.0; // 2^53: beyond, f64 has no longer all whole numbers
-    ((0.0..=LARGEST).contains(&step) && step.fract().abs() < f64::EPSILON).then_some(step as u64)
+    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0; // 2^53: beyond, f64 has no longer all whole numbers
+    ((0.0..=MAX_EXACT_INTEGER).contains(&step) && step.fract().abs() < f64::EPSILON).then_some(step as u64)
 }

@@ -1,7 +1,7 @@
 //! Series: the numbers of a log that belong together, and which of them a metric's name means.
 
 use super::line::{Field, Place};
-use super::number::{Notation, Numeral};
+use super::number::{Notation, PrintedNumber};
 use super::words::{Stage, is_past, staged, unfilled, words};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -49,14 +49,14 @@ pub(crate) struct Entry {
     pub(crate) is_own: bool,
     /// Whether it names any place.
     pub(crate) is_placed: bool,
-    pub(crate) reading: Numeral,
+    pub(crate) reading: PrintedNumber,
     pub(crate) line: u64,
     /// How many trainings a heading such as `Fold 2/5` had announced.
     pub(crate) training: u64,
     /// Whether the line is drawn over.
     pub(crate) is_transient: bool,
     /// The other numbers of its line, by name.
-    pub(crate) others: Arc<[(String, Numeral)]>,
+    pub(crate) others: Arc<[(String, PrintedNumber)]>,
 }
 
 /// A series, as far as it is known.
@@ -82,14 +82,14 @@ pub(crate) struct Series {
 }
 
 /// How many values of a series are shown.
-const HEAD: usize = 3;
+const MAX_FIRST_VALUES: usize = 3;
 
 /// How much of a line is kept as an example.
-const EXAMPLE: usize = 300;
+const MAX_EXAMPLE_LENGTH: usize = 300;
 
 impl Series {
     pub(crate) fn new(key: Key, fit: u8, example: &str) -> Self {
-        let example = example.chars().take(EXAMPLE).collect();
+        let example = example.chars().take(MAX_EXAMPLE_LENGTH).collect();
         Self {
             key,
             fit,
@@ -104,13 +104,13 @@ impl Series {
         }
     }
 
-    pub(crate) fn take(&mut self, place: &Place, reading: Numeral, is_transient: bool) {
+    pub(crate) fn take(&mut self, place: &Place, reading: PrintedNumber, is_transient: bool) {
         let at = place.epoch.map(f64::ceil).or(place.step);
         self.repeats += u64::from(at.is_some() && at == self.last && !is_transient);
         self.places += u64::from(at.is_some() && at != self.last);
         self.last = at;
         self.count += u64::from(!is_transient);
-        if self.head.len() < HEAD && !is_transient {
+        if self.head.len() < MAX_FIRST_VALUES && !is_transient {
             self.head.push(reading.value(Notation::Point));
         }
         let bits = reading.point.or(reading.comma).map_or(0, f64::to_bits);
@@ -193,7 +193,7 @@ impl Name {
         }
         let is_end = !self.core.is_empty() && core.ends_with(&self.core);
         let stage_fits = self.stage.is_none_or(|stage| stage == key.stage);
-        if is_end && stage_fits && self.is_apart(label) {
+        if is_end && stage_fits && self.is_separate_prefix(label) {
             return 2;
         }
         // accuracy of the network
@@ -207,7 +207,7 @@ impl Name {
     }
 
     /// Whether the part before the name in `label` is a word of its own, a path or a stage: `mean reward`, `val/acc`, but not `box_loss`.
-    fn is_apart(&self, label: &str) -> bool {
+    fn is_separate_prefix(&self, label: &str) -> bool {
         let Some(last) = label.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else {
             return false;
         };
@@ -330,7 +330,7 @@ pub(crate) enum Unit {
 
 impl Unit {
     /// Whether the steps are ticks of a progress bar.
-    pub(crate) fn is_of_bar(self) -> bool {
+    pub(crate) fn is_bar_tick(self) -> bool {
         match self {
             Self::Bar | Self::Tick => true,
             Self::Epoch | Self::Step | Self::Count => false,

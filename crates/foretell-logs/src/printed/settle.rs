@@ -1,6 +1,6 @@
 //! From the records of one series to reports: the last value of each epoch, once it is certain.
 
-use super::number::{Notation, Numeral};
+use super::number::{Notation, PrintedNumber};
 use super::report::{Report, ReportProblem, whole_step};
 use super::series::{Chosen, Entry, Unit};
 
@@ -52,7 +52,7 @@ pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
     if half(epochs) && (different_epochs > 1 || records.iter().copied().any(|record| is_epoch(&record))) {
         return unit_below_epochs(records, different_epochs, are_batches);
     }
-    if counts_steps && is_of_ranks(records) {
+    if counts_steps && counts_ranks(records) {
         return Unit::Count;
     }
     if counts_steps {
@@ -95,7 +95,7 @@ fn unit_below_epochs(records: &[&Entry], epochs: usize, are_batches: bool) -> Un
 }
 
 /// Whether the steps number the ranks that print the same value each: 0, 1, 2, 0, 1, 2.
-fn is_of_ranks(records: &[&Entry]) -> bool {
+fn counts_ranks(records: &[&Entry]) -> bool {
     let copies = copies(records, 2);
     let step = |record: &Entry| record.place.step.map(f64::to_bits);
     copies > 1 && records[copies..].iter().zip(records).all(|(later, first)| step(later) == step(first))
@@ -123,7 +123,7 @@ pub(crate) fn notation(records: &[&Entry], all: [u32; 2]) -> Result<Notation, Re
 }
 
 /// The most handlers or ranks that print each value.
-const MOST_COPIES: usize = 16;
+const MAX_COPIES: usize = 16;
 
 /// How often each value is printed, as by several handlers or ranks: 1 unless all values come in equal groups, at least `least` values in all.
 pub(crate) fn copies(records: &[&Entry], least: usize) -> usize {
@@ -133,7 +133,7 @@ pub(crate) fn copies(records: &[&Entry], least: usize) -> usize {
     let fits = |&copies: &usize| {
         records.len() >= least.max(2 * copies) && records.chunks_exact(copies).all(are_equal)
     };
-    let most = MOST_COPIES.min(records.len() / 2);
+    let most = MAX_COPIES.min(records.len() / 2);
     if varies { (2..=most).rev().find(fits).unwrap_or(1) } else { 1 }
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn is_late(records: &[&Entry]) -> bool {
 
 /// The last epoch of a bar that shows values late.
 #[derive(Clone, Debug)]
-struct Shown {
+struct LateEpoch {
     at: u64,
     first: Option<f64>,
     last: Report,
@@ -176,7 +176,7 @@ struct Shown {
 
 /// The values so far of an epoch that is not over.
 #[derive(Clone, Debug)]
-struct Pending {
+struct PendingEpoch {
     at: u64,
     report: Report,
     /// The first value of the epoch, where it has more than one.
@@ -188,7 +188,7 @@ struct Pending {
     records: u64,
 }
 
-impl Pending {
+impl PendingEpoch {
     /// A value in a line that the next one may be drawn over.
     fn drawn(at: u64, report: Report) -> Self {
         let (is_primary, is_transient, is_reported) = (true, true, false);
@@ -197,18 +197,18 @@ impl Pending {
 }
 
 /// So many epochs with one value each show that the next one has no other either.
-const SINGLE: u64 = 2;
+const MIN_SINGLE_EPOCHS: u64 = 2;
 
 /// Turns records into reports.
 #[derive(Clone, Debug)]
-pub(crate) struct Settler {
+pub(crate) struct ReportSettler {
     chosen: Chosen,
     /// The step that counting continues from, and where it began.
     counted: u64,
     from: u64,
     /// The training that counted values belong to, among several in sequence.
     training: Option<u64>,
-    pending: Option<Pending>,
+    pending: Option<PendingEpoch>,
     /// The first step of this training.
     first: Option<u64>,
     /// A value that is printed more than once, and how often it came so far.
@@ -217,7 +217,7 @@ pub(crate) struct Settler {
     bar: Option<(u64, Report)>,
     /// Whether a bar shows values before it moves on to their epoch; `None` before its first one.
     is_ahead: Option<bool>,
-    shown: Option<Shown>,
+    shown: Option<LateEpoch>,
     given: Option<u64>,
     /// How many epochs had one value; `None` once one had more.
     singles: Option<u64>,
@@ -227,7 +227,7 @@ pub(crate) struct Settler {
     pub(crate) takes_first: bool,
 }
 
-impl Settler {
+impl ReportSettler {
     /// A settler of the `chosen` series, which continues counting from a step. If it is `live`, a value is reported once it is certain.
     pub(crate) fn new(chosen: Chosen, from: u64, live: bool) -> Self {
         Self {
@@ -255,15 +255,15 @@ impl Settler {
     }
 
     /// Learns from an epoch that is over.
-    fn learn(&mut self) {
+    fn learn_from_epoch(&mut self) {
         let Some(pending) = &self.pending else { return };
         let is_single = pending.records == 1 && !pending.is_transient;
         self.singles = self.singles.filter(|_| is_single).map(|singles| singles + 1);
-        self.chosen.single |= self.live && self.are_single();
+        self.chosen.single |= self.live && self.has_single_values();
     }
 
-    fn are_single(&self) -> bool {
-        self.singles.is_some_and(|singles| singles >= SINGLE)
+    fn has_single_values(&self) -> bool {
+        self.singles.is_some_and(|singles| singles >= MIN_SINGLE_EPOCHS)
     }
 
     /// Takes the next record: of the series itself, or of one that differs in the form of its lines alone.
@@ -303,7 +303,7 @@ impl Settler {
                 self.first = self.first.filter(|_| !restarts);
             }
             _ => {
-                self.learn();
+                self.learn_from_epoch();
                 settled.extend(self.finish().map(Settled::Report));
             }
         }
@@ -318,7 +318,8 @@ impl Settler {
             settled.push(Settled::Report(report.clone()));
         }
         let is_transient = record.is_transient;
-        self.pending = Some(Pending { at, report, first, is_primary, is_transient, is_reported, records });
+        self.pending =
+            Some(PendingEpoch { at, report, first, is_primary, is_transient, is_reported, records });
         settled
     }
 
@@ -332,7 +333,7 @@ impl Settler {
             return Vec::new();
         }
         let before = at.checked_sub(1).map(|step| Settled::Report(Report { step, ..last.clone() }));
-        self.shown = Some(Shown { at, first: last.value, last, is_full });
+        self.shown = Some(LateEpoch { at, first: last.value, last, is_full });
         before.into_iter().collect()
     }
 
@@ -343,8 +344,8 @@ impl Settler {
             let is_own = shown.is_full || shown.last.value != shown.first;
             return (Some(shown.last).filter(|_| is_own), false);
         }
-        let is_late = |pending: &Pending| pending.first.is_some() && !pending.is_transient;
-        if self.are_single()
+        let is_late = |pending: &PendingEpoch| pending.first.is_some() && !pending.is_transient;
+        if self.has_single_values()
             && let Some(pending) = self.pending.as_mut().filter(|pending| is_late(pending))
             && let Some(first) = pending.first.take()
         {
@@ -379,14 +380,14 @@ impl Settler {
             }
             self.chosen.copies = 1;
             let mut settled = vec![Settled::NotDoubled];
-            settled.extend(self.count_one(record));
+            settled.extend(self.count_value(record));
             return settled;
         }
         self.group = Some((bits, 1));
-        self.count_one(record)
+        self.count_value(record)
     }
 
-    fn count_one(&mut self, record: &Entry) -> Vec<Settled> {
+    fn count_value(&mut self, record: &Entry) -> Vec<Settled> {
         // a line that is drawn over is the same report once more
         let settled = if self.pending.as_ref().is_some_and(|pending| pending.is_transient) {
             self.pending = None;
@@ -399,7 +400,7 @@ impl Settler {
         let at = self.counted;
         let report = self.report(at, record);
         if record.is_transient {
-            self.pending = Some(Pending::drawn(at, report));
+            self.pending = Some(PendingEpoch::drawn(at, report));
             return settled;
         }
         settled.into_iter().chain([Settled::Report(report)]).collect()
@@ -423,7 +424,7 @@ impl Settler {
             }
             let drawn_at_once =
                 before.filter(|(_, last)| self.given != Some(bits(last))).map(|(_, last)| last);
-            return self.give(Report { step: tick, ..drawn_at_once.unwrap_or(report) });
+            return self.emit_report(Report { step: tick, ..drawn_at_once.unwrap_or(report) });
         }
         // the value of the tick before: this tick has it, too, if no other is drawn
         let is_stale = self.given == Some(bits(&report));
@@ -433,14 +434,14 @@ impl Settler {
         let settled =
             if is_redrawn { Vec::new() } else { self.finish().map(Settled::Report).into_iter().collect() };
         if is_stale {
-            self.pending = Some(Pending::drawn(tick, report));
+            self.pending = Some(PendingEpoch::drawn(tick, report));
             return settled;
         }
         self.pending = None;
-        settled.into_iter().chain(self.give(report)).collect()
+        settled.into_iter().chain(self.emit_report(report)).collect()
     }
 
-    fn give(&mut self, report: Report) -> Vec<Settled> {
+    fn emit_report(&mut self, report: Report) -> Vec<Settled> {
         self.given = Some(report.value.map_or(0, f64::to_bits));
         vec![Settled::Report(report)]
     }
@@ -449,8 +450,9 @@ impl Settler {
         let notation = if self.chosen.comma { Notation::Comma } else { Notation::Point };
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         let others = record.others.iter();
-        let number =
-            |(name, reading): &(String, Numeral)| Some((name.clone(), finite(reading.value(notation))?));
+        let number = |(name, reading): &(String, PrintedNumber)| {
+            Some((name.clone(), finite(reading.value(notation))?))
+        };
         let metrics = others.filter_map(number).collect();
         Report { step, value: finite(record.reading.value(notation)), training: 0, metrics }
     }

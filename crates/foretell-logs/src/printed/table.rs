@@ -1,21 +1,21 @@
 //! Tables with a heading: columns between bars, commas, tabs, or blanks.
 
 use super::line::{Field, Line};
-use super::number::{Kind, Numeral, tokens};
+use super::number::{Kind, PrintedNumber, tokens};
 use super::words::{Counter, Stage, counter, is_amount, is_past, is_report, is_stage_alone, stage};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The most lines that may stand between a heading and its first row.
-const PATIENCE: u8 = 2;
+const MAX_LINES_TO_ROW: u8 = 2;
 /// The most columns of a heading in two lines.
-const MOST_GROUPED: usize = 64;
+const MAX_GROUPED_COLUMNS: usize = 64;
 /// The longest heading of a column.
-const LONGEST: usize = 40;
+const MAX_HEADING_LENGTH: usize = 40;
 
 /// The separator of the cells of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
+enum CellSeparator {
     Bar,
     Tab,
     Comma,
@@ -26,7 +26,7 @@ enum Sign {
     Blank,
 }
 
-impl Sign {
+impl CellSeparator {
     fn is_blank(self) -> bool {
         match self {
             Self::Blanks | Self::Blank => true,
@@ -38,7 +38,7 @@ impl Sign {
 /// The headings of a table that is being printed.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    sign: Sign,
+    sign: CellSeparator,
     names: Vec<String>,
     /// How many rows there were, and, while there are none, how many other lines.
     rows: u64,
@@ -52,19 +52,21 @@ pub(crate) fn is_rule(text: &str) -> bool {
         && text.contains(['-', '=', '_', '*', '#', '~'])
 }
 
-fn cells(text: &str, sign: Sign) -> Vec<&str> {
+fn cells(text: &str, sign: CellSeparator) -> Vec<&str> {
     let text = text.trim();
     match sign {
-        Sign::Bar => text.trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect(),
-        Sign::Tab => text.split('\t').map(str::trim).collect(),
-        Sign::Comma => text.split(',').map(cleared).collect(),
-        Sign::Semicolon => text.split(';').map(cleared).collect(),
-        Sign::Blanks => text
+        CellSeparator::Bar => {
+            text.trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect()
+        }
+        CellSeparator::Tab => text.split('\t').map(str::trim).collect(),
+        CellSeparator::Comma => text.split(',').map(cleared).collect(),
+        CellSeparator::Semicolon => text.split(';').map(cleared).collect(),
+        CellSeparator::Blanks => text
             .split("  ")
             .map(|cell| cell.trim_matches([' ', '\t']))
             .filter(|cell| !cell.is_empty())
             .collect(),
-        Sign::Blank => text.split_ascii_whitespace().collect(),
+        CellSeparator::Blank => text.split_ascii_whitespace().collect(),
     }
 }
 
@@ -78,7 +80,7 @@ fn count_unpaired(names: &[String], others: usize) -> usize {
 }
 
 /// A line without the progress bar at its end.
-fn without_bar(text: &str) -> &str {
+fn without_progress_bar(text: &str) -> &str {
     let Some(percent) = ["%|", "% -", "% #", "%  -"].iter().filter_map(|bar| text.find(bar)).min() else {
         return text;
     };
@@ -94,7 +96,8 @@ fn heading(cell: &str) -> Option<String> {
     let cell = if closes { cell.trim_end_matches(')') } else { cell };
     let begins = cell == "#" || cell.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '%');
     let name = cell.split('@').next().unwrap_or_default();
-    let is_name = begins && cell.chars().count() <= LONGEST && !name.contains([':', '=', '{', '}', '"']);
+    let is_name =
+        begins && cell.chars().count() <= MAX_HEADING_LENGTH && !name.contains([':', '=', '{', '}', '"']);
     let has_number = tokens(cell).iter().any(|token| matches!(token.kind, Kind::Number { .. }));
     (is_name && !has_number).then(|| cell.to_owned())
 }
@@ -102,17 +105,22 @@ fn heading(cell: &str) -> Option<String> {
 impl Table {
     /// The table that `text` is the heading of.
     pub(crate) fn headed(text: &str) -> Option<Self> {
-        let text = without_bar(text);
+        let text = without_progress_bar(text);
         if text.trim_end().ends_with([':', '.', '!', '?']) {
             return None;
         }
-        let signs =
-            [(Sign::Bar, '|', 2), (Sign::Tab, '\t', 2), (Sign::Comma, ',', 2), (Sign::Semicolon, ';', 2)];
+        let signs = [
+            (CellSeparator::Bar, '|', 2),
+            (CellSeparator::Tab, '\t', 2),
+            (CellSeparator::Comma, ',', 2),
+            (CellSeparator::Semicolon, ';', 2),
+        ];
         let sign = signs
             .iter()
             .find(|(_, sign, _)| text.contains(*sign))
-            .map_or((Sign::Blanks, 3), |(sign, _, least)| (*sign, *least));
-        let tried = if sign.0 == Sign::Blanks { vec![sign, (Sign::Blank, 3)] } else { vec![sign] };
+            .map_or((CellSeparator::Blanks, 3), |(sign, _, least)| (*sign, *least));
+        let tried =
+            if sign.0 == CellSeparator::Blanks { vec![sign, (CellSeparator::Blank, 3)] } else { vec![sign] };
         tried.into_iter().find_map(|(sign, least)| {
             let mut cells = cells(text, sign);
             let columns = cells.len();
@@ -125,8 +133,8 @@ impl Table {
             }
             let names: Vec<String> = cells.iter().filter_map(|cell| heading(cell)).collect();
             // of words between single blanks only a step makes a heading
-            let is_heading =
-                sign != Sign::Blank || names.iter().any(|name| counter(name).is_some() || name == "#");
+            let is_heading = sign != CellSeparator::Blank
+                || names.iter().any(|name| counter(name).is_some() || name == "#");
             (columns >= least && names.len() == cells.len() && is_heading).then_some(Self {
                 sign,
                 names,
@@ -147,15 +155,15 @@ impl Table {
             upper
         };
         let mut names = self.names.clone();
-        let mut upper = if is_blank { halves(Sign::Blanks) } else { halves(self.sign) };
+        let mut upper = if is_blank { halves(CellSeparator::Blanks) } else { halves(self.sign) };
         if is_blank && upper.len() != names.len() {
             // a long name may leave a single blank to the next
             names = names.iter().flat_map(|name| name.split(' ').map(str::to_owned)).collect();
         }
         if upper.len() == 1 && is_blank {
-            upper = halves(Sign::Blank);
+            upper = halves(CellSeparator::Blank);
         }
-        if !upper.iter().all(is_half) || upper.is_empty() || names.len() > MOST_GROUPED {
+        if !upper.iter().all(is_half) || upper.is_empty() || names.len() > MAX_GROUPED_COLUMNS {
             return self;
         }
         let join = |upper: &str, name: &String| format!("{upper} {name}");
@@ -181,7 +189,7 @@ impl Table {
         let under = cells(text, self.sign);
         let counted = count_unpaired(&self.names, under.len());
         let is_under = self.rows == 0
-            && matches!(self.sign, Sign::Bar | Sign::Blanks)
+            && matches!(self.sign, CellSeparator::Bar | CellSeparator::Blanks)
             && under.len() + counted == self.names.len();
         let has_name = |cell: &&&str| cell.chars().any(char::is_alphabetic);
         let none_is_number = under.iter().all(|cell| tokens(cell).is_empty());
@@ -199,18 +207,18 @@ impl Table {
     /// Whether a heading that has had no row yet still waits for one, after a line that is none.
     pub(crate) fn waits(&mut self) -> bool {
         self.others = self.others.saturating_add(1);
-        self.rows > 0 || self.others <= PATIENCE
+        self.rows > 0 || self.others <= MAX_LINES_TO_ROW
     }
 
     /// The content of `text` as a row of this table; the shape of its line is that of the heading.
     pub(crate) fn row(&mut self, text: &str) -> Option<(Line, u64)> {
-        let text = without_bar(text);
+        let text = without_progress_bar(text);
         let mut found = cells(text, self.sign);
         if found.len() == self.names.len() + 1 && self.names.iter().all(|name| stage(name).is_some()) {
-            return Some((self.transposed(&found)?, 1));
+            return Some((self.parse_stage_row(&found)?, 1));
         }
-        if found.len() != self.names.len() && self.sign == Sign::Blanks {
-            found = cells(text, Sign::Blank);
+        if found.len() != self.names.len() && self.sign == CellSeparator::Blanks {
+            found = cells(text, CellSeparator::Blank);
             if self.rows == 0 && found.len() > self.names.len() {
                 // a long name may leave a single blank to the next
                 let names = self.names.iter().flat_map(|name| name.split(' ').map(str::to_owned));
@@ -230,22 +238,23 @@ impl Table {
         let (mut line, mut counted) = (Line::default(), HashMap::new());
         let (mut group, mut numbers, mut others) = (String::new(), 0, 0);
         let has_hash = self.names.iter().any(|name| name == "#");
-        let is_file = matches!(self.sign, Sign::Comma | Sign::Semicolon | Sign::Tab);
+        let is_file =
+            matches!(self.sign, CellSeparator::Comma | CellSeparator::Semicolon | CellSeparator::Tab);
         let counts = is_file && !self.names.iter().any(|name| counter(name).is_some());
         for (name, cell) in self.names.iter().zip(found) {
             match value(cell) {
-                Cell::Number(reading, of) => {
+                CellContent::Number(reading, of) => {
                     numbers += 1;
                     if counts && line.place.step.is_none() && is_amount(name) {
                         line.place.step = reading.point.or(reading.comma);
                         continue;
                     }
-                    take(&mut line, name, (reading, of), has_hash, &mut counted);
+                    add_cell(&mut line, name, (reading, of), has_hash, &mut counted);
                 }
-                Cell::Text if cell.contains(':') || cell.contains('=') => return None,
-                Cell::Text if group.is_empty() => group = cell.to_lowercase(),
-                Cell::Text => others += 1,
-                Cell::Empty | Cell::Other => {}
+                CellContent::Text if cell.contains(':') || cell.contains('=') => return None,
+                CellContent::Text if group.is_empty() => group = cell.to_lowercase(),
+                CellContent::Text => others += 1,
+                CellContent::Empty | CellContent::Other => {}
             }
         }
         if numbers == 0 || numbers < others || (numbers < 2 && self.names.len() > 2) {
@@ -261,11 +270,11 @@ impl Table {
 
 impl Table {
     /// A row that is one metric, with a column per stage.
-    fn transposed(&self, cells: &[&str]) -> Option<Line> {
+    fn parse_stage_row(&self, cells: &[&str]) -> Option<Line> {
         let (mut line, mut counted) = (Line::default(), HashMap::new());
         for (name, cell) in self.names.iter().zip(&cells[1..]) {
-            if let Cell::Number(reading, _) = value(cell) {
-                take(&mut line, cells[0], (reading, None), false, &mut counted);
+            if let CellContent::Number(reading, _) = value(cell) {
+                add_cell(&mut line, cells[0], (reading, None), false, &mut counted);
                 line.fields.iter_mut().next_back()?.stage = stage(name)?;
             }
         }
@@ -273,39 +282,39 @@ impl Table {
     }
 }
 
-enum Cell {
-    Number(Numeral, Option<f64>),
+enum CellContent {
+    Number(PrintedNumber, Option<f64>),
     Text,
     /// A date, a time, a size.
     Other,
     Empty,
 }
 
-fn value(cell: &str) -> Cell {
+fn value(cell: &str) -> CellContent {
     let cell = cleared(cell);
     if cell.is_empty() || cell == "-" || cell == "--" {
-        return Cell::Empty;
+        return CellContent::Empty;
     }
     let found = tokens(cell);
     match found.first().map(|token| (token, token.kind)) {
         Some((token, Kind::Number { reading, of, .. })) if token.start == 0 => {
             let rest = cell[token.end..].trim_start();
             if rest.is_empty() || rest.starts_with(['(', '*', '±', '+']) {
-                Cell::Number(reading, of)
+                CellContent::Number(reading, of)
             } else {
-                Cell::Text
+                CellContent::Text
             }
         }
-        Some((token, Kind::Other)) if token.start == 0 => Cell::Other,
-        _ => Cell::Text,
+        Some((token, Kind::Other)) if token.start == 0 => CellContent::Other,
+        _ => CellContent::Text,
     }
 }
 
 /// Puts the number of a column into the line, in which each name was `counted`.
-fn take<'a>(
+fn add_cell<'a>(
     line: &mut Line,
     name: &'a str,
-    (reading, of): (Numeral, Option<f64>),
+    (reading, of): (PrintedNumber, Option<f64>),
     has_hash: bool,
     counted: &mut HashMap<&'a str, u8>,
 ) {

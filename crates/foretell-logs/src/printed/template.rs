@@ -13,16 +13,16 @@ pub(crate) fn of_line(line: &str, label: &str) -> String {
 }
 
 /// How much of a line is proposed as a template.
-const LONGEST: usize = 80;
+const MAX_TEMPLATE_LENGTH: usize = 80;
 
 /// A template of `line` that distinguishes it from lines with the same label.
-pub(crate) fn of_other(line: &str, label: &str) -> String {
-    let whole = of_whole_line(line, label).filter(|template| template.len() <= LONGEST);
+pub(crate) fn distinguishing_template(line: &str, label: &str) -> String {
+    let whole = whole_line_template(line, label).filter(|template| template.len() <= MAX_TEMPLATE_LENGTH);
     whole.unwrap_or_else(|| of_line(line, label))
 }
 
 /// A template of a whole `line`: its other numbers are left open.
-pub(crate) fn of_whole_line(line: &str, label: &str) -> Option<String> {
+pub(crate) fn whole_line_template(line: &str, label: &str) -> Option<String> {
     let text = super::text::plain(line.as_bytes()).text.into_owned();
     let at = text.find(label)?;
     let (mut template, mut end) = (String::new(), 0);

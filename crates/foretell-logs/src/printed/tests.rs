@@ -190,7 +190,7 @@ fn a_notation_that_can_be_read_in_two_ways_is_decided_by_the_rest_or_refused() {
 fn what_is_printed_once_goes_with_the_next_report_or_with_the_last() {
     let names = ["latency".to_owned(), "size".to_owned()];
     let latencies = |lines: &[&str]| {
-        let mut reader = reader("acc").with_resource(2).with_once(&names);
+        let mut reader = reader("acc").with_resource(2).with_one_time_values(&names);
         let mut read: Vec<_> = lines.iter().flat_map(|line| reader.read(line.as_bytes())).collect();
         read.extend(reader.flush());
         let shown = |report: super::Report| {

@@ -8,20 +8,20 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Escape sequences and control characters. Group 1 is the last letter of a sequence that moves the cursor.
-static ESCAPE: LazyLock<bytes::Regex> = LazyLock::new(|| {
+static ESCAPE_SEQUENCE: LazyLock<bytes::Regex> = LazyLock::new(|| {
     number::pattern(
         r"(?s-u)\x1b(?:\[[^@-~]*([@-~])?|\][^\x07\\]*[\x07\\]?|[()].|.|$)|[\x00-\x08\x0a-\x1f\x7f]",
     )
 });
 /// Numbers as programs wrap them: `np.float64(0.93)`, `tensor(0.93, device='cuda:0')`, `<tf.Tensor: shape=(), dtype=float32, numpy=0.93>`.
-static WRAPPED: LazyLock<Regex> = LazyLock::new(|| {
+static WRAPPED_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     let number = r"([-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[nN]a[nN]|inf))";
     pattern(&format!(
         r"[0-9A-Za-z._]*(?:float(?:64|32|16)?|int(?:64|32)|ensor|rray)\( *\[* *{number}[ \]]*(?:[,>](?:[^()]|\([^()]*\))*)?(?:\)|$)|<tf\..*?numpy= *{number} *(?:[,)][^>]*)?(?:>|$)"
     ))
 });
 /// A date, a clock time or both; absl's `I0506` and a month and a day only before a time.
-static TIME: LazyLock<Regex> = LazyLock::new(|| {
+static LOG_TIME: LazyLock<Regex> = LazyLock::new(|| {
     let (part, end) = (r"[0-9A-Za-z:.,/+-]", r"[0-9A-Za-z/+]");
     let date = r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}/[0-9]{2}/[0-9]{2}|[0-9]{2}(?:-[0-9]{2}-|/[0-9]{2}/|\.[0-9]{2}\.)[0-9]{4}";
     let stamp = format!(r"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T(?:{part}*{end})?");
@@ -30,20 +30,21 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 /// The content of brackets that are part of a prefix: `12.30s`, a process, a level, a rank.
-static BRACKETS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(&format!(r"^(?:[-+0-9.eE]+ *s|({LEVELS})|.*pid=.*)$")));
-const LEVELS: &str = "INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTICE|TRACE|SUCCESS";
+static PREFIX_BRACKETS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r"^(?:[-+0-9.eE]+ *s|({LOG_LEVELS})|.*pid=.*)$")));
+const LOG_LEVELS: &str = "INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTICE|TRACE|SUCCESS";
 /// A level, with the name of its logger: `INFO:root:`.
-static LEVEL: LazyLock<Regex> =
-    LazyLock::new(|| pattern(&format!(r"^(?:((?:{LEVELS}):[0-9A-Za-z_.-]*):|({LEVELS})[ :|\]])")));
+static LEVEL_AND_LOGGER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r"^(?:((?:{LOG_LEVELS}):[0-9A-Za-z_.-]*):|({LOG_LEVELS})[ :|\]])")));
 /// A container: `trainer-1  | `, but not `EPOCH-3 | `.
-static CONTAINER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([0-9A-Za-z_.-]+-[0-9]{1,4})[ \t]*\| "));
-static COUNTED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?i-u:ep|e-|step|iter)"));
+static CONTAINER_PREFIX: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^([0-9A-Za-z_.-]+-[0-9]{1,4})[ \t]*\| "));
+static COUNTER_START: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?i-u:ep|e-|step|iter)"));
 /// A source: `train.py:101]`.
-static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([^:=]*?\.py:[0-9]+)(?:(\])|[ :])"));
+static SOURCE_FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([^:=]*?\.py:[0-9]+)(?:(\])|[ :])"));
 /// Another source: `__main__:train:42 - `, `package.module - `, or a name before a level.
-static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(&format!(r"^([A-Za-z_][0-9A-Za-z_.:<>/-]*)(?: [-|] [ |-]*({LEVELS})| [-|] |\] )"))
+static LOGGER_SOURCE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(r"^([A-Za-z_][0-9A-Za-z_.:<>/-]*)(?: [-|] [ |-]*({LOG_LEVELS})| [-|] |\] )"))
 });
 
 /// A pattern that is part of the program.
@@ -72,12 +73,12 @@ pub fn plain(line: &[u8]) -> Plain<'_> {
         (String::from_utf8_lossy(line), false)
     } else {
         let goes_up = |found: bytes::Captures<'_>| found.get(1).is_some_and(|last| last.as_bytes() == b"A");
-        let bytes = ESCAPE.replace_all(line, &b""[..]);
+        let bytes = ESCAPE_SEQUENCE.replace_all(line, &b""[..]);
         let text = String::from_utf8_lossy(&bytes).chars().filter_map(drawn).collect();
-        (Cow::Owned(text), ESCAPE.captures_iter(line).any(goes_up))
+        (Cow::Owned(text), ESCAPE_SEQUENCE.captures_iter(line).any(goes_up))
     };
-    let may_wrap = text.contains(['(', '<']) && WRAPPED.is_match(&text);
-    Plain { text: if may_wrap { Cow::Owned(unwrapped(&text)) } else { text }, redraws }
+    let may_wrap = text.contains(['(', '<']) && WRAPPED_NUMBER.is_match(&text);
+    Plain { text: if may_wrap { Cow::Owned(unwrap_numbers(&text)) } else { text }, redraws }
 }
 
 /// The sign that stands for a character of a drawing or of another script's punctuation.
@@ -101,10 +102,10 @@ fn drawn(character: char) -> Option<char> {
 }
 
 /// `text` with the wrappers of numbers removed.
-fn unwrapped(text: &str) -> String {
+fn unwrap_numbers(text: &str) -> String {
     let number =
         |found: &Captures<'_>| found.get(1).or(found.get(2)).map_or("", |number| number.as_str()).to_owned();
-    WRAPPED.replace_all(text, number).into_owned()
+    WRAPPED_NUMBER.replace_all(text, number).into_owned()
 }
 
 /// The length of the prefix of a logger, a launcher or a container at the start of `text`: times, levels, sources, processes.
@@ -112,7 +113,7 @@ pub(crate) fn prefix(text: &str) -> usize {
     let (mut end, mut is_level) = (0, false);
     loop {
         let rest = text[end..].trim_start();
-        let Some((length, level)) = element(rest, end > 0, is_level) else { return end };
+        let Some((length, level)) = prefix_part(rest, end > 0, is_level) else { return end };
         is_level |= level;
         end = text.len() - rest.len() + length;
         let separator = text[end..].trim_start_matches([' ', '\t']);
@@ -126,30 +127,30 @@ pub(crate) fn prefix(text: &str) -> usize {
 }
 
 /// The length of the part of a prefix that `text` begins with, and whether that is a level.
-fn element(text: &str, is_inside: bool, is_level: bool) -> Option<(usize, bool)> {
+fn prefix_part(text: &str, is_inside: bool, is_level: bool) -> Option<(usize, bool)> {
     if text.starts_with(['[', '(']) {
         let close = text.find(if text.starts_with('[') { ']' } else { ')' })?;
         let inside = text[1..close].trim();
-        let known = BRACKETS.captures(inside);
+        let known = PREFIX_BRACKETS.captures(inside);
         let is_rank = text.starts_with("[rank") && inside[4..].trim().parse::<u64>().is_ok();
         let is_part =
-            known.is_some() || is_rank || is_inside && inside.contains(".py:") || TIME.is_match(inside);
+            known.is_some() || is_rank || is_inside && inside.contains(".py:") || LOG_TIME.is_match(inside);
         return is_part.then(|| (close + 1, known.is_some_and(|known| known.get(1).is_some())));
     }
-    if let Some(time) = TIME.captures(text) {
+    if let Some(time) = LOG_TIME.captures(text) {
         return Some((time[1].len(), false));
     }
-    if let Some(level) = LEVEL.captures(text) {
+    if let Some(level) = LEVEL_AND_LOGGER.captures(text) {
         return level.get(1).or(level.get(2)).map(|part| (part.end(), true));
     }
     if !is_inside {
-        let container = CONTAINER.captures(text).filter(|_| !COUNTED.is_match(text))?;
+        let container = CONTAINER_PREFIX.captures(text).filter(|_| !COUNTER_START.is_match(text))?;
         return Some((container[1].len(), false));
     }
-    if let Some(file) = FILE.captures(text) {
+    if let Some(file) = SOURCE_FILE.captures(text) {
         return Some((file[1].len() + file.get(2).map_or(0, |bracket| bracket.len()), false));
     }
-    let source = SOURCE.captures(text)?;
+    let source = LOGGER_SOURCE.captures(text)?;
     let is_path = source[1].contains("__") || source[1].contains([':', '.']);
     // a logger behind its level, but not a name of its message: `val - loss 1`
     let is_logger = || {

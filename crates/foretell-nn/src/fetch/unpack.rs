@@ -17,7 +17,7 @@ pub(super) fn unpack(path: &Path, archive: &Archive, folder: &Path) -> Result<()
         fs::remove_dir_all(&aside).map_err(|error| Error::write(&aside, error))?;
     }
     let file = BufReader::new(File::open(path).map_err(|error| Error::read(path, error))?);
-    let count = if is_zip(path) { unzip(file, archive, &aside) } else { untar(file, archive, &aside) };
+    let count = if is_zip(path) { unzip(file, archive, &aside) } else { unpack_tar(file, archive, &aside) };
     if count.map_err(failed)? == 0 {
         return Err(failed(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -32,7 +32,7 @@ pub(super) fn is_zip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zip")
 }
 
-fn untar(file: impl Read, archive: &Archive, into: &Path) -> io::Result<usize> {
+fn unpack_tar(file: impl Read, archive: &Archive, into: &Path) -> io::Result<usize> {
     let mut count = 0;
     for entry in tar::Archive::new(GzDecoder::new(file)).entries()? {
         let mut entry = entry?;

@@ -6,9 +6,9 @@ use crate::tensor::Tensor;
 use crate::tensor::graph::{dot, sum, sum_with};
 
 /// Added to the variance.
-const EPSILON: f64 = 1e-5;
+const VARIANCE_EPSILON: f64 = 1e-5;
 /// Weight of a batch in the running statistics.
-const MOMENTUM: f64 = 0.1;
+const RUNNING_MOMENTUM: f64 = 0.1;
 
 /// Batch normalization of maps: y = γ·(x − mean)/√(variance + 10⁻⁵) + β for each channel.
 ///
@@ -48,18 +48,19 @@ impl BatchNorm {
         let [images, _, height, width] = maps.dims();
         let count = (images * height * width) as f64;
         let unbiased = count / (count - 1.0).max(1.0);
-        let batch = normalized(maps, &gamma, &beta);
-        self.running_mean.change(|running| towards(running, &batch.mean, 1.0));
-        self.running_variance.change(|running| towards(running, &batch.variance, unbiased));
+        let batch = normalize_batch(maps, &gamma, &beta);
+        self.running_mean.change(|running| update_running(running, &batch.mean, 1.0));
+        self.running_variance.change(|running| update_running(running, &batch.variance, unbiased));
         batch.output
     }
 }
 
 /// (1 − 0.1) · `running` + 0.1 · `factor` · `batch`.
-fn towards(running: Tensor<1>, batch: &[f64], factor: f64) -> Tensor<1> {
+fn update_running(running: Tensor<1>, batch: &[f64], factor: f64) -> Tensor<1> {
     let mut values = running.into_values();
     for (running, batch) in values.iter_mut().zip(batch) {
-        *running = (f64::from(*running) * (1.0 - MOMENTUM) + batch * factor * MOMENTUM) as f32;
+        *running =
+            (f64::from(*running) * (1.0 - RUNNING_MOMENTUM) + batch * factor * RUNNING_MOMENTUM) as f32;
     }
     let count = values.len();
     Tensor::constant(values, [count])
@@ -74,7 +75,7 @@ struct Batch {
     variance: Vec<f64>,
 }
 
-fn normalized(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
+fn normalize_batch(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
     let (shape, sources) = (maps.dims(), [maps.source(), gamma.source(), beta.source()]);
     let mean = means(shape, |place| sum(map(maps.values(), shape, place)));
     let variance = means(shape, |place| {
@@ -82,14 +83,14 @@ fn normalized(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
         sum_with(map(maps.values(), shape, place), |x| (x - mean) * (x - mean))
     });
     let factors: Vec<f32> =
-        variance.iter().map(|variance| (1.0 / (variance + EPSILON).sqrt()) as f32).collect();
+        variance.iter().map(|variance| (1.0 / (variance + VARIANCE_EPSILON).sqrt()) as f32).collect();
     let mut normal = maps.into_values();
-    each_map(&mut normal, shape, |_, channel, map| {
+    for_each_map(&mut normal, shape, |_, channel, map| {
         let (mean, factor) = (mean[channel] as f32, factors[channel]);
         map.iter_mut().for_each(|x| *x = (*x - mean) * factor);
     });
     let mut made = normal.clone();
-    each_map(&mut made, shape, |_, channel, map| {
+    for_each_map(&mut made, shape, |_, channel, map| {
         let (gamma, beta) = (gamma.values()[channel], beta.values()[channel]);
         map.iter_mut().for_each(|x| *x = *x * gamma + beta);
     });
@@ -98,7 +99,7 @@ fn normalized(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
         Tensor::made(made, shape, sources, move |mut above, [to_maps, to_gamma, to_beta], gradients| {
             let for_beta = means(shape, |place| sum(map(&above, shape, place)));
             let for_gamma = means(shape, |place| dot(map(&above, shape, place), map(&normal, shape, place)));
-            each_map(&mut above, shape, |place, channel, above| {
+            for_each_map(&mut above, shape, |place, channel, above| {
                 let (mean, along) = (for_beta[channel] as f32, for_gamma[channel] as f32);
                 let factor = gamma[channel] * factors[channel];
                 for (above, normal) in above.iter_mut().zip(map(&normal, shape, place)) {
@@ -118,8 +119,8 @@ fn normalized(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
 fn judged(maps: Tensor<4>, [gamma, beta, mean, variance]: &[Tensor<1>; 4]) -> Tensor<4> {
     let shape = maps.dims();
     let mut values = maps.into_values();
-    each_map(&mut values, shape, |_, channel, map| {
-        let factor = gamma.values()[channel] / (variance.values()[channel] + EPSILON as f32).sqrt();
+    for_each_map(&mut values, shape, |_, channel, map| {
+        let factor = gamma.values()[channel] / (variance.values()[channel] + VARIANCE_EPSILON as f32).sqrt();
         let start = beta.values()[channel] - mean.values()[channel] * factor;
         map.iter_mut().for_each(|x| *x = *x * factor + start);
     });
@@ -132,7 +133,7 @@ fn map(values: &[f32], [_, _, height, width]: [usize; 4], place: usize) -> &[f32
 }
 
 /// Calls `change` with the number of each map, its channel and its values.
-fn each_map(values: &mut [f32], shape: [usize; 4], change: impl Fn(usize, usize, &mut [f32])) {
+fn for_each_map(values: &mut [f32], shape: [usize; 4], change: impl Fn(usize, usize, &mut [f32])) {
     let [_, channels, height, width] = shape;
     let maps = values.chunks_exact_mut(height * width).enumerate();
     maps.for_each(|(place, map)| change(place, place % channels, map));
@@ -155,7 +156,7 @@ mod tests {
 
     fn norm() -> BatchNorm {
         let mut norm = BatchNorm::new(2, &mut Weights::new(0, 0));
-        norm.gamma.set_list(vec![0.7, 1.4]);
+        norm.gamma.set_value_list(vec![0.7, 1.4]);
         norm
     }
 
@@ -199,9 +200,9 @@ mod tests {
                 let mut list = part(&mut norm).values.clone().into_values();
                 list[1] += by;
                 if of == 0 {
-                    norm.gamma.set_list(list)
+                    norm.gamma.set_value_list(list)
                 } else {
-                    norm.beta.set_list(list)
+                    norm.beta.set_value_list(list)
                 }
                 weighted(&norm, &values)
             };

@@ -25,7 +25,7 @@ impl Convolution {
     /// A convolution before batch normalization: no bias, weights of He's N(0, 2/fan-in). `shape` is that of the weights.
     ///
     /// Source: K. He et al., *Delving deep into rectifiers* (2015).
-    pub(crate) fn he(shape: [usize; 4], stride: usize, weights: &mut Weights) -> Self {
+    pub(crate) fn with_he_weights(shape: [usize; 4], stride: usize, weights: &mut Weights) -> Self {
         let fan_in = shape[1] * shape[2] * shape[3];
         Self { weight: weights.normal(shape, (2.0 / fan_in as f64).sqrt()), bias: None, stride }
     }

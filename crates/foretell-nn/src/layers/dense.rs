@@ -2,7 +2,7 @@
 
 use crate::layers::parameter::{Param, module};
 use crate::tensor::Tensor;
-use crate::tensor::graph::{Gradients, Source};
+use crate::tensor::graph::{PendingGradients, Source};
 use crate::tensor::product::{Matrix, multiply, product};
 
 /// x ↦ x·W + b.
@@ -26,12 +26,12 @@ impl Dense {
 pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
     let ([rows, inputs], outputs) = (x.dims(), weight.dims()[1]);
     let mut made: Vec<f32> = bias.values().iter().copied().cycle().take(rows * outputs).collect();
-    multiply(matrix(&x), matrix(&weight), 1.0, &mut made);
+    multiply(as_matrix(&x), as_matrix(&weight), 1.0, &mut made);
     let sources = [x.source(), weight.source(), bias.source()];
     let (x, weight) = (x.shared(), weight.shared());
     let backward = move |above: Vec<f32>,
                          [to_x, to_weight, to_bias]: [Source; 3],
-                         gradients: &mut Gradients| {
+                         gradients: &mut PendingGradients| {
         let from_above = Matrix::new(&above, [rows, outputs]);
         if to_x.is_some() {
             gradients.add(&to_x, product(from_above, Matrix::new(&weight, [inputs, outputs]).transposed()));
@@ -48,6 +48,6 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor
     Tensor::made(made, [rows, outputs], sources, backward)
 }
 
-fn matrix(array: &Tensor<2>) -> Matrix<'_> {
+fn as_matrix(array: &Tensor<2>) -> Matrix<'_> {
     Matrix::new(array.values(), array.dims())
 }

@@ -1,7 +1,7 @@
 //! Vectors of words.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{Gradients, Source};
+use crate::tensor::graph::{PendingGradients, Source};
 
 /// Tokens of several sequences, step by step.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) fn embedding(words: Tensor<2>, tokens: Tokens) -> Tensor<3> {
         .flat_map(|&token| &words.values()[token * inputs..][..inputs])
         .copied()
         .collect();
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
         let mut sums = vec![0.0_f32; count * inputs];
         for (&token, above) in tokens.values.iter().zip(above.chunks_exact(inputs)) {
             sums[token * inputs..][..inputs].iter_mut().zip(above).for_each(|(sum, value)| *sum += value);

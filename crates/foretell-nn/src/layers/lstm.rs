@@ -3,7 +3,7 @@
 use crate::layers::dense::linear;
 use crate::layers::parameter::{Param, module};
 pub(crate) use crate::layers::recurrence::State;
-use crate::layers::recurrence::recur;
+use crate::layers::recurrence::run_recurrence;
 use crate::tensor::Tensor;
 
 /// LSTM cells without peepholes.
@@ -31,7 +31,7 @@ impl Lstm {
         let inputs = inputs.reshape([steps * sequences, size]);
         let gates = linear(inputs, self.input.val(), self.bias.val()).reshape([steps, sequences, 4 * cells]);
         let (recurrent, State { hidden, cell }) = (self.recurrent.val(), state);
-        let (outputs, last) = recur(&gates, &recurrent, &hidden, &cell);
+        let (outputs, last) = run_recurrence(&gates, &recurrent, &hidden, &cell);
         let [hidden, cell] = last;
         (outputs, State { hidden, cell })
     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::layers::parameter::Module;
     use crate::layers::weights::Weights;
-    use crate::tensor::graph::Gradients;
+    use crate::tensor::graph::PendingGradients;
 
     const SHAPE: [usize; 3] = [4, 2, 3];
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     /// Σ of all outputs weighted by sin(i), and all its gradients.
-    fn weighted(layer: &Lstm, inputs: Tensor<3>) -> (f32, Gradients) {
+    fn weighted(layer: &Lstm, inputs: Tensor<3>) -> (f32, PendingGradients) {
         let (outputs, _) = layer.forward(inputs, state());
         let sum = outputs.values().iter().zip(weights()).map(|(value, weight)| value * weight).sum();
         (sum, outputs.backward(weights()))
@@ -107,7 +107,7 @@ mod tests {
                     layer.visit(&mut |parameter| {
                         let mut list = parameter.values.clone().into_values();
                         list[at] += if seen == number { by } else { 0.0 };
-                        parameter.set_list(list);
+                        parameter.set_value_list(list);
                         seen += 1;
                     });
                     weighted(&layer, Tensor::constant(inputs(), SHAPE)).0

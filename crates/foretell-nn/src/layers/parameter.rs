@@ -39,7 +39,7 @@ impl Parameter {
     }
 
     /// As [`set`](Self::set), from a list.
-    pub(crate) fn set_list(&mut self, values: Vec<f32>) {
+    pub(crate) fn set_value_list(&mut self, values: Vec<f32>) {
         let count = values.len();
         self.set(Tensor::constant(values, [count]));
     }
@@ -124,12 +124,12 @@ pub(crate) trait Module: Clone {
 
     /// Number of all their values.
     #[cfg(test)]
-    fn num_params(&self) -> usize {
+    fn parameter_value_count(&self) -> usize {
         self.parameters().iter().map(Parameter::count).sum()
     }
 
     /// The same network to be judged: its outputs are constants.
-    fn valid(&self) -> Self {
+    fn frozen_copy(&self) -> Self {
         let mut judged = self.clone();
         judged.visit(&mut Parameter::freeze);
         judged

@@ -1,13 +1,13 @@
 //! Convolution on the processor as matrix products: the patches that a kernel sees, as the columns of a matrix.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{Gradients, Source, sum};
+use crate::tensor::graph::{PendingGradients, Source, sum};
 use crate::tensor::product::{Matrix, multiply};
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// Columns of a matrix product at least, where there are so many: smaller maps are joined.
-const FEWEST_COLUMNS: usize = 512;
+const MIN_COLUMNS: usize = 512;
 
 /// Strides and paddings of a convolution.
 #[derive(Clone, Copy, Debug)]
@@ -30,27 +30,28 @@ pub(crate) fn convolve(
     bias: Option<&Tensor<1>>,
     window: Window,
 ) -> Tensor<4> {
-    let sizes = Sizes::new(images.dims(), weight.dims(), window);
-    let maps = forward(&sizes, images.values(), weight.values(), bias.map(Tensor::values));
+    let sizes = ConvolutionSizes::new(images.dims(), weight.dims(), window);
+    let maps = convolve_forward(&sizes, images.values(), weight.values(), bias.map(Tensor::values));
     let sources = [images.source(), weight.source(), bias.and_then(Tensor::source)];
     let (images, weight) = (images.shared(), weight.shared());
-    let backward =
-        move |above: Vec<f32>, [to_images, to_weight, to_bias]: [Source; 3], gradients: &mut Gradients| {
-            let (for_images, for_weight) = backward(&sizes, &images, &weight, &above, to_images.is_some());
-            if let Some(gradient) = for_images {
-                gradients.add(&to_images, gradient);
-            }
-            gradients.add(&to_weight, for_weight);
-            if to_bias.is_some() {
-                gradients.add(&to_bias, sizes.bias_gradient(&above));
-            }
-        };
+    let backward = move |above: Vec<f32>,
+                         [to_images, to_weight, to_bias]: [Source; 3],
+                         gradients: &mut PendingGradients| {
+        let (for_images, for_weight) = backward(&sizes, &images, &weight, &above, to_images.is_some());
+        if let Some(gradient) = for_images {
+            gradients.add(&to_images, gradient);
+        }
+        gradients.add(&to_weight, for_weight);
+        if to_bias.is_some() {
+            gradients.add(&to_bias, sizes.bias_gradient(&above));
+        }
+    };
     Tensor::made(maps, sizes.maps(), sources, backward)
 }
 
 /// The sizes of a convolution.
 #[derive(Clone, Copy, Debug)]
-struct Sizes {
+struct ConvolutionSizes {
     images: usize,
     channels: usize,
     /// Height and width of a map, before and after.
@@ -63,7 +64,7 @@ struct Sizes {
     padding: [usize; 2],
 }
 
-impl Sizes {
+impl ConvolutionSizes {
     fn new(images: [usize; 4], weight: [usize; 4], window: Window) -> Self {
         let Window { stride, vertical, horizontal } = window;
         let after = |size: usize, (first, last): (usize, usize), kernel: usize| {
@@ -105,7 +106,7 @@ impl Sizes {
 
     /// The images whose patches are multiplied together, group after group.
     fn groups(&self) -> impl Iterator<Item = Range<usize>> {
-        let together = (FEWEST_COLUMNS / self.patches()).max(1);
+        let together = (MIN_COLUMNS / self.patches()).max(1);
         let (images, starts) = (self.images, (0..self.images).step_by(together));
         starts.map(move |start| start..(start + together).min(images))
     }
@@ -118,8 +119,8 @@ impl Sizes {
         for channel in 0..self.channels {
             for y in 0..self.kernel[0] {
                 for x in 0..self.kernel[1] {
-                    let inside = seen(x, self.padding[1], self.stride, width, columns);
-                    let lines = seen(y, self.padding[0], self.stride, height, rows);
+                    let inside = visible_range(x, self.padding[1], self.stride, width, columns);
+                    let lines = visible_range(y, self.padding[0], self.stride, height, rows);
                     for to in lines.filter(|_| !inside.is_empty()) {
                         let line = to * self.stride + y - self.padding[0];
                         let first = inside.start * self.stride + x - self.padding[1];
@@ -197,14 +198,19 @@ impl Sizes {
 }
 
 /// The columns (or rows) of patches whose value `at` of the kernel lies inside of a line of `size` pixels.
-fn seen(at: usize, padding: usize, stride: usize, size: usize, columns: usize) -> Range<usize> {
+fn visible_range(at: usize, padding: usize, stride: usize, size: usize, columns: usize) -> Range<usize> {
     let first = padding.saturating_sub(at).div_ceil(stride);
     let end = (size + padding).saturating_sub(at).div_ceil(stride).min(columns);
     first.min(end)..end
 }
 
 /// The maps, shape (images, filters, height, width).
-fn forward(sizes: &Sizes, images: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+fn convolve_forward(
+    sizes: &ConvolutionSizes,
+    images: &[f32],
+    weight: &[f32],
+    bias: Option<&[f32]>,
+) -> Vec<f32> {
     let (patches, of_image) = (sizes.patches(), sizes.filters * sizes.patches());
     let weight = Matrix::new(weight, [sizes.filters, sizes.patch()]);
     let mut maps = vec![0.0_f32; sizes.images * of_image];
@@ -235,7 +241,7 @@ fn forward(sizes: &Sizes, images: &[f32], weight: &[f32], bias: Option<&[f32]>) 
 
 /// The gradients of the images, if they are wanted, and of the weights.
 fn backward(
-    sizes: &Sizes,
+    sizes: &ConvolutionSizes,
     images: &[f32],
     weight: &[f32],
     above: &[f32],
@@ -276,7 +282,7 @@ mod tests {
 
     /// The maps and, for maps weighted by `above`, the gradients of images, weights and bias: the sums written out.
     fn written_out(
-        sizes: &Sizes,
+        sizes: &ConvolutionSizes,
         images: &[f32],
         weight: &[f32],
         bias: &[f32],
@@ -323,7 +329,7 @@ mod tests {
             let images = values([count, channels, height, width], 0.1);
             let (weight, bias) = (values([filters, channels, tall, wide], 0.4), values([filters], 0.9));
             let maps = convolve(&images, &weight, with_bias.then_some(&bias), window);
-            let sizes = Sizes::new(images.dims(), weight.dims(), window);
+            let sizes = ConvolutionSizes::new(images.dims(), weight.dims(), window);
             prop_assert_eq!(maps.dims(), sizes.maps());
             let none = vec![0.0; filters];
             let used = if with_bias { bias.values() } else { &none };

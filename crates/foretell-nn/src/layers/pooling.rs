@@ -1,27 +1,27 @@
 //! Pooling.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{Gradients, Source, sum};
+use crate::tensor::graph::{PendingGradients, Source, sum};
 
 /// Maxima over windows of `kernel` × `kernel`, without padding; windows that do not fit are left out.
 pub(crate) fn max_pool(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
-    maxima(images, Windows { kernel, stride, ceiling: false })
+    pool_maxima(images, PoolingWindows { kernel, stride, ceiling: false })
 }
 
 /// Maxima over windows that may reach over the border: the output is ⌈(size − kernel)/stride⌉ + 1 large.
 pub(crate) fn max_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
-    maxima(images, Windows { kernel, stride, ceiling: true })
+    pool_maxima(images, PoolingWindows { kernel, stride, ceiling: true })
 }
 
 /// The side of a map of side `size` after `poolings` poolings of 3 × 3 with stride 2 whose windows may reach over the border.
 pub(crate) fn pooled(size: usize, poolings: usize) -> usize {
-    let windows = Windows { kernel: 3, stride: 2, ceiling: true };
+    let windows = PoolingWindows { kernel: 3, stride: 2, ceiling: true };
     (0..poolings).fold(size, |size, _| windows.count(size))
 }
 
 /// Means over windows that may reach over the border; only values inside count.
 pub(crate) fn mean_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
-    let windows = Windows { kernel, stride, ceiling: true };
+    let windows = PoolingWindows { kernel, stride, ceiling: true };
     means(&images, windows)
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn global_mean(images: Tensor<4>) -> Tensor<2> {
     let [count, channels, height, width] = images.dims();
     let share = 1.0 / (height * width) as f32;
     let made: Vec<f32> = images.values().chunks_exact(height * width).map(|map| sum(map) * share).collect();
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
         let slopes = above.iter().flat_map(|above| std::iter::repeat_n(above * share, height * width));
         gradients.add(&source, slopes.collect());
     };
@@ -39,14 +39,14 @@ pub(crate) fn global_mean(images: Tensor<4>) -> Tensor<2> {
 
 /// Square windows over maps.
 #[derive(Clone, Copy, Debug)]
-struct Windows {
+struct PoolingWindows {
     kernel: usize,
     stride: usize,
     /// Whether windows may reach over the border.
     ceiling: bool,
 }
 
-impl Windows {
+impl PoolingWindows {
     /// The number of windows in a line of `size` values; each begins inside.
     fn count(&self, size: usize) -> usize {
         let room = size.saturating_sub(self.kernel);
@@ -63,7 +63,7 @@ impl Windows {
     }
 }
 
-fn maxima(images: Tensor<4>, windows: Windows) -> Tensor<4> {
+fn pool_maxima(images: Tensor<4>, windows: PoolingWindows) -> Tensor<4> {
     let [count, channels, height, width] = images.dims();
     let [rows, columns] = [height, width].map(|size| windows.count(size));
     let mut made = Vec::with_capacity(count * channels * rows * columns);
@@ -88,7 +88,7 @@ fn maxima(images: Tensor<4>, windows: Windows) -> Tensor<4> {
             }
         }
     }
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
         let mut slopes = vec![0.0_f32; count * channels * height * width];
         let maps = slopes.chunks_exact_mut(height * width);
         for ((map, above), places) in
@@ -101,7 +101,7 @@ fn maxima(images: Tensor<4>, windows: Windows) -> Tensor<4> {
     Tensor::made(made, [count, channels, rows, columns], [images.source()], backward)
 }
 
-fn means(images: &Tensor<4>, windows: Windows) -> Tensor<4> {
+fn means(images: &Tensor<4>, windows: PoolingWindows) -> Tensor<4> {
     let [count, channels, height, width] = images.dims();
     let [rows, columns] = [height, width].map(|size| windows.count(size));
     let mut made = vec![0.0_f32; count * channels * rows * columns];
@@ -122,7 +122,7 @@ fn means(images: &Tensor<4>, windows: Windows) -> Tensor<4> {
             means[place] = lines.map(of_line).sum::<f32>() * share;
         });
     }
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
         let mut slopes = vec![0.0_f32; count * channels * height * width];
         for (map, above) in slopes.chunks_exact_mut(height * width).zip(above.chunks_exact(rows * columns)) {
             every(&mut |place, lines, span, share| {

@@ -15,16 +15,17 @@ pub(crate) struct State {
 
 /// The outputs, shape (steps, sequences, cells), and the last output and memory, from the inputs of the gates, shape (steps, sequences,
 /// 4 · cells), U, shape (cells, 4 · cells), and the output and memory before. Those two count as constant.
-pub(crate) fn recur(
+pub(crate) fn run_recurrence(
     gates: &Tensor<3>,
     recurrent: &Tensor<2>,
     hidden: &Tensor<2>,
     memory: &Tensor<2>,
 ) -> (Tensor<3>, [Tensor<2>; 2]) {
     let [steps, sequences, wide] = gates.dims();
-    let sizes = Sizes { steps, sequences, cells: wide / 4 };
+    let sizes = RecurrenceSizes { steps, sequences, cells: wide / 4 };
     let sources = [gates.source(), recurrent.source()];
-    let run = Run::forward(sizes, gates.values(), recurrent.shared(), hidden.values(), memory.values());
+    let run =
+        RecurrenceRun::forward(sizes, gates.values(), recurrent.shared(), hidden.values(), memory.values());
     let (outputs, last) = (run.outputs(), run.last());
     let outputs =
         Tensor::made(outputs, [steps, sequences, sizes.cells], sources, move |above, sources, gradients| {
@@ -39,15 +40,15 @@ pub(crate) fn recur(
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Sizes {
+struct RecurrenceSizes {
     steps: usize,
     sequences: usize,
     cells: usize,
 }
 
 /// A run through all steps, with what its gradients need.
-struct Run {
-    sizes: Sizes,
+struct RecurrenceRun {
+    sizes: RecurrenceSizes,
     recurrent: Rc<Vec<f32>>,
     /// Outputs before the first step and after each, each of sequences · cells.
     hidden: Vec<f32>,
@@ -57,9 +58,15 @@ struct Run {
     open: Vec<f32>,
 }
 
-impl Run {
-    fn forward(sizes: Sizes, gates: &[f32], recurrent: Rc<Vec<f32>>, hidden: &[f32], memory: &[f32]) -> Self {
-        let Sizes { steps, sequences, cells } = sizes;
+impl RecurrenceRun {
+    fn forward(
+        sizes: RecurrenceSizes,
+        gates: &[f32],
+        recurrent: Rc<Vec<f32>>,
+        hidden: &[f32],
+        memory: &[f32],
+    ) -> Self {
+        let RecurrenceSizes { steps, sequences, cells } = sizes;
         let (state, wide) = (sequences * cells, 4 * cells);
         let mut run = Self {
             sizes,
@@ -103,7 +110,7 @@ impl Run {
 
     /// The gradient of the gates' inputs from that of the outputs.
     fn backward(&self, above: &[f32]) -> Vec<f32> {
-        let Sizes { steps, sequences, cells } = self.sizes;
+        let RecurrenceSizes { steps, sequences, cells } = self.sizes;
         let (state, wide) = (sequences * cells, 4 * cells);
         let transposed = Matrix::new(&self.recurrent, [cells, wide]).transposed();
         let mut to_gates = vec![0.0_f32; steps * sequences * wide];

@@ -19,7 +19,7 @@ pub(crate) fn response_norm(images: Tensor<4>, scale: f64, power: f64) -> Tensor
     let share = scale / 9.0;
     let (values, source) = (images.shared(), images.source());
     let squares: Vec<f32> = values.iter().map(|x| x * x).collect();
-    let mut sums = around(squares, height, width);
+    let mut sums = window_sums(squares, height, width);
     sums.iter_mut().for_each(|sum| *sum = 1.0 + share * *sum);
     let factors: Vec<f32> = sums.iter().map(|sum| sum.powf(-power)).collect();
     let made: Vec<f32> = values.iter().zip(&factors).map(|(x, factor)| x * factor).collect();
@@ -28,7 +28,7 @@ pub(crate) fn response_norm(images: Tensor<4>, scale: f64, power: f64) -> Tensor
         for (place, sum) in through.iter_mut().enumerate() {
             *sum = above[place] * values[place] * factors[place] / *sum;
         }
-        let through = around(through, height, width);
+        let through = window_sums(through, height, width);
         for (place, above) in above.iter_mut().enumerate() {
             *above = *above * factors[place] - 2.0 * power * share * values[place] * through[place];
         }
@@ -37,7 +37,7 @@ pub(crate) fn response_norm(images: Tensor<4>, scale: f64, power: f64) -> Tensor
 }
 
 /// The sums over the 3 × 3 windows around each value of each map; what lies over the border counts as 0.
-fn around(mut values: Vec<f32>, height: usize, width: usize) -> Vec<f32> {
+fn window_sums(mut values: Vec<f32>, height: usize, width: usize) -> Vec<f32> {
     let mut beside = vec![0.0_f32; values.len()];
     for (line, sums) in values.chunks_exact(width).zip(beside.chunks_exact_mut(width)) {
         sums.copy_from_slice(line);

@@ -19,7 +19,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
 use crate::spaces::descent::{bias, descent};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
@@ -28,32 +28,32 @@ use foretell::ImageShape;
 use rand_chacha::ChaCha8Rng;
 
 /// The smallest side of an image: of 64 pixels the first convolution leaves 16 and three poolings 8, 4 and 2.
-const SMALLEST: usize = 64;
+const MIN_SIDE: usize = 64;
 /// Scale and power of the response normalization.
-const NORM: (f64, f64) = (1e-4, 0.75);
+const RESPONSE_NORM: (f64, f64) = (1e-4, 0.75);
 /// L2 penalty of all weights.
-const PENALTY: f64 = 5e-4;
+const L2_PENALTY: f64 = 5e-4;
 
 /// The space.
-pub(crate) struct Alexnet;
+pub(crate) struct AlexnetSpace;
 
-impl Space for Alexnet {
+impl Space for AlexnetSpace {
     fn name(&self) -> &'static str {
         "alexnet"
     }
 
-    fn about(&self) -> &'static str {
+    fn short_description(&self) -> &'static str {
         "learning rate and step size of AlexNet"
     }
 
     /// 90 epochs: the 450,000 steps of 256 images of Caffe's plan.
     fn plan(&self) -> Plan {
-        let small = Small { size: Size { width: 0.125, max_layers: None }, batch_size: 16 };
-        Plan { drawn: "shapes:64", smallest: SMALLEST, free_rate: false, ..Plan::images(90, 256, small) }
+        let small = SmallSizes { size: Size { width: 0.125, max_layers: None }, batch_size: 16 };
+        Plan { drawn: "shapes:64", smallest: MIN_SIDE, free_rate: false, ..Plan::images(90, 256, small) }
     }
 
     /// The rate falls to a tenth after each step; `learning_rate_reductions` falls make steps of plan/(reductions + 1) epochs.
-    fn searched(&self, _size: &Size) -> Searched {
+    fn search_space(&self, _size: &Size) -> Searched {
         let texts = ["learning_rate=log:5e-5:5", "learning_rate_reductions=int:0:3"];
         Searched::Parameters(texts.map(str::to_owned).into())
     }
@@ -61,7 +61,7 @@ impl Space for Alexnet {
     fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
         let learning_rate = spec.number("learning_rate", f64::MIN_POSITIVE..=f64::MAX)?;
         let reductions = spec.count("learning_rate_reductions", 0..=1000)?;
-        let data = spec.images()?.less_mean_image(true);
+        let data = spec.images()?.subtract_mean_image(true);
         self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
         let (input, classes) = (data.train.shape, data.train.classes);
         let recipe = Steps { learning_rate, reductions, width: spec.width, input, classes };
@@ -151,7 +151,7 @@ impl Network {
         let [f1, f2, f3, f4, f5, units] = recipe.sizes();
         let wider = 1.0 / recipe.width.sqrt();
         let mut convolution = |shape: [usize; 4], sd: f64, start: f32, stride| {
-            let weight = weights.normal(shape, sd).with_penalty(PENALTY);
+            let weight = weights.normal(shape, sd).with_penalty(L2_PENALTY);
             Convolution::new(weight, Some(bias(shape[0], start, weights)), stride)
         };
         let conv1 = convolution([f1, recipe.input.channels, 11, 11], 0.01, 0.0, 4);
@@ -162,7 +162,7 @@ impl Network {
         let last = |size: usize| pooled(size.div_ceil(4), 3);
         let inputs = f5 * last(recipe.input.height) * last(recipe.input.width);
         let mut dense = |inputs, outputs, sd: f64, start| {
-            let weight = weights.normal([inputs, outputs], sd * wider).with_penalty(PENALTY);
+            let weight = weights.normal([inputs, outputs], sd * wider).with_penalty(L2_PENALTY);
             Dense { weight, bias: bias(outputs, start, weights) }
         };
         let (fc6, fc7) = (dense(inputs, units, 0.005, 0.1), dense(units, units, 0.005, 0.1));
@@ -173,7 +173,7 @@ impl Network {
 
 impl ImageNetwork for Network {
     fn logits(&mut self, images: Tensor<4>, mut training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
-        let (scale, power) = NORM;
+        let (scale, power) = RESPONSE_NORM;
         let x = response_norm(relu(self.conv1.forward(images)), scale, power);
         let x = max_pool_ceiling(x, 3, 2);
         let x = response_norm(relu(self.conv2.forward(x)), scale, power);
@@ -203,7 +203,7 @@ mod tests {
         let kernels = 96 * 363 + 256 * 96 * 25 + 384 * 256 * 9 + 384 * 384 * 9 + 256 * 384 * 9;
         let matrices = 1024 * 4096 + 4096 * 4096 + 4096 * 1000;
         let biases = 96 + 256 + 384 + 384 + 256 + 4096 + 4096 + 1000;
-        assert_eq!(build(1.0, 64).num_params(), kernels + matrices + biases);
+        assert_eq!(build(1.0, 64).parameter_value_count(), kernels + matrices + biases);
         let cost = recipe(1.0, 64).cost();
         assert_eq!(cost.weights as usize, kernels + matrices);
         // convolutions on 16 × 16, 8 × 8 and three times 4 × 4
@@ -218,13 +218,13 @@ mod tests {
     #[test]
     fn fifty_steps_agree_with_pytorch() {
         use crate::torch::{CLASSES, Images, check_images};
-        let input = ImageShape { channels: 3, height: SMALLEST, width: SMALLEST };
+        let input = ImageShape { channels: 3, height: MIN_SIDE, width: MIN_SIDE };
         let recipe = Steps { learning_rate: 0.001, reductions: 0, width: 0.0625, input, classes: CLASSES };
         check_images(
             "alexnet",
             &recipe,
             0.001,
-            Images { side: SMALLEST, is_training: false, ..Images::default() },
+            Images { side: MIN_SIDE, is_training: false, ..Images::default() },
         );
     }
 }

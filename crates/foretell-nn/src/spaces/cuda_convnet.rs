@@ -15,7 +15,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
 use crate::spaces::descent::{bias, descent};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
@@ -24,24 +24,24 @@ use foretell::ImageShape;
 use rand_chacha::ChaCha8Rng;
 
 /// The smallest side of an image: of 12 pixels three poolings leave 6, 3 and 1.
-const SMALLEST: usize = 12;
+const MIN_SIDE: usize = 12;
 
 /// The space.
-pub(crate) struct CudaConvnet;
+pub(crate) struct CudaConvnetSpace;
 
-impl Space for CudaConvnet {
+impl Space for CudaConvnetSpace {
     fn name(&self) -> &'static str {
         "cuda-convnet"
     }
 
-    fn about(&self) -> &'static str {
+    fn short_description(&self) -> &'static str {
         "hyperparameters of the cuda-convnet 18 % network"
     }
 
     fn plan(&self) -> Plan {
         let size = Size { width: 0.25, max_layers: None };
-        let small = Small { size, batch_size: 16 };
-        Plan { smallest: SMALLEST, free_rate: false, ..Plan::images(60, 100, small) }
+        let small = SmallSizes { size, batch_size: 16 };
+        Plan { smallest: MIN_SIDE, free_rate: false, ..Plan::images(60, 100, small) }
     }
 
     /// 12 epochs on SVHN, which has twelve times the images of CIFAR-10.
@@ -53,7 +53,7 @@ impl Space for CudaConvnet {
 
     /// The paper's ranges. The released Hyperband code draws the last penalty from 5e-3 to 500 instead; λ = 1 of the original
     /// network is in both.
-    fn searched(&self, _size: &Size) -> Searched {
+    fn search_space(&self, _size: &Size) -> Searched {
         let texts = [
             "learning_rate=log:5e-5:5",
             "learning_rate_reductions=int:0:3",
@@ -69,7 +69,7 @@ impl Space for CudaConvnet {
 
     fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
         let any = 0.0..=f64::MAX;
-        let momentum = Momentum {
+        let momentum = CudaConvnetRecipe {
             learning_rate: spec.number("learning_rate", f64::MIN_POSITIVE..=f64::MAX)?,
             reductions: spec.count("learning_rate_reductions", 0..=1000)?,
             penalties: [
@@ -83,15 +83,15 @@ impl Space for CudaConvnet {
             input: ImageShape { channels: 0, height: 0, width: 0 },
             classes: 0,
         };
-        let data = spec.images()?.less_mean_image(false);
+        let data = spec.images()?.subtract_mean_image(false);
         self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
-        let momentum = Momentum { input: data.train.shape, classes: data.train.classes, ..momentum };
+        let momentum = CudaConvnetRecipe { input: data.train.shape, classes: data.train.classes, ..momentum };
         run(spec, &momentum, &data, &mut telling(momentum.cost(), report))
     }
 }
 
 /// [`descent`], each layer with its own L2 penalty; the rate falls to a tenth in even steps, which depend on the whole plan R.
-struct Momentum {
+struct CudaConvnetRecipe {
     learning_rate: f64,
     reductions: usize,
     penalties: [f64; 4],
@@ -101,7 +101,7 @@ struct Momentum {
     classes: usize,
 }
 
-impl Momentum {
+impl CudaConvnetRecipe {
     fn filters(&self) -> [usize; 2] {
         [32, 64].map(|filters| self.width.scale(filters))
     }
@@ -118,7 +118,7 @@ impl Momentum {
     }
 }
 
-impl Recipe for Momentum {
+impl Recipe for CudaConvnetRecipe {
     type Network = Network;
 
     fn network(&self, weights: &mut Weights) -> Network {
@@ -152,7 +152,7 @@ module!(Network { conv1, conv2, conv3, fc });
 
 impl Network {
     /// 32, 32 and 64 filters times the width; weights of N(0, 10⁻⁸) in the first layer, N(0, 10⁻⁴) in the others, biases 0.
-    fn new(recipe: &Momentum, weights: &mut Weights) -> Self {
+    fn new(recipe: &CudaConvnetRecipe, weights: &mut Weights) -> Self {
         let [narrow, wide] = recipe.filters();
         let [penalty1, penalty2, penalty3, penalty] = recipe.penalties;
         let mut convolution = |filters, channels, sd, penalty| {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_network_of_the_paper_has_89578_parameters() {
-        let recipe = Momentum {
+        let recipe = CudaConvnetRecipe {
             learning_rate: 0.001,
             reductions: 0,
             penalties: [0.004, 0.004, 0.004, 1.0],
@@ -197,7 +197,7 @@ mod tests {
             classes: 10,
         };
         let mut network = recipe.network(&mut Weights::new(0, 0));
-        assert_eq!(network.num_params(), 89_578);
+        assert_eq!(network.parameter_value_count(), 89_578);
         // biases: 32 + 32 + 64 + 10
         let cost = recipe.cost();
         assert_eq!(cost.weights, 89_578 - 138);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn fifty_steps_agree_with_pytorch() {
         use crate::torch::{CLASSES, Images, SIDE, check_images};
-        let recipe = Momentum {
+        let recipe = CudaConvnetRecipe {
             learning_rate: 0.001,
             reductions: 0,
             penalties: [0.004, 0.02, 0.003, 1.0],

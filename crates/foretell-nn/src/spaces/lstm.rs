@@ -14,14 +14,14 @@ use crate::layers::parameter::{Param, module};
 use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
 use crate::tensor::Tensor;
-use crate::text_lessons::{TextNetwork, UNROLLED};
+use crate::text_lessons::{TextNetwork, UNROLLED_STEPS};
 use crate::training::{Recipe, run};
 use rand_chacha::ChaCha8Rng;
 
 /// A space of language models.
-pub(crate) struct LongShortTerm {
+pub(crate) struct LstmSpace {
     name: &'static str,
     about: &'static str,
     /// The fewest and the most layers.
@@ -33,7 +33,7 @@ pub(crate) struct LongShortTerm {
 }
 
 /// A rate of 20, a tenth of it after two thirds of the plan.
-pub(crate) static LSTM: LongShortTerm = LongShortTerm {
+pub(crate) static LSTM_SPACE: LstmSpace = LstmSpace {
     name: "lstm",
     about: "LSTM language models",
     layers: [1, 2],
@@ -44,42 +44,42 @@ pub(crate) static LSTM: LongShortTerm = LongShortTerm {
 
 /// As the paper and its released curves say. The base rate of 0.1 is read as that of a loss summed over the steps that gradients go
 /// back, as Zaremba et al. sum it: of the mean loss, which is used here, it is 0.1 · 35.
-pub(crate) static LSTM_400: LongShortTerm = LongShortTerm {
+pub(crate) static LSTM_400_SPACE: LstmSpace = LstmSpace {
     name: "lstm-400",
     about: "LSTM language models of 400 words",
     layers: [2, 5],
     vocabulary: Some(400),
-    rate: 0.1 * UNROLLED as f64,
+    rate: 0.1 * UNROLLED_STEPS as f64,
     schedule: falls_by_steps,
 };
 
 /// Steps of the released plan between two falls of the rate to a tenth.
-const STEPS_OF_A_RATE: usize = 15_000;
+const STEPS_PER_RATE: usize = 15_000;
 /// Steps of the released plan: 60 epochs of the Penn Treebank's 929,589 words in 50 parts.
-const STEPS_OF_THE_PLAN: usize = 60 * (929_589_usize / 50).div_ceil(UNROLLED);
+const PLANNED_STEPS: usize = 60 * (929_589_usize / 50).div_ceil(UNROLLED_STEPS);
 
 /// Other plans keep the proportion of the released one.
 fn falls_by_steps(epoch: usize, epochs: usize) -> f64 {
-    0.1_f64.powi(((epoch - 1) * STEPS_OF_THE_PLAN / (epochs * STEPS_OF_A_RATE)) as i32)
+    0.1_f64.powi(((epoch - 1) * PLANNED_STEPS / (epochs * STEPS_PER_RATE)) as i32)
 }
 
-impl Space for LongShortTerm {
+impl Space for LstmSpace {
     fn name(&self) -> &'static str {
         self.name
     }
 
-    fn about(&self) -> &'static str {
+    fn short_description(&self) -> &'static str {
         self.about
     }
 
     fn plan(&self) -> Plan {
         let size = Size { width: 0.1, max_layers: None };
-        let small = Small { size, batch_size: 20 };
+        let small = SmallSizes { size, batch_size: 20 };
         Plan { vocabulary: self.vocabulary, ..Plan::text(60, 50, small) }
     }
 
     /// `cells` are those of a layer, `inputs` the length of a word's vector.
-    fn searched(&self, size: &Size) -> Searched {
+    fn search_space(&self, size: &Size) -> Searched {
         let sizes = || (10..1400).step_by(20);
         let [fewest, most] = self.layers;
         let most = most.min(size.max_layers.unwrap_or(most)).max(1);
@@ -94,7 +94,7 @@ impl Space for LongShortTerm {
         let layers = spec.count("layers", 1..=100)?;
         let cells = spec.count("cells", 1..=100_000)?;
         let inputs = spec.count("inputs", 1..=100_000)?;
-        let data = spec.text()?.of_at_most(self.vocabulary.unwrap_or(usize::MAX));
+        let data = spec.text()?.limit_vocabulary(self.vocabulary.unwrap_or(usize::MAX));
         let words = data.words.len();
         let recipe = Descent { layers, cells, inputs, words, rate: self.rate, schedule: self.schedule };
         run(spec, &recipe, &data, &mut telling(recipe.cost(), report))
@@ -201,25 +201,28 @@ mod tests {
     use crate::layers::parameter::Module;
 
     fn descent(layers: usize, cells: usize, inputs: usize, words: usize) -> Descent {
-        Descent { layers, cells, inputs, words, rate: LSTM.rate, schedule: LSTM.schedule }
+        Descent { layers, cells, inputs, words, rate: LSTM_SPACE.rate, schedule: LSTM_SPACE.schedule }
     }
 
     #[test]
     fn rates_fall_after_two_thirds_and_as_in_the_released_plan_after_28_of_60_epochs() {
-        let falls = |space: &LongShortTerm, epoch| (space.schedule)(epoch, 60).log10().round() as i32;
-        assert_eq!([1, 40, 41, 60].map(|epoch| falls(&LSTM, epoch)), [0, 0, -1, -1]);
+        let falls = |space: &LstmSpace, epoch| (space.schedule)(epoch, 60).log10().round() as i32;
+        assert_eq!([1, 40, 41, 60].map(|epoch| falls(&LSTM_SPACE, epoch)), [0, 0, -1, -1]);
         // 532 steps an epoch: step 15,000 is in epoch 29, step 30,000 in epoch 57
-        assert_eq!([1, 29, 30, 57, 58, 60].map(|epoch| falls(&LSTM_400, epoch)), [0, 0, -1, -1, -2, -2]);
+        assert_eq!(
+            [1, 29, 30, 57, 58, 60].map(|epoch| falls(&LSTM_400_SPACE, epoch)),
+            [0, 0, -1, -1, -2, -2]
+        );
     }
 
     #[test]
     fn a_network_has_its_parameters_and_predicts_from_the_words_before() {
         let recipe = descent(2, 5, 3, 7);
         let network = recipe.network(&mut Weights::new(0, 0));
-        assert_eq!(network.num_params(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
+        assert_eq!(network.parameter_value_count(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
         let cost = recipe.cost();
         // biases: 20 a layer and 7
-        assert_eq!(cost.weights as usize, network.num_params() - 2 * 20 - 7);
+        assert_eq!(cost.weights as usize, network.parameter_value_count() - 2 * 20 - 7);
         assert_eq!(cost.multiply_adds, cost.weights - 7 * 3);
         let logits = |tokens: [[usize; 2]; 3]| -> Vec<f32> {
             let tokens = Tokens { shape: [3, 2], values: tokens.concat() };
@@ -238,7 +241,7 @@ mod tests {
     #[test]
     fn fifty_steps_agree_with_pytorch() {
         use crate::torch::{WORDS, check_text};
-        check_text("lstm", &descent(2, 7, 5, WORDS), LSTM.rate / 10.0);
-        check_text("lstm-400", &descent(4, 7, 5, WORDS), LSTM_400.rate);
+        check_text("lstm", &descent(2, 7, 5, WORDS), LSTM_SPACE.rate / 10.0);
+        check_text("lstm-400", &descent(4, 7, 5, WORDS), LSTM_400_SPACE.rate);
     }
 }

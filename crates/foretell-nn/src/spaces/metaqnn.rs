@@ -15,7 +15,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
-use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
@@ -23,20 +23,20 @@ use foretell::{ImageShape, LayerSequence, NETWORK};
 use rand_chacha::ChaCha8Rng;
 
 /// The space.
-pub(crate) struct Metaqnn;
+pub(crate) struct MetaqnnSpace;
 
-impl Space for Metaqnn {
+impl Space for MetaqnnSpace {
     fn name(&self) -> &'static str {
         "metaqnn"
     }
 
-    fn about(&self) -> &'static str {
+    fn short_description(&self) -> &'static str {
         "MetaQNN networks"
     }
 
     fn plan(&self) -> Plan {
         let size = Size { width: 0.125, max_layers: Some(8) };
-        let small = Small { size, batch_size: 16 };
+        let small = SmallSizes { size, batch_size: 16 };
         Plan::images(20, 128, small)
     }
 
@@ -46,7 +46,7 @@ impl Space for Metaqnn {
         Plan { max_layers, ..self.plan() }
     }
 
-    fn searched(&self, _size: &Size) -> Searched {
+    fn search_space(&self, _size: &Size) -> Searched {
         Searched::Layers
     }
 
@@ -144,7 +144,7 @@ struct Pooling {
 }
 
 /// The signal between layers: a batch of images or of vectors.
-enum Signal {
+enum LayerSignal {
     /// Shape (images, channels, height, width).
     Image(Tensor<4>),
     /// Shape (images, values).
@@ -154,36 +154,40 @@ enum Signal {
 impl Network {
     /// Builds `sequence`, which fits images of shape `input`.
     fn new(sequence: &LayerSequence, input: ImageShape, weights: &mut Weights) -> Self {
-        let mut builder = Builder { shape: input, averaged: false, weights };
+        let mut builder = LayerBuilder { shape: input, averaged: false, weights };
         Self { layers: sequence.0.iter().filter_map(|layer| builder.layer(layer)).collect() }
     }
 }
 
 impl ImageNetwork for Network {
     fn logits(&mut self, images: Tensor<4>, mut training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
-        let signal = self.layers.iter().fold(Signal::Image(images), |signal, layer| match layer {
-            Layer::Convolution(layer) => Signal::Image(relu(layer.forward(signal.image()))),
-            Layer::Pooling(layer) => Signal::Image(max_pool(signal.image(), layer.kernel, layer.stride)),
+        let signal = self.layers.iter().fold(LayerSignal::Image(images), |signal, layer| match layer {
+            Layer::Convolution(layer) => LayerSignal::Image(relu(layer.forward(signal.image()))),
+            Layer::Pooling(layer) => LayerSignal::Image(max_pool(signal.image(), layer.kernel, layer.stride)),
             Layer::Dropout(layer) => match signal {
-                Signal::Image(image) => Signal::Image(layer.forward(image, training.as_deref_mut())),
-                Signal::Vector(vector) => Signal::Vector(layer.forward(vector, training.as_deref_mut())),
+                LayerSignal::Image(image) => {
+                    LayerSignal::Image(layer.forward(image, training.as_deref_mut()))
+                }
+                LayerSignal::Vector(vector) => {
+                    LayerSignal::Vector(layer.forward(vector, training.as_deref_mut()))
+                }
             },
-            Layer::Dense(layer) => Signal::Vector(relu(layer.forward(signal.vector()))),
-            Layer::Last(layer) => Signal::Vector(layer.forward(signal.vector())),
-            Layer::Average(layer) => Signal::Vector(global_mean(relu(layer.forward(signal.image())))),
+            Layer::Dense(layer) => LayerSignal::Vector(relu(layer.forward(signal.vector()))),
+            Layer::Last(layer) => LayerSignal::Vector(layer.forward(signal.vector())),
+            Layer::Average(layer) => LayerSignal::Vector(global_mean(relu(layer.forward(signal.image())))),
         });
         signal.vector()
     }
 }
 
 /// Builds layer after layer and tracks the shape of the input of each.
-struct Builder<'a> {
+struct LayerBuilder<'a> {
     shape: ImageShape,
     averaged: bool,
     weights: &'a mut Weights,
 }
 
-impl Builder<'_> {
+impl LayerBuilder<'_> {
     /// The next layer; none for the softmax that ends a network with global average pooling.
     fn layer(&mut self, layer: &foretell::Layer) -> Option<Layer> {
         Some(match *layer {
@@ -210,8 +214,9 @@ impl Builder<'_> {
 
     fn convolution(&mut self, filters: usize, kernel: usize, stride: usize) -> Convolution {
         let channels = self.shape.channels;
-        let weight =
-            self.weights.uniform([filters, channels, kernel, kernel], xavier(channels * kernel * kernel));
+        let weight = self
+            .weights
+            .uniform([filters, channels, kernel, kernel], xavier_bound(channels * kernel * kernel));
         let (height, width) = (self.shape.height.div_ceil(stride), self.shape.width.div_ceil(stride));
         self.shape = ImageShape { channels: filters, height, width };
         Convolution::new(weight, Some(self.weights.constant(filters, 0.0)), stride)
@@ -219,18 +224,18 @@ impl Builder<'_> {
 
     fn dense(&mut self, units: usize) -> Dense {
         let inputs = self.shape.channels * self.shape.height * self.shape.width;
-        let weight = self.weights.uniform([inputs, units], xavier(inputs));
+        let weight = self.weights.uniform([inputs, units], xavier_bound(inputs));
         self.shape = ImageShape { channels: units, height: 1, width: 1 };
         Dense { weight, bias: self.weights.constant(units, 0.0) }
     }
 }
 
 /// The bound of Caffe's Xavier weights, √(3/fan-in): variance 1/fan-in.
-fn xavier(fan_in: usize) -> f64 {
+fn xavier_bound(fan_in: usize) -> f64 {
     (3.0 / fan_in as f64).sqrt()
 }
 
-impl Signal {
+impl LayerSignal {
     fn image(self) -> Tensor<4> {
         match self {
             Self::Image(image) => image,
@@ -296,7 +301,7 @@ mod tests {
         fn a_network_has_the_parameters_and_the_output_that_its_sequence_promises(sequence in sequence()) {
             if let Ok(counts) = sequence.counts(SHAPE) {
                 let mut network = build(&sequence);
-                prop_assert_eq!(network.num_params() as u64, counts.parameters);
+                prop_assert_eq!(network.parameter_value_count() as u64, counts.parameters);
                 prop_assert_eq!(network.logits(images(2), None).dims(), [2, 4]);
             }
         }
@@ -356,7 +361,7 @@ mod tests {
         let Layer::Convolution(first) = &mut network.layers[0] else { panic!("a convolution comes first") };
         let mut values = first.weight.val().into_values();
         values[at] += by;
-        first.weight.set_list(values);
+        first.weight.set_value_list(values);
         network
     }
 

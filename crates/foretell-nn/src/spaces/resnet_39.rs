@@ -15,7 +15,7 @@ use crate::layers::pooling::max_pool;
 use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
@@ -45,41 +45,41 @@ const CONVOLUTIONS: usize = 3;
 /// The blocks after which maps are halved: 12 convolutions, 9, 15.
 const HALVED_AFTER: [usize; 2] = [4, 7];
 /// The smallest side of an image: its size is halved twice.
-const SMALLEST: usize = 4;
+const MIN_SIDE: usize = 4;
 
-const HEIGHTS: [&str; BLOCKS] = names!("height");
-const WIDTHS: [&str; BLOCKS] = names!("width");
-const FILTERS: [&str; BLOCKS] = names!("filters");
-const LINKS: [&str; BLOCKS] = names!("links");
+const HEIGHT_NAMES: [&str; BLOCKS] = names!("height");
+const WIDTH_NAMES: [&str; BLOCKS] = names!("width");
+const FILTER_NAMES: [&str; BLOCKS] = names!("filters");
+const LINK_NAMES: [&str; BLOCKS] = names!("links");
 
 /// The space.
-pub(crate) struct Resnet39;
+pub(crate) struct Resnet39Space;
 
-impl Space for Resnet39 {
+impl Space for Resnet39Space {
     fn name(&self) -> &'static str {
         "resnet-39"
     }
 
-    fn about(&self) -> &'static str {
+    fn short_description(&self) -> &'static str {
         "networks of 39 layers with random links"
     }
 
     fn plan(&self) -> Plan {
         let size = Size { width: 0.25, max_layers: None };
-        let small = Small { size, batch_size: 16 };
-        Plan { smallest: SMALLEST, ..Plan::images(50, 100, small) }
+        let small = SmallSizes { size, batch_size: 16 };
+        Plan { smallest: MIN_SIDE, ..Plan::images(50, 100, small) }
     }
 
     /// `height`, `width` are those of the kernels of a block, `filters` its filters, `links` the blocks that it is linked with: the sum of
     /// 2ⁱ⁻¹ over their numbers i. A number drawn evenly has each link with a probability of ½.
-    fn searched(&self, size: &Size) -> Searched {
+    fn search_space(&self, size: &Size) -> Searched {
         let kernel = |name: &str| format!("{name}=choice:1,3,5,7");
         let mut texts = Vec::new();
         for block in 0..BLOCKS {
-            texts.extend([kernel(HEIGHTS[block]), kernel(WIDTHS[block])]);
-            texts.push(size.choice(FILTERS[block], [6, 12, 24, 36].into_iter()));
+            texts.extend([kernel(HEIGHT_NAMES[block]), kernel(WIDTH_NAMES[block])]);
+            texts.push(size.choice(FILTER_NAMES[block], [6, 12, 24, 36].into_iter()));
             if block >= 2 {
-                texts.push(format!("{}=int:0:{}", LINKS[block], most_links(block)));
+                texts.push(format!("{}=int:0:{}", LINK_NAMES[block], max_links(block)));
             }
         }
         Searched::Parameters(texts)
@@ -88,11 +88,11 @@ impl Space for Resnet39 {
     fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
         let mut blocks = Vec::with_capacity(BLOCKS);
         for block in 0..BLOCKS {
-            blocks.push(Shape {
-                height: spec.count(HEIGHTS[block], 1..=99)?,
-                width: spec.count(WIDTHS[block], 1..=99)?,
-                filters: spec.count(FILTERS[block], 1..=10_000)?,
-                links: if block >= 2 { spec.count(LINKS[block], 0..=most_links(block))? } else { 0 },
+            blocks.push(BlockShape {
+                height: spec.count(HEIGHT_NAMES[block], 1..=99)?,
+                width: spec.count(WIDTH_NAMES[block], 1..=99)?,
+                filters: spec.count(FILTER_NAMES[block], 1..=10_000)?,
+                links: if block >= 2 { spec.count(LINK_NAMES[block], 0..=max_links(block))? } else { 0 },
             });
         }
         let data = spec.images()?;
@@ -106,7 +106,7 @@ impl Space for Resnet39 {
 }
 
 /// All links of block `block` (from 0): one with each block but the one before it.
-fn most_links(block: usize) -> usize {
+fn max_links(block: usize) -> usize {
     (1 << (block - 1)) - 1
 }
 
@@ -117,7 +117,7 @@ fn linked(links: usize) -> impl Iterator<Item = usize> {
 
 /// The searched part of a block.
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+struct BlockShape {
     height: usize,
     width: usize,
     filters: usize,
@@ -128,7 +128,7 @@ struct Shape {
 /// RMSProp (α = 0.99, ε = 10⁻⁸, no momentum) with L2 of 10⁻⁴ and a rate of 10⁻³, which falls to 10⁻⁵ after three fifths of the
 /// plan: at epoch 30 of the paper's 50.
 struct RmsProp {
-    blocks: Vec<Shape>,
+    blocks: Vec<BlockShape>,
     channels: usize,
     /// Values of a map at the end.
     pixels: usize,
@@ -146,7 +146,7 @@ impl RmsProp {
     /// On images of `rows` × `columns`.
     fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
         let mut cost = Cost::default();
-        for (index, &Shape { height, width, filters, .. }) in self.blocks.iter().enumerate() {
+        for (index, &BlockShape { height, width, filters, .. }) in self.blocks.iter().enumerate() {
             if HALVED_AFTER.contains(&index) {
                 (rows, columns) = (rows / 2, columns / 2);
             }
@@ -182,26 +182,26 @@ impl Recipe for RmsProp {
 /// Twelve blocks, halved maps after the fourth and the seventh, and a fully connected layer.
 #[derive(Clone)]
 struct Network {
-    blocks: Vec<Block>,
+    blocks: Vec<LinkedBlock>,
     last: Dense,
 }
 module!(Network { blocks, last });
 
 /// Three convolutions, each with batch normalization and ReLU; each sees the sum of all before it in the block.
 #[derive(Clone)]
-struct Block {
+struct LinkedBlock {
     convolutions: Vec<Convolution>,
     norms: Vec<BatchNorm>,
     links: usize,
 }
-module!(Block { convolutions, norms });
+module!(LinkedBlock { convolutions, norms });
 
 impl Network {
     fn new(recipe: &RmsProp, weights: &mut Weights) -> Self {
         let mut blocks = Vec::with_capacity(BLOCKS);
         let mut before = recipe.channels;
         for (index, shape) in recipe.blocks.iter().enumerate() {
-            blocks.push(Block::new(*shape, recipe.maps_into(index), weights));
+            blocks.push(LinkedBlock::new(*shape, recipe.maps_into(index), weights));
             before = shape.filters;
         }
         let inputs = before * recipe.pixels;
@@ -210,11 +210,12 @@ impl Network {
     }
 }
 
-impl Block {
-    fn new(shape: Shape, channels: usize, weights: &mut Weights) -> Self {
-        let Shape { height, width, filters, links } = shape;
+impl LinkedBlock {
+    fn new(shape: BlockShape, channels: usize, weights: &mut Weights) -> Self {
+        let BlockShape { height, width, filters, links } = shape;
         let sizes = [channels, filters, filters];
-        let convolution = |channels| Convolution::he([filters, channels, height, width], 1, weights);
+        let convolution =
+            |channels| Convolution::with_he_weights([filters, channels, height, width], 1, weights);
         let convolutions = sizes.map(convolution).into();
         let norms = (0..CONVOLUTIONS).map(|_| BatchNorm::new(filters, weights)).collect();
         Self { convolutions, norms, links }
@@ -256,10 +257,10 @@ mod tests {
 
     #[test]
     fn linked_maps_are_appended_and_two_poolings_leave_a_sixteenth_of_the_pixels() {
-        let mut blocks = vec![Shape { height: 1, width: 3, filters: 6, links: 0 }; BLOCKS];
+        let mut blocks = vec![BlockShape { height: 1, width: 3, filters: 6, links: 0 }; BLOCKS];
         blocks[1].filters = 12;
         // with the second block and the fourth
-        blocks[8] = Shape { height: 5, width: 1, filters: 24, links: 0b1010 };
+        blocks[8] = BlockShape { height: 5, width: 1, filters: 24, links: 0b1010 };
         let recipe = RmsProp { blocks, channels: 3, pixels: 6, classes: 10 };
         let mut network = recipe.network(&mut Weights::new(0, 0));
         let weight = network.blocks[8].convolutions[0].weight.dims();
@@ -267,7 +268,7 @@ mod tests {
         let cost = recipe.cost(9, 13);
         // a normalization has 4 numbers a map
         let maps: usize = recipe.blocks.iter().map(|block| CONVOLUTIONS * block.filters).sum();
-        assert_eq!(cost.weights as usize, network.num_params() - 4 * maps - 10);
+        assert_eq!(cost.weights as usize, network.parameter_value_count() - 4 * maps - 10);
         // blocks 1 to 4 on 9 × 13, 5 to 7 on 4 × 6, 8 to 12 on 2 × 3; the first, the second, the third and the ninth get other maps than
         // they make, the tenth too
         let sums = [
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        let mut blocks = vec![Shape { height: 3, width: 1, filters: 6, links: 0 }; BLOCKS];
+        let mut blocks = vec![BlockShape { height: 3, width: 1, filters: 6, links: 0 }; BLOCKS];
         // with the second block, and with the seventh
         (blocks[4].links, blocks[11].links) = (1 << 1, 1 << 6);
         let recipe = RmsProp { blocks, channels: 3, pixels: 16, classes: crate::torch::CLASSES };

@@ -17,21 +17,21 @@ use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
 use rand_chacha::ChaCha8Rng;
 
 /// The largest n.
-const MOST_BLOCKS: usize = 18;
+const MAX_BLOCKS: usize = 18;
 /// The smallest side of an image: its size is halved twice.
-const SMALLEST: usize = 4;
+const MIN_SIDE: usize = 4;
 /// The number of falls of the rate: after each quarter of the plan, as in the paper's released curves.
-const FALLS: usize = 3;
+const RATE_FALL_COUNT: usize = 3;
 
 /// Three stages.
-const STAGES: usize = 3;
+const STAGE_COUNT: usize = 3;
 
 /// A space of residual networks.
 pub(crate) struct ResnetTiny {
@@ -42,11 +42,11 @@ pub(crate) struct ResnetTiny {
 }
 
 /// Blocks of two convolutions.
-pub(crate) static RESNET_TINY: ResnetTiny =
+pub(crate) static RESNET_TINY_SPACE: ResnetTiny =
     ResnetTiny { name: "resnet-tiny", about: "residual networks of 6n + 2 layers", convolutions: 2 };
 
 /// Blocks of three convolutions.
-pub(crate) static RESNET_TINY_3: ResnetTiny = ResnetTiny {
+pub(crate) static RESNET_TINY_3_SPACE: ResnetTiny = ResnetTiny {
     name: "resnet-tiny-3",
     about: "residual networks of 6n + 2 layers in blocks of three",
     convolutions: 3,
@@ -57,20 +57,20 @@ impl Space for ResnetTiny {
         self.name
     }
 
-    fn about(&self) -> &'static str {
+    fn short_description(&self) -> &'static str {
         self.about
     }
 
     fn plan(&self) -> Plan {
         let size = Size { width: 0.5, max_layers: Some(20) };
-        let small = Small { size, batch_size: 16 };
-        Plan { smallest: SMALLEST, ..Plan::images(140, 100, small) }
+        let small = SmallSizes { size, batch_size: 16 };
+        Plan { smallest: MIN_SIDE, ..Plan::images(140, 100, small) }
     }
 
     /// `blocks` is n, a sixth of the convolutions in blocks; `filters` are those of the first stage.
-    fn searched(&self, size: &Size) -> Searched {
-        let most = size.max_layers.map_or(MOST_BLOCKS, |layers| layers.saturating_sub(2) / 6);
-        let most = most.clamp(1, MOST_BLOCKS);
+    fn search_space(&self, size: &Size) -> Searched {
+        let most = size.max_layers.map_or(MAX_BLOCKS, |layers| layers.saturating_sub(2) / 6);
+        let most = most.clamp(1, MAX_BLOCKS);
         let filters = size.scale(2)..=size.scale(22);
         Searched::Parameters(vec![
             format!("blocks=int:{}:{most}", 2.min(most)),
@@ -81,7 +81,7 @@ impl Space for ResnetTiny {
 
     fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
         let shape = Nesterov {
-            blocks: spec.count("blocks", 1..=MOST_BLOCKS)?,
+            blocks: spec.count("blocks", 1..=MAX_BLOCKS)?,
             filters: spec.count("filters", 1..=10_000)?,
             kernel: spec.count("kernel", 1..=99)?,
             convolutions: self.convolutions,
@@ -110,8 +110,8 @@ struct Nesterov {
 impl Nesterov {
     /// Filters, maps that go in, and stride of the first convolution of each block.
     fn blocks(&self) -> impl Iterator<Item = [usize; 3]> {
-        let count = 2 * STAGES * self.blocks / self.convolutions;
-        let filters = move |block: usize| self.filters << (STAGES * block / count);
+        let count = 2 * STAGE_COUNT * self.blocks / self.convolutions;
+        let filters = move |block: usize| self.filters << (STAGE_COUNT * block / count);
         (0..count).map(move |block| {
             let (own, before) = (filters(block), filters(block.saturating_sub(1)));
             [own, before, if own > before { 2 } else { 1 }]
@@ -154,7 +154,7 @@ impl Recipe for Nesterov {
     }
 
     fn schedule(&self, epoch: usize, epochs: usize) -> f64 {
-        even_falls(FALLS, epoch, epochs)
+        even_falls(RATE_FALL_COUNT, epoch, epochs)
     }
 }
 
@@ -163,29 +163,29 @@ impl Recipe for Nesterov {
 struct Network {
     first: Convolution,
     norm: BatchNorm,
-    blocks: Vec<Block>,
+    blocks: Vec<ResidualBlock>,
     last: Dense,
 }
 module!(Network { first, norm, blocks, last });
 
 /// Convolutions with batch normalization, added to what goes in.
 #[derive(Clone)]
-struct Block {
+struct ResidualBlock {
     convolutions: Vec<Convolution>,
     norms: Vec<BatchNorm>,
     stride: usize,
 }
-module!(Block { convolutions, norms });
+module!(ResidualBlock { convolutions, norms });
 
 impl Network {
     /// Stages are a third of the convolutions each and have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
     fn new(recipe: &Nesterov, weights: &mut Weights) -> Self {
         let kernel = recipe.kernel;
         let filters = recipe.filters;
-        let first = Convolution::he([filters, recipe.channels, kernel, kernel], 1, weights);
+        let first = Convolution::with_he_weights([filters, recipe.channels, kernel, kernel], 1, weights);
         let norm = BatchNorm::new(filters, weights);
         let block = |[filters, maps, stride]: [usize; 3]| {
-            Block::new([filters, maps, kernel, kernel], recipe.convolutions, stride, weights)
+            ResidualBlock::new([filters, maps, kernel, kernel], recipe.convolutions, stride, weights)
         };
         let blocks = recipe.blocks().map(block).collect();
         let channels = recipe.last();
@@ -196,7 +196,7 @@ impl Network {
     }
 }
 
-impl Block {
+impl ResidualBlock {
     /// `shape` is that of the first convolution's weights.
     fn new(shape: [usize; 4], convolutions: usize, stride: usize, weights: &mut Weights) -> Self {
         let [filters, _, kernel, _] = shape;
@@ -204,7 +204,7 @@ impl Block {
         for index in 0..convolutions {
             let (shape, stride) =
                 if index == 0 { (shape, stride) } else { ([filters, filters, kernel, kernel], 1) };
-            block.convolutions.push(Convolution::he(shape, stride, weights));
+            block.convolutions.push(Convolution::with_he_weights(shape, stride, weights));
             block.norms.push(BatchNorm::new(filters, weights));
         }
         block
@@ -217,12 +217,12 @@ impl Block {
             y = norm.forward(layer.forward(input), training);
         }
         let filters = y.dims()[1];
-        relu(sum_of(y, shortcut(x, self.stride, filters)))
+        relu(sum_of(y, apply_shortcut(x, self.stride, filters)))
     }
 }
 
 /// The shortcut around a block: every `stride`-th value, and maps of zeros where the block has more maps (He's option A).
-fn shortcut(x: Tensor<4>, stride: usize, filters: usize) -> Tensor<4> {
+fn apply_shortcut(x: Tensor<4>, stride: usize, filters: usize) -> Tensor<4> {
     let x = if stride > 1 { crate::layers::pooling::max_pool(x, 1, stride) } else { x };
     let [images, channels, height, width] = x.dims();
     if channels == filters {
@@ -253,7 +253,7 @@ mod tests {
         // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalization has 4 numbers a map
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
         let norms = 4 * (5 * 4 + 4 * 8 + 4 * 16);
-        assert_eq!(network.num_params(), 9 * kernels + norms + 16 * 5 + 5);
+        assert_eq!(network.parameter_value_count(), 9 * kernels + norms + 16 * 5 + 5);
         let cost = recipe.cost(9, 7);
         assert_eq!(cost.weights as usize, 9 * kernels + 16 * 5);
         // maps of 9 × 7, 5 × 4 and 3 × 2
@@ -284,14 +284,14 @@ mod tests {
         let mut network = recipe.network(&mut Weights::new(0, 0));
         // a normalization after the first convolution, three in each of the blocks of 4, 4, 8 and 16 maps; it has 4 numbers a map
         let maps = 4 + 3 * (4 + 4 + 8 + 16);
-        assert_eq!(recipe.cost(9, 7).weights as usize, network.num_params() - 4 * maps - 5);
+        assert_eq!(recipe.cost(9, 7).weights as usize, network.parameter_value_count() - 4 * maps - 5);
         assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 7]), None).dims(), [2, 5]);
     }
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
         use crate::torch::{CLASSES, Images, check_images};
-        for space in [&RESNET_TINY, &RESNET_TINY_3] {
+        for space in [&RESNET_TINY_SPACE, &RESNET_TINY_3_SPACE] {
             let convolutions = space.convolutions;
             let recipe =
                 Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions, channels: 3, classes: CLASSES };

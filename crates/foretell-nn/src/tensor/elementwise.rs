@@ -1,7 +1,7 @@
 //! Operations value by value, and joining.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{Gradients, Source};
+use crate::tensor::graph::{PendingGradients, Source};
 
 /// max(x, 0).
 pub(crate) fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
@@ -62,7 +62,7 @@ pub(crate) fn joined(mut parts: Vec<Tensor<4>>) -> Tensor<4> {
     }
     let shape = [images, channels.iter().sum(), height, width];
     let sources: Vec<Source> = parts.iter().map(Tensor::source).collect();
-    let apart = move |above: Vec<f32>, sources: &[Source], gradients: &mut Gradients| {
+    let apart = move |above: Vec<f32>, sources: &[Source], gradients: &mut PendingGradients| {
         let (all, mut first) = (lengths.iter().sum(), 0);
         for (source, &length) in sources.iter().zip(&lengths) {
             let of_image = above.chunks_exact(all).flat_map(|image| &image[first..first + length]);
@@ -72,5 +72,5 @@ pub(crate) fn joined(mut parts: Vec<Tensor<4>>) -> Tensor<4> {
             first += length;
         }
     };
-    Tensor::made_of_many(values, shape, sources, apart)
+    Tensor::from_many_sources(values, shape, sources, apart)
 }

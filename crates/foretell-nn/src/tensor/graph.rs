@@ -21,15 +21,15 @@ pub(crate) struct Node {
     /// Nodes are numbered as they are made: an operation has a larger number than what it was made of.
     number: u64,
     /// Hands the gradient on to what the operation was made of; none for a parameter.
-    backward: RefCell<Option<Backward>>,
+    backward: RefCell<Option<BackwardStep>>,
 }
 
-type Backward = Box<dyn FnOnce(Vec<f32>, &mut Gradients)>;
+type BackwardStep = Box<dyn FnOnce(Vec<f32>, &mut PendingGradients)>;
 
 impl Node {
-    fn new(backward: Option<Backward>) -> Rc<Self> {
-        thread_local!(static MADE: Cell<u64> = const { Cell::new(0) });
-        let number = MADE.with(|made| made.replace(made.get() + 1));
+    fn new(backward: Option<BackwardStep>) -> Rc<Self> {
+        thread_local!(static NODE_COUNT: Cell<u64> = const { Cell::new(0) });
+        let number = NODE_COUNT.with(|made| made.replace(made.get() + 1));
         Rc::new(Self { number, backward: RefCell::new(backward) })
     }
 }
@@ -63,7 +63,7 @@ impl<const D: usize> Tensor<D> {
         values: impl Into<Rc<Vec<f32>>>,
         shape: [usize; D],
         sources: [Source; S],
-        backward: impl FnOnce(Vec<f32>, [Source; S], &mut Gradients) + 'static,
+        backward: impl FnOnce(Vec<f32>, [Source; S], &mut PendingGradients) + 'static,
     ) -> Self {
         let learning = sources.iter().any(Option::is_some);
         let source = learning
@@ -72,11 +72,11 @@ impl<const D: usize> Tensor<D> {
     }
 
     /// As [`made`](Self::made), of any number of arrays.
-    pub(crate) fn made_of_many(
+    pub(crate) fn from_many_sources(
         values: Vec<f32>,
         shape: [usize; D],
         sources: Vec<Source>,
-        backward: impl FnOnce(Vec<f32>, &[Source], &mut Gradients) + 'static,
+        backward: impl FnOnce(Vec<f32>, &[Source], &mut PendingGradients) + 'static,
     ) -> Self {
         let any = sources.iter().flatten().next().cloned();
         Self::made(values, shape, [any], move |above, _, gradients| backward(above, &sources, gradients))
@@ -109,13 +109,14 @@ impl<const D: usize> Tensor<D> {
 
     /// The same values in another shape.
     pub(crate) fn reshape<const E: usize>(self, shape: [usize; E]) -> Tensor<E> {
-        let pass = |above, [source]: [Source; 1], gradients: &mut Gradients| gradients.add(&source, above);
+        let pass =
+            |above, [source]: [Source; 1], gradients: &mut PendingGradients| gradients.add(&source, above);
         Tensor::made(self.values, shape, [self.source], pass)
     }
 
     /// The gradients of Σ `above` · values, for every parameter that they were made of. It uses the operations up.
-    pub(crate) fn backward(self, above: Vec<f32>) -> Gradients {
-        let mut gradients = Gradients { waiting: BTreeMap::new(), parameters: HashMap::new() };
+    pub(crate) fn backward(self, above: Vec<f32>) -> PendingGradients {
+        let mut gradients = PendingGradients { waiting: BTreeMap::new(), parameters: HashMap::new() };
         gradients.add(&self.source, above);
         drop(self);
         while let Some((number, (node, above))) = gradients.waiting.pop_last() {
@@ -145,14 +146,14 @@ impl Tensor<1> {
 }
 
 /// Gradients on their way back.
-pub(crate) struct Gradients {
+pub(crate) struct PendingGradients {
     /// Those of operations that are still to be gone through, by number: the last one is next.
     waiting: BTreeMap<u64, (Rc<Node>, Vec<f32>)>,
     /// Those of parameters.
     parameters: HashMap<u64, Vec<f32>>,
 }
 
-impl Gradients {
+impl PendingGradients {
     /// Adds to the gradient of a source; nothing if it is constant.
     pub(crate) fn add(&mut self, source: &Source, gradient: Vec<f32>) {
         let Some(node) = source else { return };

@@ -1,21 +1,21 @@
 //! The five basis functions of LC-Net: curves over t in (0, 1] that end at 0, with a, b, c in (0, 1).
 
 /// The number of basis functions.
-pub(super) const BASES: usize = 5;
+pub(super) const BASIS_COUNT: usize = 5;
 /// The number of their parameters together: 3 + 2 + 3 + 2 + 3.
-pub(super) const PARAMETERS: usize = 13;
+pub(super) const BASIS_PARAMETERS: usize = 13;
 /// Where each one's parameters begin, and the end of the last.
-pub(super) const OFFSETS: [usize; BASES + 1] = [0, 3, 5, 8, 10, 13];
+pub(super) const PARAMETER_OFFSETS: [usize; BASIS_COUNT + 1] = [0, 3, 5, 8, 10, 13];
 
 /// A time t in (0, 1] with its logarithm and inverse.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Time {
+pub(super) struct TimeTerms {
     t: f64,
     ln_t: f64,
     inverse: f64,
 }
 
-impl Time {
+impl TimeTerms {
     pub(super) fn new(t: f64) -> Self {
         Self { t, ln_t: t.ln(), inverse: 1.0 / t }
     }
@@ -37,8 +37,8 @@ pub(super) fn sigmoid(x: f64) -> f64 {
 /// | Hill3 | a·(1/(c^b·t^(−b) + 1) − 1/(c^b + 1)) |
 ///
 /// Source: Klein et al. 2017; log power and Hill3 are corrected so that φ(1) = 0, which the published code misses.
-pub(super) fn values(theta: &[f64], time: Time) -> [f64; BASES] {
-    let Time { t, ln_t, inverse } = time;
+pub(super) fn basis_values(theta: &[f64], time: TimeTerms) -> [f64; BASIS_COUNT] {
+    let TimeTerms { t, ln_t, inverse } = time;
     let vapor = (-theta[0] - theta[1] / 10.0 * inverse - theta[2] / 10.0 * ln_t).exp()
         - (-theta[0] - theta[1] / 10.0).exp();
     let power = theta[3] * ((theta[4] * ln_t).exp() - 1.0);
@@ -51,8 +51,8 @@ pub(super) fn values(theta: &[f64], time: Time) -> [f64; BASES] {
 }
 
 /// ∂φ_k/∂θ_j of the basis k that θ_j belongs to.
-pub(super) fn gradients(theta: &[f64], time: Time) -> [f64; PARAMETERS] {
-    let Time { t, ln_t, inverse } = time;
+pub(super) fn basis_gradients(theta: &[f64], time: TimeTerms) -> [f64; BASIS_PARAMETERS] {
+    let TimeTerms { t, ln_t, inverse } = time;
     let (a, b, c) = (theta[0], theta[1], theta[2]);
     let (now, end) = ((-a - b / 10.0 * inverse - c / 10.0 * ln_t).exp(), (-a - b / 10.0).exp());
     let vapor = [end - now, (end - now * inverse) / 10.0, -now * ln_t / 10.0];
@@ -81,7 +81,7 @@ pub(super) fn gradients(theta: &[f64], time: Time) -> [f64; PARAMETERS] {
         a * (end_slope * c.ln() - now_slope * (c.ln() - ln_t)),
         a * (end_slope - now_slope) * b / c,
     ];
-    let mut all = [0.0; PARAMETERS];
+    let mut all = [0.0; BASIS_PARAMETERS];
     for (place, value) in
         all.iter_mut().zip(vapor.into_iter().chain(power).chain(log_power).chain(exponential).chain(hill))
     {
@@ -94,7 +94,7 @@ pub(super) fn gradients(theta: &[f64], time: Time) -> [f64; PARAMETERS] {
 mod tests {
     use super::*;
 
-    const THETA: [f64; PARAMETERS] = [0.7, 0.3, 0.6, 0.7, 0.3, 0.7, 0.3, 0.6, 0.7, 0.3, 0.7, 0.3, 0.6];
+    const THETA: [f64; BASIS_PARAMETERS] = [0.7, 0.3, 0.6, 0.7, 0.3, 0.7, 0.3, 0.6, 0.7, 0.3, 0.7, 0.3, 0.6];
 
     #[test]
     fn bases_have_the_published_values_and_end_at_zero() {
@@ -106,7 +106,7 @@ mod tests {
             [-0.2182, -0.1186, -0.0363, 0.0],
         ];
         for (i, t) in [0.01, 0.1, 0.5, 1.0].into_iter().enumerate() {
-            let values = values(&THETA, Time::new(t));
+            let values = basis_values(&THETA, TimeTerms::new(t));
             for (k, row) in expected.iter().enumerate() {
                 assert!((values[k] - row[i]).abs() < 6e-5, "basis {k} at {t}: {} for {}", values[k], row[i]);
             }
@@ -116,14 +116,14 @@ mod tests {
     #[test]
     fn derivatives_are_those_of_finite_differences() {
         for t in [0.01, 0.2, 0.7, 1.0] {
-            let time = Time::new(t);
-            let gradients = gradients(&THETA, time);
-            for basis in 0..BASES {
-                for j in OFFSETS[basis]..OFFSETS[basis + 1] {
+            let time = TimeTerms::new(t);
+            let gradients = basis_gradients(&THETA, time);
+            for basis in 0..BASIS_COUNT {
+                for j in PARAMETER_OFFSETS[basis]..PARAMETER_OFFSETS[basis + 1] {
                     let moved = |by: f64| {
                         let mut theta = THETA;
                         theta[j] += by;
-                        values(&theta, time)[basis]
+                        basis_values(&theta, time)[basis]
                     };
                     let difference = (moved(1e-6) - moved(-1e-6)) / 2e-6;
                     assert!((difference - gradients[j]).abs() < 1e-7, "θ_{j} at {t}: {}", gradients[j]);

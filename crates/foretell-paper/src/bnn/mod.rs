@@ -6,21 +6,21 @@ mod network;
 mod rows;
 mod sampler;
 
-pub use network::Head;
-pub use sampler::{Dynamics, DynamicsOptions};
+pub use network::OutputHead;
+pub use sampler::{DynamicsOptions, SamplerDynamics};
 
-use basis::Time;
+use basis::TimeTerms;
 use foretell::Forecast;
 use foretell::PredictorOptions;
 use foretell::linalg::cholesky::{cholesky, solve};
 use foretell::{FitError, Model, Predictor, check_training};
 use foretell::{Query, TrainingSet};
-use network::{Curve, Shape};
+use network::{BasisCurve, NetworkShape};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use rows::{Rows, Scaling, by_value};
+use rows::{DataScaling, TrainingRows, compare_values};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
@@ -51,7 +51,7 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bnn {
     /// Curves over time, or a plain network with t as another input.
-    pub head: Head,
+    pub head: OutputHead,
     /// Units a hidden layer.
     pub hidden: usize,
     /// Rows of a mini-batch.
@@ -64,20 +64,26 @@ pub struct Bnn {
 
 impl Default for Bnn {
     fn default() -> Self {
-        Self { head: Head::Curves, hidden: 64, batch: 20, dynamics: DynamicsOptions::default(), seed: 0 }
+        Self {
+            head: OutputHead::Curves,
+            hidden: 64,
+            batch: 20,
+            dynamics: DynamicsOptions::default(),
+            seed: 0,
+        }
     }
 }
 
 impl Bnn {
     /// The network without basis functions: t is an input, scores are standardized.
     #[must_use]
-    pub fn plain() -> Self {
-        Self { head: Head::Plain, hidden: 50, ..Self::default() }
+    pub fn without_basis() -> Self {
+        Self { head: OutputHead::Plain, hidden: 50, ..Self::default() }
     }
 
     /// The same with the seed of `options`, and no more posterior draws than it allows: the whole chain is shorter in proportion.
     #[must_use]
-    pub fn limited(self, options: &PredictorOptions) -> Self {
+    pub fn with_predictor_options(self, options: &PredictorOptions) -> Self {
         let DynamicsOptions { samples, burn_in, keep_every, .. } = self.dynamics;
         let draws = options.draws.map_or(samples, |draws| draws.clamp(1, samples));
         let part = |steps: usize| (steps * draws).div_ceil(samples);
@@ -92,17 +98,17 @@ impl Bnn {
 }
 
 /// Folds of the held-out forecasts.
-const FOLDS: usize = 5;
+const HELD_OUT_FOLDS: usize = 5;
 /// Chains that a fit samples, each from first parameters of its own. They find different explanations of curves that say little, so that spreads are
 /// less narrow, and run in parallel.
-const CHAINS: usize = 2;
+const CHAINS_PER_FIT: usize = 2;
 /// The fewest runs.
-const FEWEST: usize = 2;
+const MIN_RUNS: usize = 2;
 
 /// Samples of a network's parameters, and the scaling of what goes in and comes out.
-struct Samples {
-    shape: Shape,
-    scaling: Scaling,
+struct PosteriorSamples {
+    shape: NetworkShape,
+    scaling: DataScaling,
     /// Mean and standard deviation of scaled scores for a plain network; (0, 1) else.
     standard: (f64, f64),
     /// Parameters of the layers in single precision, shape (samples, parameters).
@@ -116,7 +122,7 @@ struct Samples {
 
 struct BnnModel {
     bnn: Bnn,
-    samples: Samples,
+    samples: PosteriorSamples,
     training: TrainingSet,
     held_out: OnceLock<Vec<Forecast>>,
 }
@@ -124,14 +130,14 @@ struct BnnModel {
 impl Predictor for Bnn {
     fn name(&self) -> &'static str {
         match self.head {
-            Head::Curves => "bnn",
-            Head::Plain => "bnn-plain",
+            OutputHead::Curves => "bnn",
+            OutputHead::Plain => "bnn-plain",
         }
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-        check_training(self.name(), FEWEST, training)?;
-        let samples = self.sample(training)?;
+        check_training(self.name(), MIN_RUNS, training)?;
+        let samples = self.sample_posterior(training)?;
         Ok(Box::new(BnnModel { bnn: *self, samples, training: training.clone(), held_out: OnceLock::new() }))
     }
 }
@@ -142,74 +148,89 @@ impl Bnn {
     ///
     /// # Errors
     /// [`FitError`] as for `fit`.
-    pub fn noise(&self, training: &TrainingSet) -> Result<Vec<f64>, FitError> {
-        check_training(self.name(), FEWEST, training)?;
-        let samples = self.sample(training)?;
+    pub fn sample_noise(&self, training: &TrainingSet) -> Result<Vec<f64>, FitError> {
+        check_training(self.name(), MIN_RUNS, training)?;
+        let samples = self.sample_posterior(training)?;
         let (least, largest) = samples.scaling.range;
         let unit = (largest - least) * samples.standard.1;
         Ok(samples.noise.iter().map(|variance| unit * variance.sqrt()).collect())
     }
 
-    fn sample(&self, training: &TrainingSet) -> Result<Samples, FitError> {
-        let scaling = Scaling::new(training);
-        let rows = scaling.rows(training);
+    fn sample_posterior(&self, training: &TrainingSet) -> Result<PosteriorSamples, FitError> {
+        let scaling = DataScaling::new(training);
+        let rows = scaling.training_rows(training);
         let standard = match self.head {
-            Head::Curves => (0.0, 1.0),
-            Head::Plain => {
+            OutputHead::Curves => (0.0, 1.0),
+            OutputHead::Plain => {
                 let scores: Vec<f64> = rows.points.iter().map(|row| row.2).collect();
                 let spread = foretell::statistics::standard_deviation(&scores);
                 (foretell::statistics::mean(&scores), if spread > 0.0 { spread } else { 1.0 })
             }
         };
-        let inputs = training.groups.len() + usize::from(self.head == Head::Plain);
-        let shape = Shape { inputs, hidden: self.hidden, head: self.head };
-        let chains = (0..CHAINS.min(self.dynamics.samples)).into_par_iter();
+        let inputs = training.groups.len() + usize::from(self.head == OutputHead::Plain);
+        let shape = NetworkShape { inputs, hidden: self.hidden, head: self.head };
+        let chains = (0..CHAINS_PER_FIT.min(self.dynamics.samples)).into_par_iter();
         let finite: Vec<Vec<f64>> =
-            chains.flat_map_iter(|chain| self.chain(chain, &rows, standard, shape)).collect();
+            chains.flat_map_iter(|chain| self.sample_chain(chain, &rows, standard, shape)).collect();
         if finite.is_empty() {
             return Err(FitError::Diverged { predictor: self.name() });
         }
-        let each = shape.dense();
+        let each = shape.layer_parameter_count();
         let parameters = finite.iter().flat_map(|theta| theta[..each].iter().map(|&p| p as f32)).collect();
         let noise = finite.iter().map(|theta| theta[each].exp()).collect();
-        Ok(Samples { shape, scaling, standard, parameters, each, noise, known: known(training) })
+        Ok(PosteriorSamples {
+            shape,
+            scaling,
+            standard,
+            parameters,
+            each,
+            noise,
+            known: sorted_unfinished_runs(training),
+        })
     }
 
     /// The finite samples of one chain; the chains share the samples between them.
-    fn chain(&self, chain: usize, rows: &Rows, standard: (f64, f64), shape: Shape) -> Vec<Vec<f64>> {
+    fn sample_chain(
+        &self,
+        chain: usize,
+        rows: &TrainingRows,
+        standard: (f64, f64),
+        shape: NetworkShape,
+    ) -> Vec<Vec<f64>> {
         let seed = self.seed ^ ((chain as u64) << 32);
-        let samples = (self.dynamics.samples + chain) / CHAINS.min(self.dynamics.samples);
+        let samples = (self.dynamics.samples + chain) / CHAINS_PER_FIT.min(self.dynamics.samples);
         let dynamics = DynamicsOptions { samples, ..self.dynamics };
-        let first = shape.first(&mut ChaCha8Rng::seed_from_u64(seed));
-        let mut batch = shape.batch(self.batch);
+        let first = shape.sample_initial_parameters(&mut ChaCha8Rng::seed_from_u64(seed));
+        let mut batch = shape.new_batch(self.batch);
         let count = rows.points.len();
-        let drawn = sampler::sample(first, count, dynamics, seed ^ 0x5eed, |theta, random, slope| {
-            for place in 0..self.batch {
-                fill(rows, random.random_range(0..count), standard, place, &shape, &mut batch);
-            }
-            shape.gradient(theta, count, &mut batch, slope);
-        });
+        let drawn =
+            sampler::sample_parameters(first, count, dynamics, seed ^ 0x5eed, |theta, random, slope| {
+                for place in 0..self.batch {
+                    fill_batch_row(rows, random.random_range(0..count), standard, place, &shape, &mut batch);
+                }
+                shape.add_gradient(theta, count, &mut batch, slope);
+            });
         drawn.into_iter().filter(|theta| theta.iter().all(|p| p.is_finite())).collect()
     }
 }
 
 /// Row `row` into place `place` of the batch.
-fn fill(
-    rows: &Rows,
+fn fill_batch_row(
+    rows: &TrainingRows,
     row: usize,
     (mean, spread): (f64, f64),
     place: usize,
-    shape: &Shape,
-    batch: &mut network::Batch,
+    shape: &NetworkShape,
+    batch: &mut network::MiniBatch,
 ) {
     let (run, t, score) = rows.points[row];
     let configuration = rows.configurations.row(run);
     let inputs = &mut batch.inputs[place * shape.inputs..(place + 1) * shape.inputs];
     inputs[..configuration.len()].copy_from_slice(configuration);
-    if shape.head == Head::Plain {
+    if shape.head == OutputHead::Plain {
         inputs[configuration.len()] = standard_time(t);
     }
-    batch.times[place] = Time::new(t);
+    batch.times[place] = TimeTerms::new(t);
     batch.targets[place] = (score - mean) / spread;
 }
 
@@ -219,16 +240,16 @@ fn standard_time(t: f64) -> f64 {
 }
 
 /// The unfinished runs of `training`, sorted.
-fn known(training: &TrainingSet) -> Vec<Vec<f64>> {
+fn sorted_unfinished_runs(training: &TrainingSet) -> Vec<Vec<f64>> {
     let run =
         |i: usize| [training.unfinished_configurations.row(i), training.unfinished_prefixes.row(i)].concat();
     let mut known: Vec<Vec<f64>> = (0..training.unfinished_prefixes.rows()).map(run).collect();
-    known.sort_by(|a, b| by_value(a, b));
+    known.sort_by(|a, b| compare_values(a, b));
     known
 }
 
 /// The forecasts of one run by each sample.
-struct Ensemble {
+struct SampleForecasts {
     /// The end, by sample.
     ends: Vec<f64>,
     /// The noise σ², the mean of the samples'.
@@ -242,37 +263,37 @@ thread_local! {
     static SPACE: RefCell<[Vec<f32>; 3]> = RefCell::default();
 }
 
-impl Samples {
+impl PosteriorSamples {
     /// The forecast of a run with `prefix`, on whose points it is conditioned unless the samples know them.
     fn forecast(&self, query: &Query<'_>) -> Forecast {
         let run = [query.configuration, query.prefix].concat();
-        let is_known = self.known.binary_search_by(|known| by_value(known, &run)).is_ok();
+        let is_known = self.known.binary_search_by(|known| compare_values(known, &run)).is_ok();
         let points = if is_known { 0 } else { query.prefix.len() };
-        let x = self.scaling.configuration(query.configuration);
+        let x = self.scaling.scale_configuration(query.configuration);
         let ensemble = match self.shape.head {
-            Head::Curves => self.curves(&x, points),
-            Head::Plain => self.plain(&x, points),
+            OutputHead::Curves => self.forecast_curves(&x, points),
+            OutputHead::Plain => self.forecast_plain(&x, points),
         };
         let (mean, spread) = self.standard;
         let observed: Vec<f64> =
-            query.prefix[..points].iter().map(|&y| (self.scaling.score(y) - mean) / spread).collect();
-        let (end, variance) = ensemble.conditioned(&observed);
+            query.prefix[..points].iter().map(|&y| (self.scaling.scale_score(y) - mean) / spread).collect();
+        let (end, variance) = ensemble.condition_on(&observed);
         let (least, largest) = self.scaling.range;
         let unit = (largest - least) * spread;
         Forecast::gaussian(least + (largest - least) * mean + unit * end, unit * variance.sqrt())
     }
 
-    fn curves(&self, x: &[f64], points: usize) -> Ensemble {
+    fn forecast_curves(&self, x: &[f64], points: usize) -> SampleForecasts {
         let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
-        let times: Vec<Time> = self.scaling.times[..points].iter().map(|&t| Time::new(t)).collect();
+        let times: Vec<TimeTerms> = self.scaling.times[..points].iter().map(|&t| TimeTerms::new(t)).collect();
         SPACE.with_borrow_mut(|space| {
-            let mut ensemble = Ensemble {
+            let mut ensemble = SampleForecasts {
                 ends: Vec::new(),
                 noise: foretell::statistics::mean(&self.noise),
                 curves: vec![Vec::new(); points],
             };
             for parameters in self.parameters.chunks_exact(self.each) {
-                let curve = Curve::new(&self.shape.outputs_single(parameters, &x, space));
+                let curve = BasisCurve::new(&self.shape.outputs_single(parameters, &x, space));
                 ensemble.ends.push(curve.asymptote);
                 for (at, &time) in ensemble.curves.iter_mut().zip(&times) {
                     at.push(curve.mean(time));
@@ -282,7 +303,7 @@ impl Samples {
         })
     }
 
-    fn plain(&self, x: &[f64], points: usize) -> Ensemble {
+    fn forecast_plain(&self, x: &[f64], points: usize) -> SampleForecasts {
         let mut input: Vec<f32> = x.iter().map(|&x| x as f32).collect();
         input.push(0.0);
         SPACE.with_borrow_mut(|space| {
@@ -295,14 +316,14 @@ impl Samples {
             };
             let ends = outputs(1.0);
             let curves = self.scaling.times[..points].iter().map(|&t| outputs(t)).collect();
-            Ensemble { ends, noise: foretell::statistics::mean(&self.noise), curves }
+            SampleForecasts { ends, noise: foretell::statistics::mean(&self.noise), curves }
         })
     }
 }
 
-impl Ensemble {
+impl SampleForecasts {
     /// Mean and variance of the observed end given `observed` at the first points: the ensemble Kalman update.
-    fn conditioned(&self, observed: &[f64]) -> (f64, f64) {
+    fn condition_on(&self, observed: &[f64]) -> (f64, f64) {
         let count = self.ends.len() as f64;
         let centered = |values: &[f64]| -> (f64, Vec<f64>) {
             let mean = foretell::statistics::mean(values);
@@ -355,14 +376,14 @@ impl Bnn {
             let query = training.query(i);
             [query.configuration, query.prefix].concat()
         };
-        order.sort_by(|&a, &b| by_value(&content(a), &content(b)));
+        order.sort_by(|&a, &b| compare_values(&content(a), &content(b)));
         let fold = |fold: usize| -> Vec<(usize, Forecast)> {
-            let in_fold = |place: &usize| place % FOLDS == fold;
+            let in_fold = |place: &usize| place % HELD_OUT_FOLDS == fold;
             let places = 0..order.len();
             let out: Vec<usize> = places.clone().filter(in_fold).map(|place| order[place]).collect();
             let rest: Vec<usize> = places.filter(|place| !in_fold(place)).map(|place| order[place]).collect();
             let others = training.select(&rest);
-            let samples = if rest.len() < FEWEST { None } else { self.sample(&others).ok() };
+            let samples = if rest.len() < MIN_RUNS { None } else { self.sample_posterior(&others).ok() };
             let without = Forecast::gaussian(
                 foretell::statistics::mean(&others.targets),
                 foretell::statistics::standard_deviation(&others.targets),
@@ -372,7 +393,8 @@ impl Bnn {
             };
             out.into_iter().map(|run| (run, forecast(run))).collect()
         };
-        let mut forecasts: Vec<(usize, Forecast)> = (0..FOLDS).into_par_iter().flat_map_iter(fold).collect();
+        let mut forecasts: Vec<(usize, Forecast)> =
+            (0..HELD_OUT_FOLDS).into_par_iter().flat_map_iter(fold).collect();
         forecasts.sort_by_key(|(run, _)| *run);
         forecasts.into_iter().map(|(_, forecast)| forecast).collect()
     }
@@ -383,8 +405,8 @@ mod tests {
     use super::*;
     use foretell::FeatureGroup;
     use foretell::Matrix;
-    use network::Curve;
-    use sampler::Normals;
+    use network::BasisCurve;
+    use sampler::NormalDraws;
 
     const RUNS: usize = 120;
     const FINISHED: usize = 60;
@@ -393,16 +415,16 @@ mod tests {
 
     /// Curves of the model itself: the head's 19 outputs are smooth functions of two hyperparameters; noise of 1 %.
     fn made_up(seed: u64) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
-        let mut normals = Normals::new(RUNS * (EPOCHS + 2));
-        normals.draw(&mut ChaCha8Rng::seed_from_u64(seed));
+        let mut normals = NormalDraws::new(RUNS * (EPOCHS + 2));
+        normals.draw_values(&mut ChaCha8Rng::seed_from_u64(seed));
         let mut drawn = normals.values.iter();
         let mut normal = || drawn.next().copied().unwrap_or(0.0);
         let run = |_| {
             let (a, b) = (normal(), normal());
             let mut outputs: Vec<f64> = (0..19).map(|j| 1.5 * (f64::from(j) + a + 0.5 * b).sin()).collect();
             outputs[18] = 0.8 + 0.7 * a - 0.4 * b;
-            let curve = Curve::new(&outputs);
-            let score = |epoch: usize| curve.mean(Time::new(epoch as f64 / EPOCHS as f64));
+            let curve = BasisCurve::new(&outputs);
+            let score = |epoch: usize| curve.mean(TimeTerms::new(epoch as f64 / EPOCHS as f64));
             (vec![a, b], (1..=EPOCHS).map(|epoch| score(epoch) + 0.01 * normal()).collect())
         };
         (0..RUNS).map(run).unzip()

@@ -1,16 +1,16 @@
 //! The network: three hidden layers of tanh and a head, curves over time or plain; its loss and derivatives.
 
-use super::basis::{self, BASES, OFFSETS, PARAMETERS, Time, sigmoid};
+use super::basis::{self, BASIS_COUNT, BASIS_PARAMETERS, PARAMETER_OFFSETS, TimeTerms, sigmoid};
 use super::layers::{dense, dense_gradient, dense_single, tanh, through_tanh};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Hidden layers.
-const LAYERS: usize = 3;
+const HIDDEN_LAYERS: usize = 3;
 /// Outputs of LC-Net's head: θ, weights, asymptote.
-const CURVE_OUTPUTS: usize = PARAMETERS + BASES + 1;
+const CURVE_OUTPUTS: usize = BASIS_PARAMETERS + BASIS_COUNT + 1;
 /// Where the asymptote is among them.
-const ASYMPTOTE: usize = PARAMETERS + BASES;
+const ASYMPTOTE_INDEX: usize = BASIS_PARAMETERS + BASIS_COUNT;
 /// The prior of the log variance: its mean ln 10⁻⁶ and its own variance.
 const PRIOR_LOG_VARIANCE: f64 = -13.815_510_557_964_274;
 const PRIOR_VARIANCE: f64 = 0.01;
@@ -19,7 +19,7 @@ const FIRST_LOG_VARIANCE: f64 = -6.907_755_278_982_137;
 
 /// The meaning of the last layer's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum OutputHead {
     /// LC-Net: μ_∞ + Σ_k w_k·φ_k(t; θ) of a configuration.
     Curves,
     /// One number from a configuration and t.
@@ -28,48 +28,48 @@ pub enum Head {
 
 /// The shape of a network, whose parameters are one flat vector: W and b of each layer, then ln σ² of the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct NetworkShape {
     pub(super) inputs: usize,
     pub(super) hidden: usize,
-    pub(super) head: Head,
+    pub(super) head: OutputHead,
 }
 
 /// A mini-batch, and the space for its activations.
-pub(super) struct Batch {
+pub(super) struct MiniBatch {
     /// Inputs, shape (rows, inputs).
     pub(super) inputs: Vec<f64>,
-    pub(super) times: Vec<Time>,
+    pub(super) times: Vec<TimeTerms>,
     pub(super) targets: Vec<f64>,
-    hidden: [Vec<f64>; LAYERS],
+    hidden: [Vec<f64>; HIDDEN_LAYERS],
     slopes: [Vec<f64>; 2],
     outputs: Vec<f64>,
 }
 
-impl Shape {
-    fn outputs(&self) -> usize {
-        if self.head == Head::Curves { CURVE_OUTPUTS } else { 1 }
+impl NetworkShape {
+    fn output_count(&self) -> usize {
+        if self.head == OutputHead::Curves { CURVE_OUTPUTS } else { 1 }
     }
 
     /// (from, to) of each layer.
-    fn layers(&self) -> [(usize, usize); LAYERS + 1] {
+    fn layer_sizes(&self) -> [(usize, usize); HIDDEN_LAYERS + 1] {
         let h = self.hidden;
-        [(self.inputs, h), (h, h), (h, h), (h, self.outputs())]
+        [(self.inputs, h), (h, h), (h, h), (h, self.output_count())]
     }
 
     /// The number of parameters of the layers.
-    pub(super) fn dense(&self) -> usize {
-        self.layers().iter().map(|(from, to)| (from + 1) * to).sum()
+    pub(super) fn layer_parameter_count(&self) -> usize {
+        self.layer_sizes().iter().map(|(from, to)| (from + 1) * to).sum()
     }
 
     /// The number of parameters.
-    pub(super) fn parameters(&self) -> usize {
-        self.dense() + 1
+    pub(super) fn parameter_count(&self) -> usize {
+        self.layer_parameter_count() + 1
     }
 
     /// First parameters: weights and biases uniform in ±1/√from.
-    pub(super) fn first(&self, random: &mut ChaCha8Rng) -> Vec<f64> {
-        let mut parameters = Vec::with_capacity(self.parameters());
-        for (from, to) in self.layers() {
+    pub(super) fn sample_initial_parameters(&self, random: &mut ChaCha8Rng) -> Vec<f64> {
+        let mut parameters = Vec::with_capacity(self.parameter_count());
+        for (from, to) in self.layer_sizes() {
             let bound = 1.0 / (from.max(1) as f64).sqrt();
             parameters.extend((0..(from + 1) * to).map(|_| random.random_range(-bound..bound)));
         }
@@ -77,24 +77,24 @@ impl Shape {
         parameters
     }
 
-    pub(super) fn batch(&self, rows: usize) -> Batch {
+    pub(super) fn new_batch(&self, rows: usize) -> MiniBatch {
         let activations = || vec![0.0; rows * self.hidden];
-        Batch {
+        MiniBatch {
             inputs: vec![0.0; rows * self.inputs],
-            times: vec![Time::new(1.0); rows],
+            times: vec![TimeTerms::new(1.0); rows],
             targets: vec![0.0; rows],
             hidden: [activations(), activations(), activations()],
             slopes: [activations(), activations()],
-            outputs: vec![0.0; rows * self.outputs()],
+            outputs: vec![0.0; rows * self.output_count()],
         }
     }
 
-    fn forward(&self, parameters: &[f64], batch: &mut Batch) {
+    fn forward(&self, parameters: &[f64], batch: &mut MiniBatch) {
         let mut offset = 0;
-        for (layer, (from, to)) in self.layers().into_iter().enumerate() {
+        for (layer, (from, to)) in self.layer_sizes().into_iter().enumerate() {
             let weights = &parameters[offset..offset + (from + 1) * to];
             offset += weights.len();
-            let (before, after) = batch.hidden.split_at_mut(layer.min(LAYERS));
+            let (before, after) = batch.hidden.split_at_mut(layer.min(HIDDEN_LAYERS));
             let x = before.last().unwrap_or(&batch.inputs);
             if let Some(out) = after.first_mut() {
                 dense(x, weights, from, to, out);
@@ -110,10 +110,16 @@ impl Shape {
     /// U = 1/m·Σ ((y − μ)²/(2·(σ² + 10⁻¹⁶)) + ln σ²/2) + 1/(N·m)·Σ (ln σ² − ln 10⁻⁶)²/(2·0.01) + Σ p²/(2·N·P)
     ///
     /// for m rows of the batch, N of the training set and P parameters.
-    pub(super) fn gradient(&self, parameters: &[f64], rows: usize, batch: &mut Batch, gradient: &mut [f64]) {
+    pub(super) fn add_gradient(
+        &self,
+        parameters: &[f64],
+        rows: usize,
+        batch: &mut MiniBatch,
+        gradient: &mut [f64],
+    ) {
         self.forward(parameters, batch);
         let m = batch.targets.len() as f64;
-        let outputs = self.outputs();
+        let outputs = self.output_count();
         let last = parameters.len() - 1;
         let log_variance = parameters[last];
         let variance = log_variance.exp() + 1e-16;
@@ -122,8 +128,8 @@ impl Shape {
             let out = &mut batch.outputs[row * outputs..(row + 1) * outputs];
             let by_mean = |mean: f64| -(batch.targets[row] - mean) / variance / m;
             let slope = match self.head {
-                Head::Curves => curve_slopes(out, batch.times[row], by_mean),
-                Head::Plain => {
+                OutputHead::Curves => curve_slopes(out, batch.times[row], by_mean),
+                OutputHead::Plain => {
                     out[0] = by_mean(out[0]);
                     out[0]
                 }
@@ -138,14 +144,14 @@ impl Shape {
     }
 
     /// From the derivatives by the outputs, which have taken their place, to those by the parameters.
-    fn backward(&self, parameters: &[f64], batch: &mut Batch, gradient: &mut [f64]) {
-        let mut end = self.dense();
+    fn backward(&self, parameters: &[f64], batch: &mut MiniBatch, gradient: &mut [f64]) {
+        let mut end = self.layer_parameter_count();
         let [first, second] = &mut batch.slopes;
         let (mut slope, mut next) = (first, second);
-        for (layer, (from, to)) in self.layers().into_iter().enumerate().rev() {
+        for (layer, (from, to)) in self.layer_sizes().into_iter().enumerate().rev() {
             let start = end - (from + 1) * to;
             let x = if layer == 0 { &batch.inputs } else { &batch.hidden[layer - 1] };
-            let of_output: &[f64] = if layer == LAYERS { &batch.outputs } else { slope };
+            let of_output: &[f64] = if layer == HIDDEN_LAYERS { &batch.outputs } else { slope };
             dense_gradient(x, of_output, from, to, &mut gradient[start..end]);
             if layer > 0 {
                 through_tanh(x, of_output, &parameters[start..end], from, to, next);
@@ -167,12 +173,12 @@ impl Shape {
         from_row.clear();
         from_row.extend_from_slice(x);
         let mut offset = 0;
-        for (layer, (from, to)) in self.layers().into_iter().enumerate() {
+        for (layer, (from, to)) in self.layer_sizes().into_iter().enumerate() {
             let weights = &parameters[offset..offset + (from + 1) * to];
             offset += weights.len();
-            let into = if layer == LAYERS { &mut *out } else { &mut *to_row };
+            let into = if layer == HIDDEN_LAYERS { &mut *out } else { &mut *to_row };
             into.resize(to, 0.0);
-            dense_single(from_row, weights, layer == LAYERS, into);
+            dense_single(from_row, weights, layer == HIDDEN_LAYERS, into);
             std::mem::swap(&mut from_row, &mut to_row);
         }
         let mut outputs = [0.0; CURVE_OUTPUTS];
@@ -183,47 +189,47 @@ impl Shape {
 
 /// The curve that a configuration's outputs describe.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Curve {
-    theta: [f64; PARAMETERS],
-    weights: [f64; BASES],
+pub(super) struct BasisCurve {
+    theta: [f64; BASIS_PARAMETERS],
+    weights: [f64; BASIS_COUNT],
     pub(super) asymptote: f64,
 }
 
-impl Curve {
+impl BasisCurve {
     pub(super) fn new(outputs: &[f64]) -> Self {
-        let mut theta = [0.0; PARAMETERS];
+        let mut theta = [0.0; BASIS_PARAMETERS];
         theta.iter_mut().zip(outputs).for_each(|(theta, out)| *theta = sigmoid(*out).clamp(1e-9, 1.0 - 1e-9));
-        let logits = &outputs[PARAMETERS..ASYMPTOTE];
+        let logits = &outputs[BASIS_PARAMETERS..ASYMPTOTE_INDEX];
         let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut weights = [0.0; BASES];
+        let mut weights = [0.0; BASIS_COUNT];
         weights.iter_mut().zip(logits).for_each(|(weight, logit)| *weight = (logit - largest).exp());
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
-        Self { theta, weights, asymptote: sigmoid(outputs[ASYMPTOTE]) }
+        Self { theta, weights, asymptote: sigmoid(outputs[ASYMPTOTE_INDEX]) }
     }
 
     /// μ_∞ + Σ_k w_k·φ_k(t).
-    pub(super) fn mean(&self, time: Time) -> f64 {
-        let bases = basis::values(&self.theta, time);
+    pub(super) fn mean(&self, time: TimeTerms) -> f64 {
+        let bases = basis::basis_values(&self.theta, time);
         self.asymptote + self.weights.iter().zip(bases).map(|(w, phi)| w * phi).sum::<f64>()
     }
 }
 
 /// Replaces a row's outputs by the derivatives of the loss by them. `by_mean` gives that by the mean, which is returned.
-fn curve_slopes(out: &mut [f64], time: Time, by_mean: impl Fn(f64) -> f64) -> f64 {
-    let curve = Curve::new(out);
-    let bases = basis::values(&curve.theta, time);
-    let gradients = basis::gradients(&curve.theta, time);
+fn curve_slopes(out: &mut [f64], time: TimeTerms, by_mean: impl Fn(f64) -> f64) -> f64 {
+    let curve = BasisCurve::new(out);
+    let bases = basis::basis_values(&curve.theta, time);
+    let gradients = basis::basis_gradients(&curve.theta, time);
     let mixture: f64 = curve.weights.iter().zip(bases).map(|(w, phi)| w * phi).sum();
     let mean_slope = by_mean(curve.asymptote + mixture);
     let squash = |s: f64| s * (1.0 - s);
-    for k in 0..BASES {
-        for j in OFFSETS[k]..OFFSETS[k + 1] {
+    for k in 0..BASIS_COUNT {
+        for j in PARAMETER_OFFSETS[k]..PARAMETER_OFFSETS[k + 1] {
             out[j] = mean_slope * curve.weights[k] * gradients[j] * squash(curve.theta[j]);
         }
-        out[PARAMETERS + k] = mean_slope * curve.weights[k] * (bases[k] - mixture);
+        out[BASIS_PARAMETERS + k] = mean_slope * curve.weights[k] * (bases[k] - mixture);
     }
-    out[ASYMPTOTE] = mean_slope * squash(curve.asymptote);
+    out[ASYMPTOTE_INDEX] = mean_slope * squash(curve.asymptote);
     mean_slope
 }
 
@@ -233,16 +239,16 @@ mod tests {
     use rand::SeedableRng;
 
     /// U as it is written, for one batch.
-    fn loss(shape: &Shape, parameters: &[f64], rows: usize, batch: &mut Batch) -> f64 {
+    fn loss(shape: &NetworkShape, parameters: &[f64], rows: usize, batch: &mut MiniBatch) -> f64 {
         shape.forward(parameters, batch);
         let m = batch.targets.len() as f64;
         let n = rows as f64;
-        let outputs = shape.outputs();
+        let outputs = shape.output_count();
         let terms = (0..batch.targets.len()).map(|row| {
             let out = &batch.outputs[row * outputs..(row + 1) * outputs];
             let mean = match shape.head {
-                Head::Curves => Curve::new(out).mean(batch.times[row]),
-                Head::Plain => out[0],
+                OutputHead::Curves => BasisCurve::new(out).mean(batch.times[row]),
+                OutputHead::Plain => out[0],
             };
             let log_variance = parameters[parameters.len() - 1];
             let fit = (batch.targets[row] - mean).powi(2) / (2.0 * (log_variance.exp() + 1e-16));
@@ -255,17 +261,17 @@ mod tests {
 
     #[test]
     fn derivatives_of_the_loss_are_those_of_finite_differences() {
-        for head in [Head::Curves, Head::Plain] {
-            let shape = Shape { inputs: 3, hidden: 8, head };
+        for head in [OutputHead::Curves, OutputHead::Plain] {
+            let shape = NetworkShape { inputs: 3, hidden: 8, head };
             let mut random = ChaCha8Rng::seed_from_u64(4);
-            let mut parameters = shape.first(&mut random);
+            let mut parameters = shape.sample_initial_parameters(&mut random);
             parameters.iter_mut().enumerate().for_each(|(i, p)| *p += 0.1 * (i as f64).sin());
-            let mut batch = shape.batch(5);
+            let mut batch = shape.new_batch(5);
             batch.inputs.iter_mut().enumerate().for_each(|(i, x)| *x = (2.0 * i as f64).cos());
             batch.targets.iter_mut().enumerate().for_each(|(i, y)| *y = 0.3 + 0.1 * i as f64);
-            batch.times = (1..=5).map(|t| Time::new(f64::from(t) / 5.0)).collect();
+            batch.times = (1..=5).map(|t| TimeTerms::new(f64::from(t) / 5.0)).collect();
             let mut gradient = vec![0.0; parameters.len()];
-            shape.gradient(&parameters, 50, &mut batch, &mut gradient);
+            shape.add_gradient(&parameters, 50, &mut batch, &mut gradient);
             for j in 0..parameters.len() {
                 let mut moved_by = |by: f64| {
                     let mut moved = parameters.clone();
@@ -285,9 +291,9 @@ mod tests {
 
     #[test]
     fn single_precision_forecasts_agree_with_training() {
-        let shape = Shape { inputs: 3, hidden: 8, head: Head::Curves };
-        let parameters = shape.first(&mut ChaCha8Rng::seed_from_u64(4));
-        let mut batch = shape.batch(1);
+        let shape = NetworkShape { inputs: 3, hidden: 8, head: OutputHead::Curves };
+        let parameters = shape.sample_initial_parameters(&mut ChaCha8Rng::seed_from_u64(4));
+        let mut batch = shape.new_batch(1);
         batch.inputs = vec![0.4, -1.2, 0.7];
         shape.forward(&parameters, &mut batch);
         let single: Vec<f32> = parameters.iter().map(|&p| p as f32).collect();

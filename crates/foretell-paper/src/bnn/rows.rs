@@ -6,13 +6,13 @@ use foretell::{Query, TrainingSet};
 use std::cmp::Ordering;
 
 /// Scaled scores are rounded to this, so that the unit of a metric does not change a training.
-const GRAIN: f64 = 1.0 / 1_099_511_627_776.0; // 2^−40
+const SCORE_ROUNDING: f64 = 1.0 / 1_099_511_627_776.0; // 2^−40
 /// Standardized inputs are cut off here: a stranger is far away, but not infinitely.
-const FARTHEST: f64 = 100.0;
+const MAX_STANDARDIZED_INPUT: f64 = 100.0;
 
 /// Turns configurations, steps and scores into a network's units.
 #[derive(Clone, Debug)]
-pub(super) struct Scaling {
+pub(super) struct DataScaling {
     /// (mean, 1/standard deviation) of each configuration column; 0 for one that does not vary.
     columns: Vec<(f64, f64)>,
     /// The scores that are 0 and 1.
@@ -22,21 +22,21 @@ pub(super) struct Scaling {
 }
 
 /// One run's known points.
-struct Run<'a> {
+struct KnownRun<'a> {
     configuration: &'a [f64],
     /// (t, score), scaled.
     points: Vec<(f64, f64)>,
 }
 
 /// All rows of all runs.
-pub(super) struct Rows {
+pub(super) struct TrainingRows {
     /// Scaled configurations, shape (runs, p).
     pub(super) configurations: Matrix,
     /// (run, t, score) of each row.
     pub(super) points: Vec<(usize, f64, f64)>,
 }
 
-impl Scaling {
+impl DataScaling {
     pub(super) fn new(training: &TrainingSet) -> Self {
         let (least, largest) = training.metric_range();
         let range = if largest > least { (least, largest) } else { (least - 0.5, least + 0.5) };
@@ -54,64 +54,64 @@ impl Scaling {
     }
 
     /// A configuration in standard units.
-    pub(super) fn configuration(&self, configuration: &[f64]) -> Vec<f64> {
+    pub(super) fn scale_configuration(&self, configuration: &[f64]) -> Vec<f64> {
         let scale = |(value, (mean, inverse)): (&f64, &(f64, f64))| {
-            ((value - mean) * inverse).clamp(-FARTHEST, FARTHEST)
+            ((value - mean) * inverse).clamp(-MAX_STANDARDIZED_INPUT, MAX_STANDARDIZED_INPUT)
         };
         configuration.iter().zip(&self.columns).map(scale).collect()
     }
 
     /// A score in units of the range.
-    pub(super) fn score(&self, score: f64) -> f64 {
+    pub(super) fn scale_score(&self, score: f64) -> f64 {
         let (least, largest) = self.range;
-        ((score - least) / (largest - least) / GRAIN).round() * GRAIN
+        ((score - least) / (largest - least) / SCORE_ROUNDING).round() * SCORE_ROUNDING
     }
 
     /// The rows of the runs of `training`, in an order that depends on what they hold alone.
-    pub(super) fn rows(&self, training: &TrainingSet) -> Rows {
+    pub(super) fn training_rows(&self, training: &TrainingSet) -> TrainingRows {
         let (later, horizon) = epochs_after(training);
-        let mut runs: Vec<Run<'_>> = (0..training.len())
+        let mut runs: Vec<KnownRun<'_>> = (0..training.len())
             .map(|i| {
                 let Query { prefix, configuration } = training.query(i);
-                let mut points = self.prefix(prefix);
+                let mut points = self.scale_prefix(prefix);
                 if training.later_scores.rows() == training.len() {
                     let scores = training.later_scores.row(i);
-                    points.extend(later.iter().zip(scores).map(|(x, y)| (x / horizon, self.score(*y))));
+                    points.extend(later.iter().zip(scores).map(|(x, y)| (x / horizon, self.scale_score(*y))));
                 }
-                points.push((1.0, self.score(training.targets[i])));
-                Run { configuration, points }
+                points.push((1.0, self.scale_score(training.targets[i])));
+                KnownRun { configuration, points }
             })
             .collect();
         for i in 0..training.unfinished_prefixes.rows() {
-            let points = self.prefix(training.unfinished_prefixes.row(i));
-            runs.push(Run { configuration: training.unfinished_configurations.row(i), points });
+            let points = self.scale_prefix(training.unfinished_prefixes.row(i));
+            runs.push(KnownRun { configuration: training.unfinished_configurations.row(i), points });
         }
-        runs.sort_by(Run::by_content);
+        runs.sort_by(KnownRun::compare_content);
         let configurations: Vec<Vec<f64>> =
-            runs.iter().map(|run| self.configuration(run.configuration)).collect();
-        let of_run = |(i, run): (usize, &Run<'_>)| -> Vec<(usize, f64, f64)> {
+            runs.iter().map(|run| self.scale_configuration(run.configuration)).collect();
+        let of_run = |(i, run): (usize, &KnownRun<'_>)| -> Vec<(usize, f64, f64)> {
             run.points.iter().map(|&(t, score)| (i, t, score)).collect()
         };
         let points = runs.iter().enumerate().flat_map(of_run).collect();
-        Rows { configurations: Matrix::from_rows(&configurations), points }
+        TrainingRows { configurations: Matrix::from_rows(&configurations), points }
     }
 
-    fn prefix(&self, prefix: &[f64]) -> Vec<(f64, f64)> {
-        self.times.iter().zip(prefix).map(|(&t, &y)| (t, self.score(y))).collect()
+    fn scale_prefix(&self, prefix: &[f64]) -> Vec<(f64, f64)> {
+        self.times.iter().zip(prefix).map(|(&t, &y)| (t, self.scale_score(y))).collect()
     }
 }
 
-impl Run<'_> {
-    fn by_content(&self, other: &Self) -> Ordering {
-        by_value(self.configuration, other.configuration).then_with(|| {
+impl KnownRun<'_> {
+    fn compare_content(&self, other: &Self) -> Ordering {
+        compare_values(self.configuration, other.configuration).then_with(|| {
             let flat = |run: &Self| run.points.iter().flat_map(|p| [p.0, p.1]).collect::<Vec<f64>>();
-            by_value(&flat(self), &flat(other))
+            compare_values(&flat(self), &flat(other))
         })
     }
 }
 
 /// Number by number, then by length.
-pub(super) fn by_value(a: &[f64], b: &[f64]) -> Ordering {
+pub(super) fn compare_values(a: &[f64], b: &[f64]) -> Ordering {
     let first = a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne());
     first.unwrap_or_else(|| a.len().cmp(&b.len()))
 }
@@ -122,7 +122,7 @@ fn sorted_configurations(training: &TrainingSet) -> Vec<&[f64]> {
         (0..training.unfinished_configurations.rows()).map(|i| training.unfinished_configurations.row(i));
     let finished = (0..training.len()).map(|i| training.configurations.row(i));
     let mut all: Vec<&[f64]> = finished.chain(unfinished).collect();
-    all.sort_by(|a, b| by_value(a, b));
+    all.sort_by(|a, b| compare_values(a, b));
     all
 }
 

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// The dynamics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dynamics {
+pub enum SamplerDynamics {
     /// Stochastic-gradient Hamiltonian Monte Carlo with scales adapted in burn-in. Source: Springenberg et al. 2016.
     Sghmc,
     /// Stochastic-gradient Langevin dynamics with the same scales. Source: Welling & Teh 2011.
@@ -17,7 +17,7 @@ pub enum Dynamics {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DynamicsOptions {
     /// The dynamics.
-    pub dynamics: Dynamics,
+    pub dynamics: SamplerDynamics,
     /// ε. SGHMC is biased above 0.03.
     pub step_size: f64,
     /// The friction of SGHMC, 0–1.
@@ -34,7 +34,7 @@ impl Default for DynamicsOptions {
     /// SGHMC, ε = 10⁻², friction 0.05, burn-in 3000, 100 samples, each 100 steps.
     fn default() -> Self {
         Self {
-            dynamics: Dynamics::Sghmc,
+            dynamics: SamplerDynamics::Sghmc,
             step_size: 1e-2,
             friction: 0.05,
             burn_in: 3000,
@@ -45,7 +45,7 @@ impl Default for DynamicsOptions {
 }
 
 /// The state of each parameter: the smoothed gradient and its square, the length of their window, the momentum.
-struct State {
+struct SamplerState {
     window: Vec<f64>,
     gradient: Vec<f64>,
     square: Vec<f64>,
@@ -61,7 +61,7 @@ struct State {
 /// * SGLD: θ ← θ − ε·M⁻¹·∂U + N(0, 2·ε·M⁻¹/N).
 ///
 /// O((burn-in + samples·every)·(parameters + one gradient)).
-pub(super) fn sample(
+pub(super) fn sample_parameters(
     start: Vec<f64>,
     rows: usize,
     options: DynamicsOptions,
@@ -71,20 +71,24 @@ pub(super) fn sample(
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let n = start.len();
     let mut theta = start;
-    let mut state =
-        State { window: vec![1.0; n], gradient: vec![1.0; n], square: vec![1.0; n], momentum: vec![0.0; n] };
-    let (mut slope, mut noise) = (vec![0.0; n], Normals::new(n));
+    let mut state = SamplerState {
+        window: vec![1.0; n],
+        gradient: vec![1.0; n],
+        square: vec![1.0; n],
+        momentum: vec![0.0; n],
+    };
+    let (mut slope, mut noise) = (vec![0.0; n], NormalDraws::new(n));
     let mut samples = Vec::with_capacity(options.samples);
     for step in 1..=options.burn_in + options.samples * options.keep_every {
         slope.fill(0.0);
         gradient(&theta, &mut random, &mut slope);
-        noise.draw(&mut random);
+        noise.draw_values(&mut random);
         if step <= options.burn_in {
             adapt(&slope, &mut state.window, &mut state.gradient, &mut state.square);
         }
         let (eps, rows) = (options.step_size, rows as f64);
         match options.dynamics {
-            Dynamics::Sghmc => {
+            SamplerDynamics::Sghmc => {
                 let step = HamiltonianStep {
                     kept: 1.0 - options.friction,
                     eps_squared: eps * eps,
@@ -92,7 +96,7 @@ pub(super) fn sample(
                 };
                 hamiltonian(&mut theta, &mut state.momentum, &slope, &state.square, &noise.values, &step);
             }
-            Dynamics::Sgld => {
+            SamplerDynamics::Sgld => {
                 let spread = (2.0 * eps / rows).sqrt();
                 langevin(&mut theta, &slope, &state.square, &noise.values, eps, spread);
             }
@@ -157,18 +161,18 @@ dispatched! {
 }
 
 /// Standard normal draws by the thousand: two from each 64 random bits (Box and Muller).
-pub(super) struct Normals {
+pub(super) struct NormalDraws {
     bytes: Vec<u8>,
     pub(super) values: Vec<f64>,
 }
 
-impl Normals {
+impl NormalDraws {
     pub(super) fn new(n: usize) -> Self {
         let even = n.next_multiple_of(16);
         Self { bytes: vec![0; even * 4], values: vec![0.0; even] }
     }
 
-    pub(super) fn draw(&mut self, random: &mut ChaCha8Rng) {
+    pub(super) fn draw_values(&mut self, random: &mut ChaCha8Rng) {
         random.fill_bytes(&mut self.bytes);
         box_muller(&self.bytes, &mut self.values);
     }
@@ -228,8 +232,8 @@ mod tests {
     #[test]
     fn normals_have_the_moments_and_tails_of_the_normal_distribution() {
         let mut random = ChaCha8Rng::seed_from_u64(1);
-        let mut normals = Normals::new(400_000);
-        normals.draw(&mut random);
+        let mut normals = NormalDraws::new(400_000);
+        normals.draw_values(&mut random);
         let moment = |k: i32| normals.values.iter().map(|z| z.powi(k)).sum::<f64>() / 400_000.0;
         for (k, expected, room) in [(1, 0.0, 0.006), (2, 1.0, 0.01), (3, 0.0, 0.025), (4, 3.0, 0.06)] {
             assert!((moment(k) - expected).abs() < room, "moment {k}: {}", moment(k));
@@ -242,11 +246,11 @@ mod tests {
     #[test]
     fn both_dynamics_sample_the_posterior_of_a_mean() {
         let mut random = ChaCha8Rng::seed_from_u64(8);
-        let mut normals = Normals::new(208);
-        normals.draw(&mut random);
+        let mut normals = NormalDraws::new(208);
+        normals.draw_values(&mut random);
         let data: Vec<f64> = normals.values[..200].iter().map(|z| 0.5 + z).collect();
         let truth = data.iter().sum::<f64>() / 200.0;
-        for (dynamics, step_size) in [(Dynamics::Sghmc, 0.01), (Dynamics::Sgld, 0.01)] {
+        for (dynamics, step_size) in [(SamplerDynamics::Sghmc, 0.01), (SamplerDynamics::Sgld, 0.01)] {
             let options = DynamicsOptions {
                 dynamics,
                 step_size,
@@ -254,7 +258,7 @@ mod tests {
                 keep_every: 20,
                 ..DynamicsOptions::default()
             };
-            let samples = sample(vec![0.0], 200, options, 3, |theta, random, slope| {
+            let samples = sample_parameters(vec![0.0], 200, options, 3, |theta, random, slope| {
                 let batch = (0..20).map(|_| data[random.random_range(0..200)]);
                 slope[0] = batch.map(|y| theta[0] - y).sum::<f64>() / 20.0;
             });

@@ -9,7 +9,7 @@ mod tests;
 mod trajectory;
 
 pub use error::LayerSpaceError;
-pub(crate) use searched::{METAQNN, network};
-pub use space::{LayerSpace, Pool};
+pub(crate) use searched::{SPACE_NAME, network_of};
+pub use space::{LayerSpace, PoolingSize};
 pub(crate) use state::{Action, State, StateKey};
 pub(crate) use trajectory::Trajectory;

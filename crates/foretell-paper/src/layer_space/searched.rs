@@ -2,17 +2,17 @@
 
 use super::space::LayerSpace;
 use super::trajectory::Trajectory;
-use foretell::{Configuration, FLOPS, LayerSequence, NETWORK, Value, WEIGHTS};
+use foretell::{Configuration, FLOPS_KEY, LayerSequence, NETWORK, Value, WEIGHTS_KEY};
 use foretell_search::{Named, Part, SearchSpace, Space};
 use rand::Rng;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 /// The name by which requests ask for it.
-pub(crate) const METAQNN: &str = "metaqnn";
+pub(crate) const SPACE_NAME: &str = "metaqnn";
 
 /// The configuration value with a network's number of layers.
-const LAYERS: &str = "layers";
+const LAYER_COUNT_NAME: &str = "layers";
 
 /// The minimum number of layers before the softmax of a randomly sampled network, if the space allows it, so that small searches train no
 /// networks of one layer. MetaQNN's own exploration has no such bound.
@@ -23,31 +23,31 @@ impl LayerSpace {
     ///
     /// # Errors
     /// The first setting that cannot be used.
-    pub(crate) fn asked(settings: &Json) -> Result<Self, String> {
+    pub(crate) fn from_settings(settings: &Json) -> Result<Self, String> {
         let mut fields = settings.as_object().cloned().unwrap_or_default();
         let scale = fields.shift_remove("scale");
         let space: Self = serde_json::from_value(fields.into()).map_err(|error| error.to_string())?;
         let checked = match scale.as_ref().and_then(Json::as_f64) {
-            Some(factor) => space.scaled(factor),
+            Some(factor) => space.scale_sizes(factor),
             None => space.validate().map(|()| space),
         };
         checked.map_err(|error| error.to_string())
     }
 
     /// The configuration of a network: its layers, and its weights and layers counted.
-    pub(crate) fn configuration(&self, trajectory: &Trajectory) -> Configuration {
-        let mut configuration = trajectory.configuration();
+    pub(crate) fn configuration_of(&self, trajectory: &Trajectory) -> Configuration {
+        let mut configuration = trajectory.to_configuration();
         // every network of the space can be built on its images
-        if let Ok(counts) = trajectory.network().counts(self.image()) {
-            configuration.insert(WEIGHTS.to_owned(), Value::Number(counts.weights as f64));
-            configuration.insert(LAYERS.to_owned(), Value::Number(counts.layers as f64));
+        if let Ok(counts) = trajectory.to_network().counts(self.image_shape()) {
+            configuration.insert(WEIGHTS_KEY.to_owned(), Value::Number(counts.weights as f64));
+            configuration.insert(LAYER_COUNT_NAME.to_owned(), Value::Number(counts.layers as f64));
         }
         configuration
     }
 }
 
 /// The network that a configuration names.
-pub(crate) fn network(configuration: &Configuration) -> Option<Trajectory> {
+pub(crate) fn network_of(configuration: &Configuration) -> Option<Trajectory> {
     let text = configuration.get(NETWORK).and_then(Value::text)?;
     Trajectory::without_dropout(&text.parse().ok()?).ok()
 }
@@ -58,7 +58,7 @@ impl SearchSpace for LayerSpace {
     }
 
     fn names(&self) -> Vec<&str> {
-        vec![NETWORK, WEIGHTS, LAYERS]
+        vec![NETWORK, WEIGHTS_KEY, LAYER_COUNT_NAME]
     }
 
     fn searched(&self) -> Vec<&str> {
@@ -66,43 +66,44 @@ impl SearchSpace for LayerSpace {
     }
 
     fn known_names(&self) -> Vec<&str> {
-        vec![NETWORK, WEIGHTS, LAYERS, FLOPS]
+        vec![NETWORK, WEIGHTS_KEY, LAYER_COUNT_NAME, FLOPS_KEY]
     }
 
     /// O(layers).
     fn known_value(&self, configuration: &Configuration, name: &str) -> Option<f64> {
-        if name != FLOPS {
+        if name != FLOPS_KEY {
             return None;
         }
         let network = configuration.get(NETWORK).and_then(Value::text)?;
-        let counts = network.parse::<LayerSequence>().ok()?.counts(self.image()).ok()?;
+        let counts = network.parse::<LayerSequence>().ok()?.counts(self.image_shape()).ok()?;
         Some(counts.multiply_adds as f64)
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> Configuration {
         let mut rng = rng;
-        self.configuration(&LayerSpace::sample(self, MINIMUM_DEPTH, &mut rng))
+        self.configuration_of(&LayerSpace::sample_network(self, MINIMUM_DEPTH, &mut rng))
     }
 
-    fn read(&self, text: &str) -> Result<Configuration, String> {
+    fn read_configuration(&self, text: &str) -> Result<Configuration, String> {
         Ok(Configuration::from([(NETWORK.to_owned(), Value::Text(text.to_owned()))]))
     }
 
     fn check(&self, configuration: &Configuration) -> Result<(), String> {
         let network = configuration.get(NETWORK).and_then(Value::text).unwrap_or_default();
-        let fits = network.parse::<LayerSequence>().and_then(|layers| layers.counts(self.image()).map(drop));
+        let fits =
+            network.parse::<LayerSequence>().and_then(|layers| layers.counts(self.image_shape()).map(drop));
         fits.map_err(|error| format!("a queued network, {network}: {error}"))
     }
 
     /// Networks that differ in their dropout alone are the same choice of layers.
-    fn identity(&self, configuration: &Configuration) -> Option<String> {
-        network(configuration).map(|network| network.to_string())
+    fn duplicate_key(&self, configuration: &Configuration) -> Option<String> {
+        network_of(configuration).map(|network| network.to_string())
     }
 }
 
 impl From<LayerSpace> for Space {
     fn from(space: LayerSpace) -> Self {
-        let named = Named { name: METAQNN.to_owned(), settings: json!(space) };
+        let named = Named { name: SPACE_NAME.to_owned(), settings: json!(space) };
         Self::Own(Part::new(named, Arc::new(space)))
     }
 }
@@ -137,9 +138,9 @@ mod tests {
         for trial in 0..2 {
             let configuration = sampler.propose(trial).unwrap();
             sampler.started(trial, &configuration);
-            assert!(proposed.insert(space.identity(&configuration)), "trial {trial}: {configuration:?}");
+            assert!(proposed.insert(space.duplicate_key(&configuration)), "trial {trial}: {configuration:?}");
         }
         let repeated = sampler.propose(2).unwrap();
-        assert!(proposed.contains(&space.identity(&repeated)));
+        assert!(proposed.contains(&space.duplicate_key(&repeated)));
     }
 }

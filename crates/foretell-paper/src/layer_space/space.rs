@@ -11,7 +11,7 @@ use std::fmt;
 /// A pooling layer that a space offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pool {
+pub struct PoolingSize {
     /// Side of the square window, in pixels.
     pub kernel: usize,
     /// Step of the window, in pixels.
@@ -65,7 +65,7 @@ pub struct LayerSpace {
     /// Sides of a convolution's kernel, in pixels.
     pub kernels: Vec<usize>,
     /// Max-poolings.
-    pub pools: Vec<Pool>,
+    pub pools: Vec<PoolingSize>,
     /// Units of a fully connected layer.
     pub fully_connected: Vec<usize>,
     /// The largest number of fully connected layers.
@@ -80,7 +80,7 @@ pub struct LayerSpace {
 
 impl Default for LayerSpace {
     fn default() -> Self {
-        let pool = |(kernel, stride)| Pool { kernel, stride };
+        let pool = |(kernel, stride)| PoolingSize { kernel, stride };
         Self {
             channels: 3,
             height: 32,
@@ -100,7 +100,7 @@ impl Default for LayerSpace {
 
 impl LayerSpace {
     /// The shape of the images.
-    pub(crate) fn image(&self) -> ImageShape {
+    pub(crate) fn image_shape(&self) -> ImageShape {
         ImageShape { channels: self.channels, height: self.height, width: self.width }
     }
 
@@ -109,7 +109,7 @@ impl LayerSpace {
     ///
     /// # Errors
     /// [`LayerSpaceError::Field`] if `factor` is not finite or not above 0, or makes a size above 1 000 000.
-    pub fn scaled(&self, factor: f64) -> Result<Self, LayerSpaceError> {
+    pub fn scale_sizes(&self, factor: f64) -> Result<Self, LayerSpaceError> {
         if !(factor.is_finite() && factor > 0.0) {
             let reason = "must be a finite number above 0; 1 keeps the space unchanged";
             return Err(LayerSpaceError::Field { field: "factor", value: factor.to_string(), reason });
@@ -149,52 +149,52 @@ impl LayerSpace {
         }
         let strides: Vec<usize> = self.pools.iter().flat_map(|pool| [pool.kernel, pool.stride]).collect();
         if strides.contains(&0) || (1..self.pools.len()).any(|i| self.pools[..i].contains(&self.pools[i])) {
-            return Err(refused(
+            return Err(field_error(
                 "pools",
                 &self.pools,
                 "needs kernels and strides of at least 1, no two alike",
             ));
         }
         if self.buckets.last() != Some(&1) || !self.buckets.is_sorted_by(|a, b| a > b) {
-            return Err(refused("buckets", &self.buckets, "must fall and end with 1"));
+            return Err(field_error("buckets", &self.buckets, "must fall and end with 1"));
         }
         if self.max_depth > 10_000 {
-            return Err(refused("max_depth", &self.max_depth, "is more than 10000; lower it"));
+            return Err(field_error("max_depth", &self.max_depth, "is more than 10000; lower it"));
         }
         Ok(())
     }
 
     /// The state before the first layer.
-    pub(crate) fn start(&self) -> State {
+    pub(crate) fn start_state(&self) -> State {
         State { last: None, depth: 0, fully_connected: 0, size: self.height.min(self.width) }
     }
 
     /// The largest bucket that is not above `size`.
-    pub(crate) fn bucket(&self, size: usize) -> usize {
+    pub(crate) fn bucket_of(&self, size: usize) -> usize {
         self.buckets.iter().copied().find(|&bucket| bucket <= size).unwrap_or(1)
     }
 
     /// The key of `state` in the Q-table.
-    pub(crate) fn key(&self, state: &State) -> StateKey {
+    pub(crate) fn state_key(&self, state: &State) -> StateKey {
         StateKey {
             depth: state.depth,
             last: state.last,
             fully_connected: state.fully_connected,
-            bucket: self.bucket(state.size),
+            bucket: self.bucket_of(state.size),
         }
     }
 
     /// The layers that may follow `state`, by the rules in [`LayerSpace`], in a fixed order with the softmax last; none at the end.
-    pub(crate) fn actions(&self, state: &State) -> Vec<Action> {
-        let bucket = self.bucket(state.size);
+    pub(crate) fn actions_after(&self, state: &State) -> Vec<Action> {
+        let bucket = self.bucket_of(state.size);
         let mut actions = Vec::new();
         if state.depth < self.max_depth {
             match state.last {
                 None | Some(Layer::Convolution { .. } | Layer::Pooling { .. }) => {
-                    actions.extend(self.convolutions(bucket));
+                    actions.extend(self.possible_convolutions(bucket));
                     actions.push(Layer::GlobalAveragePooling { classes: self.classes });
                     if matches!(state.last, Some(Layer::Convolution { .. })) {
-                        actions.extend(self.poolings(bucket));
+                        actions.extend(self.possible_poolings(bucket));
                     }
                     if bucket <= self.flatten_bucket {
                         actions.extend(self.fully_connected_up_to(usize::MAX, state));
@@ -212,14 +212,14 @@ impl LayerSpace {
         actions
     }
 
-    fn convolutions(&self, bucket: usize) -> impl Iterator<Item = Layer> {
+    fn possible_convolutions(&self, bucket: usize) -> impl Iterator<Item = Layer> {
         let kernels = self.kernels.iter().filter(move |&&kernel| kernel < bucket);
         kernels.flat_map(|&kernel| {
             self.filters.iter().map(move |&filters| Layer::Convolution { filters, kernel, stride: 1 })
         })
     }
 
-    fn poolings(&self, bucket: usize) -> impl Iterator<Item = Layer> {
+    fn possible_poolings(&self, bucket: usize) -> impl Iterator<Item = Layer> {
         let pools = self.pools.iter().filter(move |pool| pool.kernel < bucket);
         pools.map(|pool| Layer::Pooling { kernel: pool.kernel, stride: pool.stride })
     }
@@ -234,35 +234,35 @@ impl LayerSpace {
     ///
     /// # Errors
     /// [`LayerSpaceError::Unreachable`] if `action` may not follow.
-    pub(crate) fn apply(&self, state: &State, action: Action) -> Result<State, LayerSpaceError> {
-        if !self.actions(state).contains(&action) {
+    pub(crate) fn state_after(&self, state: &State, action: Action) -> Result<State, LayerSpaceError> {
+        if !self.actions_after(state).contains(&action) {
             return Err(LayerSpaceError::Unreachable {
                 position: state.depth + 1,
                 layer: action.to_string(),
-                state: self.key(state).to_string(),
+                state: self.state_key(state).to_string(),
             });
         }
-        Ok(state.after(action))
+        Ok(state.after_action(action))
     }
 
     /// The states before each layer of `trajectory`, from the start on: as many as it has layers.
     ///
     /// # Errors
     /// [`LayerSpaceError::Unreachable`] at the first layer that may not follow.
-    pub(crate) fn states(&self, trajectory: &Trajectory) -> Result<Vec<State>, LayerSpaceError> {
+    pub(crate) fn states_along(&self, trajectory: &Trajectory) -> Result<Vec<State>, LayerSpaceError> {
         let mut states = Vec::with_capacity(trajectory.layers().len());
-        let mut state = self.start();
+        let mut state = self.start_state();
         for &layer in trajectory.layers() {
             states.push(state);
-            state = self.apply(&state, layer)?;
+            state = self.state_after(&state, layer)?;
         }
         Ok(states)
     }
 
     /// [`LayerSpace::states`] of a trajectory that is known to lie in the space.
-    pub(crate) fn path(&self, trajectory: &Trajectory) -> Vec<State> {
-        let before = trajectory.layers().iter().scan(self.start(), |state, &layer| {
-            let next = state.after(layer);
+    pub(crate) fn known_states_along(&self, trajectory: &Trajectory) -> Vec<State> {
+        let before = trajectory.layers().iter().scan(self.start_state(), |state, &layer| {
+            let next = state.after_action(layer);
             Some(std::mem::replace(state, next))
         });
         before.collect()
@@ -270,14 +270,14 @@ impl LayerSpace {
 
     /// Chooses layers by `choose(state, actions)` from the start to the softmax. `choose` returns an index into the
     /// actions, which are never empty; an index beyond them counts as the last, the softmax.
-    pub(crate) fn walk(&self, mut choose: impl FnMut(&State, &[Action]) -> usize) -> Trajectory {
+    pub(crate) fn walk_to_softmax(&self, mut choose: impl FnMut(&State, &[Action]) -> usize) -> Trajectory {
         let mut layers = Vec::new();
-        let mut state = self.start();
+        let mut state = self.start_state();
         loop {
-            let actions = self.actions(&state);
+            let actions = self.actions_after(&state);
             let action = actions[choose(&state, &actions).min(actions.len() - 1)];
             layers.push(action);
-            state = state.after(action);
+            state = state.after_action(action);
             if matches!(action, Layer::Softmax { .. }) {
                 return Trajectory { layers };
             }
@@ -290,8 +290,8 @@ impl LayerSpace {
     /// pooling, after which nothing else may follow) is drawn only if there is nothing else. 0 is MetaQNN's own
     /// exploration, in which 1 of the default space's 14 first draws is the bare softmax. A walk that has shrunk its
     /// image too early still ends below the minimum: it is a bound as far as the space allows.
-    pub(crate) fn sample(&self, minimum_depth: usize, rng: &mut impl Rng) -> Trajectory {
-        self.walk(|state, actions| {
+    pub(crate) fn sample_network(&self, minimum_depth: usize, rng: &mut impl Rng) -> Trajectory {
+        self.walk_to_softmax(|state, actions| {
             let deep_enough = |action: &Layer| match action {
                 Layer::Softmax { .. } => state.depth >= minimum_depth,
                 Layer::GlobalAveragePooling { .. } => state.depth + 1 >= minimum_depth,
@@ -307,16 +307,16 @@ impl LayerSpace {
     }
 }
 
-fn refused(field: &'static str, value: &impl fmt::Debug, reason: &'static str) -> LayerSpaceError {
+fn field_error(field: &'static str, value: &impl fmt::Debug, reason: &'static str) -> LayerSpaceError {
     LayerSpaceError::Field { field, value: format!("{value:?}"), reason }
 }
 
 fn check_sizes(field: &'static str, sizes: &[usize]) -> Result<(), LayerSpaceError> {
     if let Some(size) = sizes.iter().find(|size| !(1..=1_000_000).contains(*size)) {
-        return Err(refused(field, size, "is not between 1 and 1000000"));
+        return Err(field_error(field, size, "is not between 1 and 1000000"));
     }
     if (1..sizes.len()).any(|i| sizes[..i].contains(&sizes[i])) {
-        return Err(refused(field, &sizes, "lists a size twice; drop one"));
+        return Err(field_error(field, &sizes, "lists a size twice; drop one"));
     }
     Ok(())
 }

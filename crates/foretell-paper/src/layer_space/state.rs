@@ -38,7 +38,7 @@ pub(crate) struct StateKey {
 
 impl State {
     /// The state after `action`, which must be one of the space's actions here.
-    pub(super) fn after(&self, action: Action) -> Self {
+    pub(super) fn after_action(&self, action: Action) -> Self {
         let size = match action {
             Layer::Pooling { kernel, stride } => (self.size - kernel + 1).div_ceil(stride),
             Layer::Convolution { .. } => self.size,

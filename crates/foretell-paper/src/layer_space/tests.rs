@@ -1,6 +1,6 @@
 //! The layer space against the paper's rules and its released networks.
 
-use super::{LayerSpace, Pool, State, Trajectory};
+use super::{LayerSpace, PoolingSize, State, Trajectory};
 use foretell::{Layer, LayerSequence};
 use foretell_search::trial_stream;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn state(last: &str, depth: usize, fully_connected: usize, size: usize) -> State
 /// Actions by kind: convolution kernels, pool kernels, fully connected sizes, whether GAP and SM.
 fn kinds(space: &LayerSpace, state: &State) -> (Vec<usize>, Vec<usize>, Vec<usize>, bool, bool) {
     let mut kinds = (vec![], vec![], vec![], false, false);
-    for action in space.actions(state) {
+    for action in space.actions_after(state) {
         match action {
             Layer::Convolution { kernel, filters: 64, stride: 1 } => kinds.0.push(kernel),
             Layer::Convolution { .. } => {}
@@ -55,9 +55,9 @@ fn what_may_follow_is_as_in_the_paper() {
     ];
     for ((last, depth, fully_connected, size), expected) in rows {
         let state = state(last, depth, fully_connected, size);
-        assert_eq!(kinds(&space, &state), expected, "{}", space.key(&state));
+        assert_eq!(kinds(&space, &state), expected, "{}", space.state_key(&state));
     }
-    assert_eq!(space.actions(&space.start()).len(), 14, "4·3 convolutions, GAP, SM");
+    assert_eq!(space.actions_after(&space.start_state()).len(), 14, "4·3 convolutions, GAP, SM");
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn the_true_size_is_tracked_through_poolings() {
         [(32, "P(5,3)", 10), (32, "P(3,2)", 15), (32, "P(2,2)", 16), (7, "P(3,2)", 3), (5, "P(2,2)", 2)]
     {
         let before = state("C(64,1,1)", 1, 0, size);
-        assert_eq!(space.apply(&before, layer(pool)).unwrap().size, expected, "{pool}");
+        assert_eq!(space.state_after(&before, layer(pool)).unwrap().size, expected, "{pool}");
     }
     let before = state("C(64,1,1)", 1, 0, 7);
-    let error = space.apply(&before, layer("P(5,3)")).unwrap_err().to_string();
+    let error = space.state_after(&before, layer("P(5,3)")).unwrap_err().to_string();
     assert!(error.contains("layer 2, P(5,3), cannot follow state 1:C(64,1,1)@4"), "{error}");
 }
 
@@ -79,11 +79,11 @@ fn the_true_size_is_tracked_through_poolings() {
 fn keys_trajectories_and_spaces_are_written_as_text() {
     let space = LayerSpace::default();
     for (state, key) in [
-        (space.start(), "0:start@8"),
+        (space.start_state(), "0:start@8"),
         (state("C(64,3,1)", 3, 0, 7), "3:C(64,3,1)@4"),
         (state("FC(128)", 7, 2, 1), "7:FC(128)#2@1"),
     ] {
-        assert_eq!(space.key(&state).to_string(), key);
+        assert_eq!(space.state_key(&state).to_string(), key);
     }
     let trajectory: Trajectory = "[C(64,3,1), D(1,1), SM(10)]".parse().unwrap();
     let json = serde_json::to_string(&trajectory).unwrap();
@@ -95,22 +95,22 @@ fn keys_trajectories_and_spaces_are_written_as_text() {
 #[test]
 fn scaling_rounds_and_merges() {
     let space = LayerSpace::default();
-    let narrow = space.scaled(1.0 / 16.0).unwrap();
+    let narrow = space.scale_sizes(1.0 / 16.0).unwrap();
     assert_eq!((narrow.filters, narrow.fully_connected), (vec![4, 8, 16, 32], vec![32, 16, 8]));
-    let least = space.scaled(1e-9).unwrap();
+    let least = space.scale_sizes(1e-9).unwrap();
     assert_eq!((least.filters, least.fully_connected), (vec![1], vec![1]));
-    assert_eq!(space.scaled(1.0).unwrap(), space);
+    assert_eq!(space.scale_sizes(1.0).unwrap(), space);
     let unsorted = LayerSpace { filters: vec![10, 20, 11], ..LayerSpace::default() };
-    assert_eq!(unsorted.scaled(0.1).unwrap().filters, [1, 2]);
+    assert_eq!(unsorted.scale_sizes(0.1).unwrap().filters, [1, 2]);
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e5] {
-        assert!(space.scaled(factor).is_err(), "{factor}");
+        assert!(space.scale_sizes(factor).is_err(), "{factor}");
     }
 }
 
 #[test]
 fn descriptions_that_cannot_work_are_refused() {
     let space = LayerSpace::default();
-    let pool = |kernel, stride| Pool { kernel, stride };
+    let pool = |kernel, stride| PoolingSize { kernel, stride };
     let rows = [
         (LayerSpace { filters: vec![64, 0], ..space.clone() }, "filters = 0"),
         (LayerSpace { kernels: vec![3, 3], ..space.clone() }, "kernels = [3, 3] lists a size twice"),
@@ -134,10 +134,10 @@ fn the_minimum_depth_is_kept_and_zero_is_the_papers_walk() {
     let space = LayerSpace::default();
     let mut shallow = 0;
     for trial in 0..2000 {
-        let bare = space.sample(0, &mut trial_stream(5, trial));
+        let bare = space.sample_network(0, &mut trial_stream(5, trial));
         shallow += usize::from(bare.layers().len() == 1);
         // from two layers the default space always leads on: its first pooling leaves at least 10 pixels
-        let deep = space.sample(2, &mut trial_stream(5, trial));
+        let deep = space.sample_network(2, &mut trial_stream(5, trial));
         assert!(deep.layers().len() > 2, "{deep}");
     }
     // the softmax is 1 of 14 first draws: binomial(2000, 1/14), mean 143, standard deviation 11.5
@@ -152,14 +152,14 @@ proptest! {
     ) {
         let buckets = if first > 4 { vec![first, 4, 1] } else { vec![first, 1] };
         let space = LayerSpace { height, width, max_depth: depth, buckets, ..LayerSpace::default() };
-        let space = space.scaled(factor).unwrap();
-        let trajectory = space.sample(minimum, &mut trial_stream(seed, 0));
-        let network = trajectory.network();
-        let counts = network.counts(space.image()).unwrap();
+        let space = space.scale_sizes(factor).unwrap();
+        let trajectory = space.sample_network(minimum, &mut trial_stream(seed, 0));
+        let network = trajectory.to_network();
+        let counts = network.counts(space.image_shape()).unwrap();
         prop_assert_eq!(counts.layers, trajectory.layers().len());
         prop_assert!(counts.layers <= depth + 1);
         prop_assert_eq!(network.to_string().parse::<Trajectory>().unwrap(), trajectory.clone());
-        prop_assert!(space.states(&trajectory).is_ok());
+        prop_assert!(space.states_along(&trajectory).is_ok());
     }
 }
 
@@ -181,10 +181,10 @@ fn released_networks_have_our_dropout_and_lie_in_our_space() {
     let (mut unlike, mut outside) = (Vec::new(), Vec::new());
     for text in &released {
         let trajectory: Trajectory = text.parse().unwrap();
-        if trajectory.network().to_string() != *text {
-            unlike.push(format!("{text}: ours {}", trajectory.network()));
+        if trajectory.to_network().to_string() != *text {
+            unlike.push(format!("{text}: ours {}", trajectory.to_network()));
         }
-        if let Err(error) = space.states(&trajectory) {
+        if let Err(error) = space.states_along(&trajectory) {
             outside.push(format!("{text}: {error}"));
         }
     }

@@ -22,7 +22,7 @@ impl Trajectory {
     /// [`LayerSpaceError::Architecture`] if it is no network.
     pub(crate) fn without_dropout(network: &LayerSequence) -> Result<Self, LayerSpaceError> {
         let chosen = network.0.iter().filter(|layer| !matches!(layer, Layer::Dropout { .. }));
-        chosen_layers(&LayerSequence(chosen.copied().collect()).to_string())
+        parse_chosen_layers(&LayerSequence(chosen.copied().collect()).to_string())
     }
 
     /// The layers, the softmax last.
@@ -48,7 +48,7 @@ impl Trajectory {
     /// dropout layer, of rate 0.25.
     ///
     /// Source: MetaQNN's released `state_string_utils.py` and `string_to_model.py`.
-    pub(crate) fn network(&self) -> LayerSequence {
+    pub(crate) fn to_network(&self) -> LayerSequence {
         let count = self.dropout_count();
         let mut network = Vec::with_capacity(self.layers.len() + count);
         let mut index = 0;
@@ -76,13 +76,13 @@ impl Trajectory {
     }
 
     /// The network as a configuration, under the name `net`.
-    pub(crate) fn configuration(&self) -> Configuration {
-        Configuration::from([(NETWORK.to_owned(), Value::Text(self.network().to_string()))])
+    pub(crate) fn to_configuration(&self) -> Configuration {
+        Configuration::from([(NETWORK.to_owned(), Value::Text(self.to_network().to_string()))])
     }
 }
 
 /// Reads layer notation without dropout.
-fn chosen_layers(text: &str) -> Result<Trajectory, LayerSpaceError> {
+fn parse_chosen_layers(text: &str) -> Result<Trajectory, LayerSpaceError> {
     let LayerSequence(layers) = text.parse()?;
     Ok(Trajectory { layers })
 }
@@ -135,8 +135,8 @@ mod tests {
         ];
         for (chosen, expected) in rows {
             let trajectory: Trajectory = chosen.parse().unwrap();
-            assert_eq!(trajectory.network().to_string(), expected);
-            assert_eq!(Trajectory::without_dropout(&trajectory.network()).unwrap(), trajectory);
+            assert_eq!(trajectory.to_network().to_string(), expected);
+            assert_eq!(Trajectory::without_dropout(&trajectory.to_network()).unwrap(), trajectory);
         }
     }
 }

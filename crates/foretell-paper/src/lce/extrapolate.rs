@@ -1,11 +1,11 @@
 //! Learning-curve extrapolation: one curve in, the distribution of its end out.
 
-use super::families::{Epochs, Family};
-use super::least_squares::{Fitted, Observed, recency_weights};
+use super::families::{CurveFamily, EpochColumns};
+use super::least_squares::{FittedFamily, ObservedCurve, recency_weights};
 use super::options::LceOptions;
-use super::posterior::{Posterior, Prior, ProperPrior};
-use super::sampler::{Diagnostics, sample, standard_normal};
-use super::start::{self, Problem};
+use super::posterior::{CombinationPosterior, CombinationPrior, ProperPrior};
+use super::sampler::{ChainDiagnostics, sample_ensemble, standard_normal};
+use super::start::{self, ExtrapolationProblem};
 use crate::epochs::epochs_of;
 use foretell::statistics::{mean, normal_cdf, quantile_of_sorted, standard_deviation};
 use foretell::{CurveEnd, Forecast, Shape};
@@ -89,9 +89,9 @@ pub struct Extrapolation {
     /// The mean of σ, the curve's noise.
     pub noise: f64,
     /// The families that were combined.
-    pub families: Vec<Family>,
+    pub families: Vec<CurveFamily>,
     /// The diagnostics of the chain.
-    pub diagnostics: Diagnostics,
+    pub diagnostics: ChainDiagnostics,
     /// Whether the mean is outside the range: what comparisons have removed as an outlier.
     pub outlier: bool,
     /// The range of scores.
@@ -101,13 +101,13 @@ pub struct Extrapolation {
 }
 
 /// The samples kept of a chain, evenly spaced.
-const KEPT: usize = 20_000;
+const MAX_KEPT_SAMPLES: usize = 20_000;
 /// Φ⁻¹(p) of the quantiles that a forecast is made of, at most this far out: further are few samples.
-const FARTHEST: f64 = 3.0;
+const MAX_QUANTILE_DEVIATION: f64 = 3.0;
 /// Quantiles a unit of Φ⁻¹(p).
-const DENSITY: i32 = 4;
+const QUANTILES_PER_DEVIATION: i32 = 4;
 /// Scores, scaled, are rounded to this: so that the unit of a metric does not change a chain.
-const GRAIN: f64 = 1.0 / 1_099_511_627_776.0; // 2^−40
+const SCORE_ROUNDING: f64 = 1.0 / 1_099_511_627_776.0; // 2^−40
 
 /// The posterior of the score of `curve` at its target, by [`LceOptions`].
 ///
@@ -134,33 +134,37 @@ pub fn extrapolate(
     seed: u64,
 ) -> Result<Extrapolation, NoExtrapolation> {
     let left = options.beginning.map(|beginning| {
-        let cut = beginning.cut(curve.scores, curve.range.1 - curve.range.0);
-        let (steps, target) = beginning.shifted(curve.steps, cut, curve.target);
+        let cut = beginning.count_leading_points(curve.scores, curve.range.1 - curve.range.0);
+        let (steps, target) = beginning.shift_steps(curve.steps, cut, curve.target);
         (steps, &curve.scores[cut..], target)
     });
     let curve = match &left {
         Some((steps, scores, target)) => &PartialCurve { steps, scores, target: *target, range: curve.range },
         None => curve,
     };
-    check(curve, options)?;
+    check_curve(curve, options)?;
     let (least, width) = (curve.range.0, curve.range.1 - curve.range.0);
     let (epochs, horizon) = epochs_of(curve.steps, curve.target);
-    let scores = curve.scores.iter().map(|y| ((y - least) / width / GRAIN).round() * GRAIN).collect();
+    let scores = curve
+        .scores
+        .iter()
+        .map(|y| ((y - least) / width / SCORE_ROUNDING).round() * SCORE_ROUNDING)
+        .collect();
     let weights = if options.recency { recency_weights(epochs.len()) } else { vec![1.0; epochs.len()] };
-    let observed = Observed { epochs: Epochs::new(&epochs), scores, weights };
-    let (fits, prior) = fitted(&observed, &epochs, horizon, options, seed)?;
-    let families: Vec<Family> = fits.iter().map(|fit| fit.family).collect();
-    let posterior = Posterior::new(&observed, &epochs, horizon, &families, &prior);
-    let problem = Problem { observed: &observed, epochs: &epochs, horizon };
-    let first = start::walkers(&problem, &fits, &prior, options, seed);
-    let chain = sample(&posterior, &first, options.ensemble, seed);
-    let every = chain.kept.len().div_ceil(KEPT).max(1);
+    let observed = ObservedCurve { epochs: EpochColumns::new(&epochs), scores, weights };
+    let (fits, prior) = fit_families(&observed, &epochs, horizon, options, seed)?;
+    let families: Vec<CurveFamily> = fits.iter().map(|fit| fit.family).collect();
+    let posterior = CombinationPosterior::new(&observed, &epochs, horizon, &families, &prior);
+    let problem = ExtrapolationProblem { observed: &observed, epochs: &epochs, horizon };
+    let first = start::first_walkers(&problem, &fits, &prior, options, seed);
+    let chain = sample_ensemble(&posterior, &first, options.ensemble, seed);
+    let every = chain.kept.len().div_ceil(MAX_KEPT_SAMPLES).max(1);
     let samples: Vec<[f64; 2]> =
         chain.kept.iter().step_by(every).map(|[end, noise]| [least + width * end, width * noise]).collect();
     Ok(Extrapolation::new(samples, families, chain.diagnostics, curve.range))
 }
 
-fn check(curve: &PartialCurve<'_>, options: &LceOptions) -> Result<(), NoExtrapolation> {
+fn check_curve(curve: &PartialCurve<'_>, options: &LceOptions) -> Result<(), NoExtrapolation> {
     let got = curve.scores.len().min(curve.steps.len());
     let needed = options.least_points.max(1);
     if got < needed {
@@ -181,64 +185,64 @@ fn check(curve: &PartialCurve<'_>, options: &LceOptions) -> Result<(), NoExtrapo
 }
 
 /// The fits of the families that are kept, and the prior of their combination.
-fn fitted(
-    observed: &Observed,
+fn fit_families(
+    observed: &ObservedCurve,
     epochs: &[f64],
     horizon: f64,
     options: &LceOptions,
     seed: u64,
-) -> Result<(Vec<Fitted>, Prior), NoExtrapolation> {
-    let bounds = |family: &Family| family.bounds(horizon);
-    let proper = |families: &[Family]| {
+) -> Result<(Vec<FittedFamily>, CombinationPrior), NoExtrapolation> {
+    let bounds = |family: &CurveFamily| family.parameter_bounds(horizon);
+    let proper = |families: &[CurveFamily]| {
         let log_noise = (1e-3_f64.ln(), 0.5_f64.ln());
         options.proper_prior.then(|| ProperPrior { boxes: families.iter().map(bounds).collect(), log_noise })
     };
-    let prior = |families: &[Family]| Prior {
+    let prior = |families: &[CurveFamily]| CombinationPrior {
         end: options.end,
         monotonicity: options.monotonicity,
         proper: proper(families),
     };
-    let fits: Vec<Fitted> = options
+    let fits: Vec<FittedFamily> = options
         .families
         .iter()
-        .filter_map(|&family| start::fit(observed, family, &bounds(&family), options, seed))
+        .filter_map(|&family| start::fit_from_starts(observed, family, &bounds(&family), options, seed))
         .collect();
-    let believed = |fit: &Fitted| {
+    let believed = |fit: &FittedFamily| {
         let one = [fit.family];
         let prior = prior(&one);
-        Posterior::new(observed, epochs, horizon, &one, &prior).admits(0, &fit.parameters)
+        CombinationPosterior::new(observed, epochs, horizon, &one, &prior).is_admitted(0, &fit.parameters)
     };
     let failed = options.families.len() - fits.len();
     let converged = fits.len();
-    let believed = |fit: &Fitted| {
+    let believed = |fit: &FittedFamily| {
         !options.screening || believed(fit) && !(options.proper_prior && explains_nothing(observed, fit))
     };
-    let kept: Vec<Fitted> = fits.into_iter().filter(believed).collect();
+    let kept: Vec<FittedFamily> = fits.into_iter().filter(believed).collect();
     if kept.is_empty() {
         let tried = options.families.len();
         return Err(NoExtrapolation::NoFamily { tried, failed, unbelieved: converged });
     }
-    let families: Vec<Family> = kept.iter().map(|fit| fit.family).collect();
+    let families: Vec<CurveFamily> = kept.iter().map(|fit| fit.family).collect();
     Ok((kept, prior(&families)))
 }
 
 /// Scores that vary by less than this share of the range are flat.
-const FLAT: f64 = 0.02;
+const FLAT_CURVE_FRACTION: f64 = 0.02;
 /// A fit that leaves more than this share of the variance explains nothing.
-const LEFT: f64 = 0.9;
+const MAX_UNEXPLAINED_FRACTION: f64 = 0.9;
 
 /// Whether a curve that is not flat is no better fitted than by its mean: it falls, or jumps about.
-fn explains_nothing(observed: &Observed, fit: &Fitted) -> bool {
+fn explains_nothing(observed: &ObservedCurve, fit: &FittedFamily) -> bool {
     let spread = standard_deviation(&observed.scores);
     let squares = spread * spread * observed.scores.len() as f64;
-    spread > FLAT && fit.squares > LEFT * squares
+    spread > FLAT_CURVE_FRACTION && fit.squares > MAX_UNEXPLAINED_FRACTION * squares
 }
 
 impl Extrapolation {
     fn new(
         samples: Vec<[f64; 2]>,
-        families: Vec<Family>,
-        diagnostics: Diagnostics,
+        families: Vec<CurveFamily>,
+        diagnostics: ChainDiagnostics,
         range: (f64, f64),
     ) -> Self {
         let mut ends: Vec<f64> = samples.iter().map(|sample| sample[0]).collect();
@@ -265,7 +269,7 @@ impl Extrapolation {
     /// The predictive distribution of y_T, noise included: its mean, and its quantiles out to Φ⁻¹(p) = ±3.
     pub fn forecast(&self) -> Forecast {
         let mut random = ChaCha8Rng::seed_from_u64(0);
-        let every = self.samples.len().div_ceil(KEPT / 4).max(1);
+        let every = self.samples.len().div_ceil(MAX_KEPT_SAMPLES / 4).max(1);
         let kept = self.samples.iter().step_by(every);
         let mut scores: Vec<f64> =
             kept.map(|[end, noise]| end + noise * standard_normal(&mut random)).collect();
@@ -276,7 +280,7 @@ impl Extrapolation {
             return Forecast { curve_end, ..Forecast::gaussian(self.mean, 0.0) };
         }
         let knots = (-12..=12).map(|k| {
-            let z = FARTHEST * f64::from(k) / (3.0 * f64::from(DENSITY));
+            let z = MAX_QUANTILE_DEVIATION * f64::from(k) / (3.0 * f64::from(QUANTILES_PER_DEVIATION));
             (z, (quantile_of_sorted(&scores, normal_cdf(z)) - self.mean) / scale)
         });
         let mut knots: Vec<(f64, f64)> = knots.collect();

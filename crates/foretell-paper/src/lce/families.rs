@@ -9,7 +9,7 @@ use super::sigmoids::{hill3, hill3_gradient, log_power, log_power_gradient, mmf,
 use foretell::linalg::simd::{LANES, dispatched};
 
 /// The most parameters that a family has.
-pub(super) const MOST_PARAMETERS: usize = 4;
+pub(super) const MAX_PARAMETERS: usize = 4;
 
 /// A family of learning curves, f(x) for an epoch x ≥ 1.
 ///
@@ -29,7 +29,7 @@ pub(super) const MOST_PARAMETERS: usize = 4;
 ///
 /// Source: Domhan, Springenberg & Hutter 2015, table 1; parameter order and starts as in their `pylearningcurvepredictor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Family {
+pub enum CurveFamily {
     /// exp(a + b/x + c·ln x).
     VaporPressure,
     /// c − a·x^(−α).
@@ -56,7 +56,7 @@ pub enum Family {
 
 /// An epoch with the functions of it that families need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Epoch {
+pub(super) struct EpochTerms {
     /// x ≥ 1.
     pub(super) x: f64,
     /// ln x.
@@ -65,7 +65,7 @@ pub(super) struct Epoch {
     pub(super) inverse_log: f64,
 }
 
-impl Epoch {
+impl EpochTerms {
     pub(super) fn new(x: f64) -> Self {
         Self { x, ln_x: x.ln(), inverse_log: 1.0 / x.ln_1p() }
     }
@@ -73,17 +73,18 @@ impl Epoch {
 
 /// Many epochs, column by column, filled up with the last one to a whole number of vectors.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Epochs {
+pub(super) struct EpochColumns {
     x: Vec<f64>,
     ln_x: Vec<f64>,
     inverse_log: Vec<f64>,
 }
 
-impl Epochs {
+impl EpochColumns {
     /// The columns of `epochs`.
     pub(super) fn new(epochs: &[f64]) -> Self {
         let filled = epochs.len().next_multiple_of(LANES);
-        let all: Vec<Epoch> = (0..filled).map(|i| Epoch::new(epochs[i.min(epochs.len() - 1)])).collect();
+        let all: Vec<EpochTerms> =
+            (0..filled).map(|i| EpochTerms::new(epochs[i.min(epochs.len() - 1)])).collect();
         Self {
             x: all.iter().map(|e| e.x).collect(),
             ln_x: all.iter().map(|e| e.ln_x).collect(),
@@ -97,20 +98,20 @@ impl Epochs {
     }
 
     /// Epoch number `i`.
-    pub(super) fn epoch(&self, i: usize) -> Epoch {
-        Epoch { x: self.x[i], ln_x: self.ln_x[i], inverse_log: self.inverse_log[i] }
+    pub(super) fn epoch(&self, i: usize) -> EpochTerms {
+        EpochTerms { x: self.x[i], ln_x: self.ln_x[i], inverse_log: self.inverse_log[i] }
     }
 }
 
 /// The first N parameters.
 #[inline(always)]
-fn take<const N: usize>(parameters: &[f64]) -> [f64; N] {
+fn first_parameters<const N: usize>(parameters: &[f64]) -> [f64; N] {
     let mut taken = [0.0; N];
     taken.copy_from_slice(&parameters[..N]);
     taken
 }
 
-impl Family {
+impl CurveFamily {
     /// All eleven: the set of the termination criterion.
     pub const ALL: [Self; 11] = [
         Self::VaporPressure,
@@ -144,12 +145,12 @@ impl Family {
     }
 
     /// The number of its parameters.
-    pub fn parameters(self) -> usize {
-        self.start().len()
+    pub fn parameter_count(self) -> usize {
+        self.initial_parameters().len()
     }
 
     /// The published initial parameters.
-    pub fn start(self) -> &'static [f64] {
+    pub fn initial_parameters(self) -> &'static [f64] {
         match self {
             Self::VaporPressure => &[-0.622_028, -0.470_050, 0.042_322],
             Self::Pow3 => &[0.84, 0.52, 0.01],
@@ -167,7 +168,7 @@ impl Family {
 
     /// The box that parameters lie in where the prior is proper, for scores scaled to about [0, 1] and a forecast at epoch
     /// `horizon`: (least, largest) of each parameter.
-    pub fn bounds(self, horizon: f64) -> Vec<(f64, f64)> {
+    pub fn parameter_bounds(self, horizon: f64) -> Vec<(f64, f64)> {
         let (level, gain, power) = ((-0.5, 2.0), (-0.5, 2.0), (0.02, 3.0));
         let rate = (0.2 / horizon, 3.0);
         match self {
@@ -192,51 +193,55 @@ impl Family {
     /// assert_eq!(Family::Pow3.value(&[0.9, 0.4, 1.0], 4.0), 0.8); // 0.9 − 0.4/4
     /// ```
     pub fn value(self, parameters: &[f64], epoch: f64) -> f64 {
-        self.value_at(parameters, Epoch::new(epoch))
+        self.value_at(parameters, EpochTerms::new(epoch))
     }
 
     /// [`Self::value`] at an epoch whose logarithms are known.
     #[inline(always)]
-    pub(super) fn value_at(self, p: &[f64], Epoch { x, ln_x, inverse_log }: Epoch) -> f64 {
+    pub(super) fn value_at(self, p: &[f64], EpochTerms { x, ln_x, inverse_log }: EpochTerms) -> f64 {
         match self {
-            Self::VaporPressure => vapor_pressure(take(p), x, ln_x),
-            Self::Pow3 => pow3(take(p), ln_x),
-            Self::LogLogLinear => log_log_linear(take(p), ln_x),
-            Self::Hill3 => hill3(take(p), ln_x),
-            Self::LogPower => log_power(take(p), ln_x),
-            Self::Pow4 => pow4(take(p), x),
-            Self::Mmf => mmf(take(p), ln_x),
-            Self::Exp4 => exp4(take(p), ln_x),
-            Self::Janoschek => janoschek(take(p), ln_x),
-            Self::Weibull => weibull(take(p), ln_x),
-            Self::Ilog2 => ilog2(take(p), inverse_log),
+            Self::VaporPressure => vapor_pressure(first_parameters(p), x, ln_x),
+            Self::Pow3 => pow3(first_parameters(p), ln_x),
+            Self::LogLogLinear => log_log_linear(first_parameters(p), ln_x),
+            Self::Hill3 => hill3(first_parameters(p), ln_x),
+            Self::LogPower => log_power(first_parameters(p), ln_x),
+            Self::Pow4 => pow4(first_parameters(p), x),
+            Self::Mmf => mmf(first_parameters(p), ln_x),
+            Self::Exp4 => exp4(first_parameters(p), ln_x),
+            Self::Janoschek => janoschek(first_parameters(p), ln_x),
+            Self::Weibull => weibull(first_parameters(p), ln_x),
+            Self::Ilog2 => ilog2(first_parameters(p), inverse_log),
         }
     }
 
     /// The derivatives of f at `epoch` with respect to each parameter; zeros behind the last.
-    pub(super) fn gradient(self, p: &[f64], Epoch { x, ln_x, inverse_log }: Epoch) -> [f64; MOST_PARAMETERS] {
-        fn wide<const N: usize>(gradient: [f64; N]) -> [f64; MOST_PARAMETERS] {
-            let mut all = [0.0; MOST_PARAMETERS];
+    pub(super) fn gradient(
+        self,
+        p: &[f64],
+        EpochTerms { x, ln_x, inverse_log }: EpochTerms,
+    ) -> [f64; MAX_PARAMETERS] {
+        fn wide<const N: usize>(gradient: [f64; N]) -> [f64; MAX_PARAMETERS] {
+            let mut all = [0.0; MAX_PARAMETERS];
             all[..N].copy_from_slice(&gradient);
             all
         }
         match self {
-            Self::VaporPressure => wide(vapor_pressure_gradient(take(p), x, ln_x)),
-            Self::Pow3 => wide(pow3_gradient(take(p), ln_x)),
-            Self::LogLogLinear => wide(log_log_linear_gradient(take(p), ln_x)),
-            Self::Hill3 => wide(hill3_gradient(take(p), ln_x)),
-            Self::LogPower => wide(log_power_gradient(take(p), ln_x)),
-            Self::Pow4 => pow4_gradient(take(p), x),
-            Self::Mmf => mmf_gradient(take(p), ln_x),
-            Self::Exp4 => exp4_gradient(take(p), ln_x),
-            Self::Janoschek => janoschek_gradient(take(p), ln_x),
-            Self::Weibull => weibull_gradient(take(p), ln_x),
+            Self::VaporPressure => wide(vapor_pressure_gradient(first_parameters(p), x, ln_x)),
+            Self::Pow3 => wide(pow3_gradient(first_parameters(p), ln_x)),
+            Self::LogLogLinear => wide(log_log_linear_gradient(first_parameters(p), ln_x)),
+            Self::Hill3 => wide(hill3_gradient(first_parameters(p), ln_x)),
+            Self::LogPower => wide(log_power_gradient(first_parameters(p), ln_x)),
+            Self::Pow4 => pow4_gradient(first_parameters(p), x),
+            Self::Mmf => mmf_gradient(first_parameters(p), ln_x),
+            Self::Exp4 => exp4_gradient(first_parameters(p), ln_x),
+            Self::Janoschek => janoschek_gradient(first_parameters(p), ln_x),
+            Self::Weibull => weibull_gradient(first_parameters(p), ln_x),
             Self::Ilog2 => wide(ilog2_gradient(inverse_log)),
         }
     }
 
     /// f at all of `epochs` into `out`, of the same length.
-    pub(super) fn values(self, parameters: &[f64], epochs: &Epochs, out: &mut [f64]) {
+    pub(super) fn fill_values(self, parameters: &[f64], epochs: &EpochColumns, out: &mut [f64]) {
         all_values(self, parameters, &epochs.x, &epochs.ln_x, &epochs.inverse_log, out);
     }
 }
@@ -244,7 +249,7 @@ impl Family {
 dispatched! {
     /// f at epochs given column by column.
     pub(crate) fn all_values(
-        family: Family, p: &[f64], x: &[f64], ln_x: &[f64], inverse_log: &[f64], out: &mut [f64],
+        family: CurveFamily, p: &[f64], x: &[f64], ln_x: &[f64], inverse_log: &[f64], out: &mut [f64],
     ) {
         // one loop a family, so that each vectorizes
         macro_rules! each {
@@ -253,22 +258,22 @@ dispatched! {
             };
         }
         match family {
-            Family::VaporPressure => {
-                let p = take(p);
+            CurveFamily::VaporPressure => {
+                let p = first_parameters(p);
                 for ((value, &x), &ln_x) in out.iter_mut().zip(x).zip(ln_x) {
                     *value = vapor_pressure(p, x, ln_x);
                 }
             }
-            Family::Pow3 => { let p = take(p); each!(|at| pow3(p, at), ln_x) }
-            Family::LogLogLinear => { let p = take(p); each!(|at| log_log_linear(p, at), ln_x) }
-            Family::Hill3 => { let p = take(p); each!(|at| hill3(p, at), ln_x) }
-            Family::LogPower => { let p = take(p); each!(|at| log_power(p, at), ln_x) }
-            Family::Pow4 => { let p = take(p); each!(|at| pow4(p, at), x) }
-            Family::Mmf => { let p = take(p); each!(|at| mmf(p, at), ln_x) }
-            Family::Exp4 => { let p = take(p); each!(|at| exp4(p, at), ln_x) }
-            Family::Janoschek => { let p = take(p); each!(|at| janoschek(p, at), ln_x) }
-            Family::Weibull => { let p = take(p); each!(|at| weibull(p, at), ln_x) }
-            Family::Ilog2 => { let p = take(p); each!(|at| ilog2(p, at), inverse_log) }
+            CurveFamily::Pow3 => { let p = first_parameters(p); each!(|at| pow3(p, at), ln_x) }
+            CurveFamily::LogLogLinear => { let p = first_parameters(p); each!(|at| log_log_linear(p, at), ln_x) }
+            CurveFamily::Hill3 => { let p = first_parameters(p); each!(|at| hill3(p, at), ln_x) }
+            CurveFamily::LogPower => { let p = first_parameters(p); each!(|at| log_power(p, at), ln_x) }
+            CurveFamily::Pow4 => { let p = first_parameters(p); each!(|at| pow4(p, at), x) }
+            CurveFamily::Mmf => { let p = first_parameters(p); each!(|at| mmf(p, at), ln_x) }
+            CurveFamily::Exp4 => { let p = first_parameters(p); each!(|at| exp4(p, at), ln_x) }
+            CurveFamily::Janoschek => { let p = first_parameters(p); each!(|at| janoschek(p, at), ln_x) }
+            CurveFamily::Weibull => { let p = first_parameters(p); each!(|at| weibull(p, at), ln_x) }
+            CurveFamily::Ilog2 => { let p = first_parameters(p); each!(|at| ilog2(p, at), inverse_log) }
         }
     }
 }
@@ -292,9 +297,9 @@ mod tests {
             [0.1060, 0.1571, 0.4793],
             [0.1596, 0.6007, 0.6868],
         ];
-        for (family, expected) in Family::ALL.into_iter().zip(expected) {
+        for (family, expected) in CurveFamily::ALL.into_iter().zip(expected) {
             for (x, expected) in [1.0, 10.0, 100.0].into_iter().zip(expected) {
-                let got = family.value(family.start(), x);
+                let got = family.value(family.initial_parameters(), x);
                 assert!((got - expected).abs() < 6e-5, "{} at {x}: {got} for {expected}", family.name());
             }
         }
@@ -302,11 +307,11 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_finite_differences() {
-        for family in Family::ALL {
+        for family in CurveFamily::ALL {
             for shift in [0.0, 0.05, 0.1] {
-                let p: Vec<f64> = family.start().iter().map(|p| p + shift).collect();
+                let p: Vec<f64> = family.initial_parameters().iter().map(|p| p + shift).collect();
                 for x in [1.0, 2.0, 7.5, 60.0] {
-                    let epoch = Epoch::new(x);
+                    let epoch = EpochTerms::new(x);
                     let gradient = family.gradient(&p, epoch);
                     for k in 0..p.len() {
                         let step = 1e-5 * p[k].abs().max(0.01);
@@ -331,17 +336,17 @@ mod tests {
 
     #[test]
     fn many_epochs_at_once_give_the_same_bits_on_every_processor() {
-        let epochs = Epochs::new(&(1..=19).map(f64::from).collect::<Vec<_>>());
-        for family in Family::ALL {
+        let epochs = EpochColumns::new(&(1..=19).map(f64::from).collect::<Vec<_>>());
+        for family in CurveFamily::ALL {
             let versions = foretell::linalg::simd::with_each_instruction_set(|| {
                 let mut values = vec![0.0; epochs.len()];
-                family.values(family.start(), &epochs, &mut values);
+                family.fill_values(family.initial_parameters(), &epochs, &mut values);
                 values
             });
             for values in &versions {
                 assert_eq!(values, &versions[0], "{}", family.name());
                 for (i, value) in values.iter().enumerate() {
-                    let alone = family.value_at(family.start(), epochs.epoch(i));
+                    let alone = family.value_at(family.initial_parameters(), epochs.epoch(i));
                     assert!((value - alone).abs() < 1e-15, "{}: {value} for {alone}", family.name());
                 }
             }
@@ -351,11 +356,11 @@ mod tests {
     #[test]
     fn families_that_are_not_defined_are_not_numbers() {
         for (family, parameters) in [
-            (Family::LogLogLinear, vec![-1.0, 1.0]),
-            (Family::Pow4, vec![0.8, -1.0, 0.5, 0.5]),
-            (Family::Hill3, vec![0.8, 0.5, -2.0]),
-            (Family::Mmf, vec![0.8, 0.1, -2.0, 0.5]),
-            (Family::Weibull, vec![0.8, 0.1, -2.0, 0.5]),
+            (CurveFamily::LogLogLinear, vec![-1.0, 1.0]),
+            (CurveFamily::Pow4, vec![0.8, -1.0, 0.5, 0.5]),
+            (CurveFamily::Hill3, vec![0.8, 0.5, -2.0]),
+            (CurveFamily::Mmf, vec![0.8, 0.1, -2.0, 0.5]),
+            (CurveFamily::Weibull, vec![0.8, 0.1, -2.0, 0.5]),
         ] {
             assert!(family.value(&parameters, 10.0).is_nan(), "{}", family.name());
         }

@@ -1,26 +1,26 @@
 //! The least-squares fit of one curve family: Levenberg–Marquardt, with a bounded quasi-Newton search where that fails.
 
-use super::families::{Epochs, Family, MOST_PARAMETERS};
+use super::families::{CurveFamily, EpochColumns, MAX_PARAMETERS};
 use foretell::linalg::cholesky::{cholesky, solve};
 use foretell::linalg::lbfgs::{Limits, minimize};
 
 /// One observed curve: scores at epochs, each with the weight of its squared residual.
 #[derive(Clone, Debug)]
-pub(super) struct Observed {
-    pub(super) epochs: Epochs,
+pub(super) struct ObservedCurve {
+    pub(super) epochs: EpochColumns,
     pub(super) scores: Vec<f64>,
     pub(super) weights: Vec<f64>,
 }
 
 /// A fitted family.
 #[derive(Clone, Debug)]
-pub(super) struct Fitted {
-    pub(super) family: Family,
+pub(super) struct FittedFamily {
+    pub(super) family: CurveFamily,
     pub(super) parameters: Vec<f64>,
     /// Σ ω_t·(y_t − f(x_t))².
     pub(super) squares: f64,
     /// JᵀJ at the parameters, J the weighted derivatives: shape (p, p) in the leading corner.
-    pub(super) curvature: [[f64; MOST_PARAMETERS]; MOST_PARAMETERS],
+    pub(super) curvature: [[f64; MAX_PARAMETERS]; MAX_PARAMETERS],
 }
 
 /// Recency weights: ω_i = 10^(i/n) for i = 0 … n − 1, so that the last of many points weighs ten times the first.
@@ -29,15 +29,15 @@ pub(super) fn recency_weights(n: usize) -> Vec<f64> {
 }
 
 /// Iterations of Levenberg–Marquardt at most.
-const ITERATIONS: usize = 200;
+const MAX_ITERATIONS: usize = 200;
 /// A relative decrease of the squares below this has converged (MINPACK's default).
-const DECREASE: f64 = 1.5e-8;
+const MIN_RELATIVE_DECREASE: f64 = 1.5e-8;
 /// Squares below this share of Σ ω·y² are rounding.
-const EXACT: f64 = 1e-30;
+const ROUNDING_FRACTION: f64 = 1e-30;
 
-impl Observed {
+impl ObservedCurve {
     /// Σ ω_t·(y_t − f(x_t))², `None` where it is not finite.
-    pub(super) fn squares(&self, family: Family, parameters: &[f64]) -> Option<f64> {
+    pub(super) fn sum_of_squares(&self, family: CurveFamily, parameters: &[f64]) -> Option<f64> {
         let terms = self.scores.iter().zip(&self.weights).enumerate();
         let sum: f64 = terms
             .map(|(t, (y, weight))| weight * (y - family.value_at(parameters, self.epochs.epoch(t))).powi(2))
@@ -46,8 +46,8 @@ impl Observed {
     }
 
     /// The squares, Jᵀr and JᵀJ at `parameters`; `None` where one is not finite.
-    fn linearized(&self, family: Family, parameters: &[f64]) -> Option<Linearized> {
-        let mut at = Linearized::default();
+    fn linearize_squares(&self, family: CurveFamily, parameters: &[f64]) -> Option<LinearizedSquares> {
+        let mut at = LinearizedSquares::default();
         for (t, (y, weight)) in self.scores.iter().zip(&self.weights).enumerate() {
             let epoch = self.epochs.epoch(t);
             let residual = y - family.value_at(parameters, epoch);
@@ -68,24 +68,30 @@ impl Observed {
     ///
     /// Levenberg–Marquardt with Marquardt's scaling: (JᵀJ + λ·diag(JᵀJ))·δ = Jᵀr, λ ÷ 3 after a step that is better and
     /// × 4 after one that is not. O(n·p² + p³) an iteration.
-    pub(super) fn fit(&self, family: Family, start: &[f64], bounds: Option<&[(f64, f64)]>) -> Option<Fitted> {
+    pub(super) fn fit_family(
+        &self,
+        family: CurveFamily,
+        start: &[f64],
+        bounds: Option<&[(f64, f64)]>,
+    ) -> Option<FittedFamily> {
         self.levenberg_marquardt(family, start, bounds).or_else(|| self.quasi_newton(family, start, bounds))
     }
 
     fn levenberg_marquardt(
         &self,
-        family: Family,
+        family: CurveFamily,
         start: &[f64],
         bounds: Option<&[(f64, f64)]>,
-    ) -> Option<Fitted> {
+    ) -> Option<FittedFamily> {
         let p = start.len();
-        let zero: f64 = EXACT * self.scores.iter().zip(&self.weights).map(|(y, w)| w * y * y).sum::<f64>();
+        let zero: f64 =
+            ROUNDING_FRACTION * self.scores.iter().zip(&self.weights).map(|(y, w)| w * y * y).sum::<f64>();
         let mut parameters = start.to_vec();
-        let mut at = self.linearized(family, &parameters)?;
+        let mut at = self.linearize_squares(family, &parameters)?;
         let mut damping = 1e-3;
         let mut converged = false;
-        for _ in 0..ITERATIONS {
-            let Some(mut moved) = at.step(p, damping) else {
+        for _ in 0..MAX_ITERATIONS {
+            let Some(mut moved) = at.damped_step(p, damping) else {
                 damping *= 4.0;
                 continue;
             };
@@ -96,9 +102,10 @@ impl Observed {
                     .zip(bounds)
                     .for_each(|(value, (low, high))| *value = value.clamp(*low, *high));
             }
-            match self.linearized(family, &moved).filter(|new| new.squares <= at.squares) {
+            match self.linearize_squares(family, &moved).filter(|new| new.squares <= at.squares) {
                 Some(new) => {
-                    converged = at.squares - new.squares <= DECREASE * at.squares || new.squares <= zero;
+                    converged =
+                        at.squares - new.squares <= MIN_RELATIVE_DECREASE * at.squares || new.squares <= zero;
                     (parameters, at) = (moved, new);
                     damping = (damping / 3.0).max(1e-12);
                     if converged {
@@ -113,38 +120,43 @@ impl Observed {
                 None => damping *= 4.0,
             }
         }
-        converged.then_some(Fitted { family, parameters, squares: at.squares, curvature: at.curvature })
+        converged.then_some(FittedFamily { family, parameters, squares: at.squares, curvature: at.curvature })
     }
 
     /// L-BFGS on the squares; outside `bounds` there are none.
-    fn quasi_newton(&self, family: Family, start: &[f64], bounds: Option<&[(f64, f64)]>) -> Option<Fitted> {
+    fn quasi_newton(
+        &self,
+        family: CurveFamily,
+        start: &[f64],
+        bounds: Option<&[(f64, f64)]>,
+    ) -> Option<FittedFamily> {
         let inside = |parameters: &[f64]| {
             bounds.is_none_or(|bounds| {
                 parameters.iter().zip(bounds).all(|(value, (low, high))| (low..=high).contains(&value))
             })
         };
-        let limits = Limits { iterations: ITERATIONS, gradient: 1e-8, decrease: 1e-12 };
+        let limits = Limits { iterations: MAX_ITERATIONS, gradient: 1e-8, decrease: 1e-12 };
         let parameters = minimize(start, limits, |parameters, gradient| {
-            let at = self.linearized(family, parameters).filter(|_| inside(parameters))?;
+            let at = self.linearize_squares(family, parameters).filter(|_| inside(parameters))?;
             gradient.iter_mut().zip(at.slope).for_each(|(g, slope)| *g = -2.0 * slope);
             Some(at.squares)
         });
-        let at = self.linearized(family, &parameters).filter(|_| inside(&parameters))?;
-        Some(Fitted { family, parameters, squares: at.squares, curvature: at.curvature })
+        let at = self.linearize_squares(family, &parameters).filter(|_| inside(&parameters))?;
+        Some(FittedFamily { family, parameters, squares: at.squares, curvature: at.curvature })
     }
 }
 
 /// The squares, linearized around some parameters.
 #[derive(Clone, Copy, Debug, Default)]
-struct Linearized {
+struct LinearizedSquares {
     squares: f64,
-    slope: [f64; MOST_PARAMETERS],
-    curvature: [[f64; MOST_PARAMETERS]; MOST_PARAMETERS],
+    slope: [f64; MAX_PARAMETERS],
+    curvature: [[f64; MAX_PARAMETERS]; MAX_PARAMETERS],
 }
 
-impl Linearized {
+impl LinearizedSquares {
     /// (JᵀJ + λ·diag(JᵀJ))⁻¹·Jᵀr, for the first `p` parameters; `None` if that is singular.
-    fn step(&self, p: usize, damping: f64) -> Option<Vec<f64>> {
+    fn damped_step(&self, p: usize, damping: f64) -> Option<Vec<f64>> {
         let mut matrix = self.curvature;
         for (i, row) in matrix.iter_mut().enumerate().take(p) {
             row[i] += damping * row[i].max(1e-12);
@@ -158,7 +170,7 @@ impl Linearized {
 }
 
 /// x ← L⁻ᵀ·x.
-pub(super) fn solve_transposed(factor: &[[f64; MOST_PARAMETERS]; MOST_PARAMETERS], x: &mut [f64]) {
+pub(super) fn solve_transposed(factor: &[[f64; MAX_PARAMETERS]; MAX_PARAMETERS], x: &mut [f64]) {
     for i in (0..x.len()).rev() {
         let known: f64 = (i + 1..x.len()).map(|j| factor[j][i] * x[j]).sum();
         x[i] = (x[i] - known) / factor[i][i];
@@ -170,29 +182,31 @@ mod tests {
     use super::*;
 
     /// y = 0.85 − 0.6·exp(−x/12) at epochs 1 to 15.
-    fn saturating() -> Observed {
+    fn saturating() -> ObservedCurve {
         let epochs: Vec<f64> = (1..=15).map(f64::from).collect();
         let scores = epochs.iter().map(|x| 0.85 - 0.6 * (-x / 12.0).exp()).collect();
-        Observed { epochs: Epochs::new(&epochs), scores, weights: vec![1.0; 15] }
+        ObservedCurve { epochs: EpochColumns::new(&epochs), scores, weights: vec![1.0; 15] }
     }
 
     #[test]
     fn fits_from_the_published_starts_are_those_of_minpack() {
         let cases = [
-            (Family::Exp4, 0.8460, 0.0),
-            (Family::Janoschek, 0.8460, 0.0),
-            (Family::Weibull, 0.8460, 0.0),
-            (Family::VaporPressure, 1.1736, 8.62e-5),
-            (Family::LogLogLinear, 0.7945, 1.454e-2),
-            (Family::Ilog2, 0.6379, 5.289e-2),
+            (CurveFamily::Exp4, 0.8460, 0.0),
+            (CurveFamily::Janoschek, 0.8460, 0.0),
+            (CurveFamily::Weibull, 0.8460, 0.0),
+            (CurveFamily::VaporPressure, 1.1736, 8.62e-5),
+            (CurveFamily::LogLogLinear, 0.7945, 1.454e-2),
+            (CurveFamily::Ilog2, 0.6379, 5.289e-2),
         ];
         for (family, at_60, squares) in cases {
-            let fitted = saturating().fit(family, family.start(), None).expect("converges");
+            let fitted =
+                saturating().fit_family(family, family.initial_parameters(), None).expect("converges");
             let value = family.value(&fitted.parameters, 60.0);
             assert!((value - at_60).abs() < 1e-3, "{}: {value} for {at_60}", family.name());
             assert!((fitted.squares - squares).abs() < 1e-3 * squares + 1e-9, "{}", family.name());
         }
-        let fitted = saturating().fit(Family::LogLogLinear, &[1.0, 1.0], None).expect("converges");
+        let fitted =
+            saturating().fit_family(CurveFamily::LogLogLinear, &[1.0, 1.0], None).expect("converges");
         for (got, expected) in fitted.parameters.iter().zip([0.2321, 1.2629]) {
             assert!((got - expected).abs() < 1e-3);
         }
@@ -201,7 +215,8 @@ mod tests {
     #[test]
     fn bounds_are_kept() {
         let bounds = [(0.0, 0.7), (0.0, 0.3)];
-        let fitted = saturating().fit(Family::Ilog2, &[0.5, 0.2], Some(&bounds)).expect("converges");
+        let fitted =
+            saturating().fit_family(CurveFamily::Ilog2, &[0.5, 0.2], Some(&bounds)).expect("converges");
         for (value, (low, high)) in fitted.parameters.iter().zip(bounds) {
             assert!((low..=high).contains(value), "{:?}", fitted.parameters);
         }
@@ -218,10 +233,10 @@ mod tests {
     fn points_of_more_weight_are_fitted_better() {
         let mut observed = saturating();
         observed.weights = recency_weights(15);
-        let weighted = observed.fit(Family::Ilog2, &[0.5, 0.2], None).expect("converges");
-        let plain = saturating().fit(Family::Ilog2, &[0.5, 0.2], None).expect("converges");
-        let last = |fitted: &Fitted| {
-            let value = Family::Ilog2.value(&fitted.parameters, 15.0);
+        let weighted = observed.fit_family(CurveFamily::Ilog2, &[0.5, 0.2], None).expect("converges");
+        let plain = saturating().fit_family(CurveFamily::Ilog2, &[0.5, 0.2], None).expect("converges");
+        let last = |fitted: &FittedFamily| {
+            let value = CurveFamily::Ilog2.value(&fitted.parameters, 15.0);
             (value - saturating().scores[14]).abs()
         };
         assert!(last(&weighted) < last(&plain));

@@ -18,12 +18,12 @@ mod sigmoids;
 mod start;
 mod termination;
 
-pub use beginning::Beginning;
+pub use beginning::LeadingCut;
 pub use extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
-pub use families::Family;
+pub use families::CurveFamily;
 pub use options::LceOptions;
-pub use posterior::Monotonicity;
+pub use posterior::MonotonicityRule;
 pub use predictor::Lce;
 pub use rule::LceRule;
-pub use sampler::{Convergence, Diagnostics, EnsembleOptions, Move};
-pub use termination::{Judgment, Termination, TerminationMode, TerminationReason};
+pub use sampler::{ChainDiagnostics, ConvergenceCriterion, EnsembleOptions, WalkerMove};
+pub use termination::{TerminationCriterion, TerminationJudgment, TerminationMode, TerminationReason};

@@ -1,9 +1,9 @@
 //! The settings of learning-curve extrapolation: the published ones, and ours.
 
-use super::beginning::Beginning;
-use super::families::Family;
-use super::posterior::Monotonicity;
-use super::sampler::{Convergence, EnsembleOptions, Move};
+use super::beginning::LeadingCut;
+use super::families::CurveFamily;
+use super::posterior::MonotonicityRule;
+use super::sampler::{ConvergenceCriterion, EnsembleOptions, WalkerMove};
 
 /// The options by which [`extrapolate`](super::extrapolate) fits and samples. [`LceOptions::default`] is ours,
 /// [`LceOptions::domhan2015`] theirs:
@@ -25,7 +25,7 @@ use super::sampler::{Convergence, EnsembleOptions, Move};
 #[derive(Clone, Debug, PartialEq)]
 pub struct LceOptions {
     /// The families to combine, those that fit.
-    pub families: Vec<Family>,
+    pub families: Vec<CurveFamily>,
     /// Starts of each family's fit in the prior's box, besides the published one; 0: the published one alone, unbounded.
     pub starts: usize,
     /// Whether the prior is proper: see the table.
@@ -33,13 +33,13 @@ pub struct LceOptions {
     /// The values that a family may end at, in units of the range: (least, largest).
     pub end: (f64, f64),
     /// The condition under which a curve is believed.
-    pub monotonicity: Monotonicity,
+    pub monotonicity: MonotonicityRule,
     /// Whether families are left out: see the table.
     pub screening: bool,
     /// Whether later points weigh more, 10^(i/n), in fits and likelihood.
     pub recency: bool,
     /// The leading points that are cut off; `None` cuts none. The termination criterion cuts those before learning begins.
-    pub beginning: Option<Beginning>,
+    pub beginning: Option<LeadingCut>,
     /// The fewest points that are extrapolated.
     pub least_points: usize,
     /// Whether walkers start from chains of each family alone (a proper prior given), or within 10⁻⁶ of the fit.
@@ -50,13 +50,13 @@ pub struct LceOptions {
 
 impl Default for LceOptions {
     fn default() -> Self {
-        use Family::{Hill3, Ilog2, Janoschek, LogLogLinear, Mmf, Pow3, Pow4, VaporPressure};
+        use CurveFamily::{Hill3, Ilog2, Janoschek, LogLogLinear, Mmf, Pow3, Pow4, VaporPressure};
         Self {
             families: vec![VaporPressure, Pow3, LogLogLinear, Hill3, Pow4, Mmf, Janoschek, Ilog2],
             starts: 64,
             proper_prior: true,
             end: (0.0, 1.0),
-            monotonicity: Monotonicity::Soft,
+            monotonicity: MonotonicityRule::Soft,
             screening: true,
             recency: false,
             beginning: None,
@@ -66,9 +66,9 @@ impl Default for LceOptions {
                 walkers: 60,
                 steps: 400,
                 burn_in: 200,
-                moves: Move::Differential,
+                moves: WalkerMove::Differential,
                 blocks: true,
-                stop: Some(Convergence::default()),
+                stop: Some(ConvergenceCriterion::default()),
                 parallel: false,
             },
         }
@@ -80,11 +80,11 @@ impl LceOptions {
     #[must_use]
     pub fn domhan2015() -> Self {
         Self {
-            families: Family::ALL.to_vec(),
+            families: CurveFamily::ALL.to_vec(),
             starts: 0,
             proper_prior: false,
             end: (0.0, 100.0),
-            monotonicity: Monotonicity::Soft,
+            monotonicity: MonotonicityRule::Soft,
             screening: true,
             recency: true,
             beginning: None,
@@ -94,7 +94,7 @@ impl LceOptions {
                 walkers: 100,
                 steps: 2500,
                 burn_in: 500,
-                moves: Move::Stretch { scale: 2.0 },
+                moves: WalkerMove::Stretch { scale: 2.0 },
                 blocks: false,
                 stop: None,
                 parallel: false,

@@ -1,13 +1,13 @@
 //! The posterior of a weighted combination of curve families, given one observed curve.
 
-use super::families::{Epochs, Family};
-use super::least_squares::Observed;
-use super::sampler::Target;
+use super::families::{CurveFamily, EpochColumns};
+use super::least_squares::ObservedCurve;
+use super::sampler::TargetDensity;
 use foretell::dispatched;
 
 /// The condition under which a rising curve is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Monotonicity {
+pub enum MonotonicityRule {
     /// Each family k on its own: f_k(2) ≤ f_k(T). The termination criterion of Domhan et al.
     Soft,
     /// Each family on its own never falls on 100 epochs from 2 to T.
@@ -18,15 +18,15 @@ pub enum Monotonicity {
     Free,
 }
 
-/// Epochs at which [`Monotonicity::Hard`] looks.
+/// Epochs at which [`MonotonicityRule::Hard`] looks.
 const HARD_EPOCHS: usize = 100;
 
 /// The prior of parameters, noise and weights.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Prior {
+pub(super) struct CombinationPrior {
     /// Values of each family at the horizon that are believed: (least, largest).
     pub(super) end: (f64, f64),
-    pub(super) monotonicity: Monotonicity,
+    pub(super) monotonicity: MonotonicityRule,
     /// The boxes and the range of σ of a proper prior; `None`: flat and improper, as published.
     pub(super) proper: Option<ProperPrior>,
 }
@@ -49,14 +49,14 @@ pub(super) struct ProperPrior {
 /// ln L = Σ_t ω_t·(−½·(y_t − f(x_t))²/σ² − ln σ), up to a constant. O(K·n) an evaluation, O(n) of it for one family.
 ///
 /// Source: Domhan et al. 2015, §3; `MCMCCurveModelCombination` of their code.
-pub(super) struct Posterior<'a> {
-    observed: &'a Observed,
-    families: &'a [Family],
-    prior: &'a Prior,
+pub(super) struct CombinationPosterior<'a> {
+    observed: &'a ObservedCurve,
+    families: &'a [CurveFamily],
+    prior: &'a CombinationPrior,
     /// The observed epochs, those of the monotonicity, and the horizon at `horizon` and after it.
-    epochs: Epochs,
+    epochs: EpochColumns,
     /// The number of observed points, and the place of the horizon.
-    seen: usize,
+    observed_count: usize,
     horizon: usize,
     /// Σ ω_t.
     mass: f64,
@@ -64,82 +64,91 @@ pub(super) struct Posterior<'a> {
     offsets: Vec<usize>,
 }
 
-impl<'a> Posterior<'a> {
+impl<'a> CombinationPosterior<'a> {
     pub(super) fn new(
-        observed: &'a Observed,
+        observed: &'a ObservedCurve,
         observed_epochs: &[f64],
         horizon: f64,
-        families: &'a [Family],
-        prior: &'a Prior,
+        families: &'a [CurveFamily],
+        prior: &'a CombinationPrior,
     ) -> Self {
         let seen = observed_epochs.len();
         let mut epochs = observed_epochs.to_vec();
         match prior.monotonicity {
-            Monotonicity::Soft => epochs.push(horizon.min(2.0)),
-            Monotonicity::Combination => epochs.push(1.0),
-            Monotonicity::Hard => epochs.extend((0..HARD_EPOCHS).map(|i| {
+            MonotonicityRule::Soft => epochs.push(horizon.min(2.0)),
+            MonotonicityRule::Combination => epochs.push(1.0),
+            MonotonicityRule::Hard => epochs.extend((0..HARD_EPOCHS).map(|i| {
                 let from = horizon.min(2.0);
                 from + (horizon - from) * i as f64 / HARD_EPOCHS as f64
             })),
-            Monotonicity::Free => {}
+            MonotonicityRule::Free => {}
         }
         epochs.push(horizon);
         let mass = observed.weights.iter().sum();
         let horizon = epochs.len() - 1;
         let mut offsets = vec![0];
         for (k, family) in families.iter().enumerate() {
-            offsets.push(offsets[k] + family.parameters());
+            offsets.push(offsets[k] + family.parameter_count());
         }
-        Self { observed, families, prior, epochs: Epochs::new(&epochs), seen, horizon, mass, offsets }
+        Self {
+            observed,
+            families,
+            prior,
+            epochs: EpochColumns::new(&epochs),
+            observed_count: seen,
+            horizon,
+            mass,
+            offsets,
+        }
     }
 
     /// d = Σ_k p_k + 1 + K.
     pub(super) fn dimension(&self) -> usize {
-        self.noise() + 1 + self.families.len()
+        self.noise_index() + 1 + self.families.len()
     }
 
     /// Where σ is.
-    fn noise(&self) -> usize {
+    fn noise_index(&self) -> usize {
         self.offsets[self.families.len()]
     }
 
     /// Whether the values of one family satisfy the prior.
-    fn believes(&self, values: &[f64]) -> bool {
+    fn is_believed(&self, values: &[f64]) -> bool {
         let end = values[self.horizon];
         let (least, largest) = self.prior.end;
         // written so that NaN is not believed
         let inside = end >= least && end <= largest;
         inside
             && match self.prior.monotonicity {
-                Monotonicity::Soft => values[self.seen] <= end,
-                Monotonicity::Hard => {
-                    values[self.seen..=self.horizon].windows(2).all(|pair| pair[0] <= pair[1])
+                MonotonicityRule::Soft => values[self.observed_count] <= end,
+                MonotonicityRule::Hard => {
+                    values[self.observed_count..=self.horizon].windows(2).all(|pair| pair[0] <= pair[1])
                 }
-                Monotonicity::Combination | Monotonicity::Free => true,
+                MonotonicityRule::Combination | MonotonicityRule::Free => true,
             }
     }
 
     /// Whether family `k` with `parameters` has a place in the prior.
-    pub(super) fn admits(&self, k: usize, parameters: &[f64]) -> bool {
+    pub(super) fn is_admitted(&self, k: usize, parameters: &[f64]) -> bool {
         let mut values = vec![0.0; self.epochs.len()];
-        self.in_box(k, parameters) && self.family(k, parameters, &mut values)
+        self.is_in_box(k, parameters) && self.evaluate_family(k, parameters, &mut values)
     }
 
-    fn in_box(&self, k: usize, parameters: &[f64]) -> bool {
+    fn is_in_box(&self, k: usize, parameters: &[f64]) -> bool {
         self.prior.proper.as_ref().is_none_or(|proper| {
             parameters.iter().zip(&proper.boxes[k]).all(|(value, (low, high))| value >= low && value <= high)
         })
     }
 
     /// The values of family `k`, and whether the prior believes them.
-    fn family(&self, k: usize, parameters: &[f64], values: &mut [f64]) -> bool {
-        self.families[k].values(parameters, &self.epochs, values);
-        self.believes(values)
+    fn evaluate_family(&self, k: usize, parameters: &[f64], values: &mut [f64]) -> bool {
+        self.families[k].fill_values(parameters, &self.epochs, values);
+        self.is_believed(values)
     }
 
     /// σ, and ln of the prior of σ and of the weights, whose values are brought up to date; `None` outside the support.
     fn noise_and_weights(&self, x: &[f64], block: Option<usize>, weights: &mut [f64]) -> Option<(f64, f64)> {
-        let (noise, given) = (x[self.noise()], &x[self.noise() + 1..]);
+        let (noise, given) = (x[self.noise_index()], &x[self.noise_index() + 1..]);
         let Some(proper) = &self.prior.proper else {
             weights.copy_from_slice(given);
             let inside = noise > 0.0 && given.iter().all(|w| *w >= 0.0);
@@ -182,19 +191,22 @@ dispatched! {
     }
 }
 
-const OUTSIDE: (f64, [f64; 2]) = (f64::NEG_INFINITY, [0.0; 2]);
+const OUTSIDE_SUPPORT: (f64, [f64; 2]) = (f64::NEG_INFINITY, [0.0; 2]);
 
-impl Target for Posterior<'_> {
+impl TargetDensity for CombinationPosterior<'_> {
     /// The values of each family, of the combination, and the weights.
-    fn kept(&self) -> usize {
+    fn cache_size(&self) -> usize {
         (self.families.len() + 1) * self.epochs.len() + self.families.len()
     }
 
     /// Each family's parameters with its weight; σ with all weights.
-    fn blocks(&self) -> Vec<Vec<usize>> {
-        let weight = |k: usize| self.noise() + 1 + k;
+    fn coordinate_blocks(&self) -> Vec<Vec<usize>> {
+        let weight = |k: usize| self.noise_index() + 1 + k;
         let family = |k: usize| (self.offsets[k]..self.offsets[k + 1]).chain([weight(k)]).collect();
-        (0..self.families.len()).map(family).chain([(self.noise()..self.dimension()).collect()]).collect()
+        (0..self.families.len())
+            .map(family)
+            .chain([(self.noise_index()..self.dimension()).collect()])
+            .collect()
     }
 
     /// The quantities are f(T) and σ.
@@ -204,24 +216,25 @@ impl Target for Posterior<'_> {
         let (values, rest) = kept.split_at_mut(families * points);
         let (combined, weights) = rest.split_at_mut(points);
         let Some((noise, prior)) = self.noise_and_weights(x, block, weights) else {
-            return OUTSIDE;
+            return OUTSIDE_SUPPORT;
         };
         let changed = block.map_or(0..families, |block| block..families.min(block + 1));
         let parameters = |k: usize| &x[self.offsets[k]..self.offsets[k + 1]];
-        let mut inside = changed.clone().all(|k| self.in_box(k, parameters(k)));
+        let mut inside = changed.clone().all(|k| self.is_in_box(k, parameters(k)));
         for k in changed {
-            inside = inside && self.family(k, parameters(k), &mut values[k * points..(k + 1) * points]);
+            inside =
+                inside && self.evaluate_family(k, parameters(k), &mut values[k * points..(k + 1) * points]);
         }
         if !inside {
-            return OUTSIDE;
+            return OUTSIDE_SUPPORT;
         }
         combine(values, weights, combined);
         let end = combined[self.horizon];
-        if self.prior.monotonicity == Monotonicity::Combination && combined[self.seen] >= end {
-            return OUTSIDE;
+        if self.prior.monotonicity == MonotonicityRule::Combination && combined[self.observed_count] >= end {
+            return OUTSIDE_SUPPORT;
         }
         let squares = weighted_squares(&self.observed.scores, &self.observed.weights, combined);
         let density = prior - 0.5 * squares / (noise * noise) - self.mass * noise.ln();
-        if density.is_finite() { (density, [end, noise]) } else { OUTSIDE }
+        if density.is_finite() { (density, [end, noise]) } else { OUTSIDE_SUPPORT }
     }
 }

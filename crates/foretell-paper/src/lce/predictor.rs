@@ -1,6 +1,6 @@
 //! Learning-curve extrapolation as a predictor: each curve on its own, whatever the finished runs.
 
-use super::beginning::Beginning;
+use super::beginning::LeadingCut;
 use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
 use super::options::LceOptions;
 use foretell::Forecast;
@@ -27,14 +27,14 @@ pub struct Lce {
     /// The seed of its chains.
     pub seed: u64,
     /// Its earlier forecasts, if they are kept: see [`Lce::remembering`].
-    memory: Option<Memory>,
+    memory: Option<ForecastMemory>,
 }
 
 /// Forecasts by all that they depend on: the bits of steps, scores, target and range.
-type Memory = Arc<Mutex<HashMap<Vec<u64>, Option<Forecast>>>>;
+type ForecastMemory = Arc<Mutex<HashMap<Vec<u64>, Option<Forecast>>>>;
 
 /// Forecasts that are kept at most.
-const REMEMBERED: usize = 1 << 18;
+const MAX_REMEMBERED_FORECASTS: usize = 1 << 18;
 
 impl Lce {
     /// LCE by `options`, with the chains of `seed`.
@@ -46,12 +46,12 @@ impl Lce {
     ///
     /// For the termination criterion the points before learning begins are cut off, and forecasts are remembered: a study asks for each once
     /// to have it made on another thread, and once to judge by it.
-    pub fn named(mut options: LceOptions, chosen: &PredictorOptions) -> Self {
+    pub fn with_predictor_options(mut options: LceOptions, chosen: &PredictorOptions) -> Self {
         if let Some(draws) = chosen.draws {
             options.ensemble.steps = options.ensemble.steps.min(draws.max(1).saturating_mul(25));
         }
         if chosen.purpose == Purpose::Termination {
-            options.beginning = Some(Beginning::default());
+            options.beginning = Some(LeadingCut::default());
         }
         let lce = Self::new(options, chosen.seed);
         if chosen.purpose == Purpose::Forecasts { lce } else { lce.with_memory() }
@@ -61,7 +61,7 @@ impl Lce {
     /// For replays of one set of curves in many orders.
     #[must_use]
     pub fn with_memory(self) -> Self {
-        Self { memory: Some(Memory::default()), ..self }
+        Self { memory: Some(ForecastMemory::default()), ..self }
     }
 }
 
@@ -104,9 +104,9 @@ fn range_of_metric(training: &TrainingSet) -> (f64, f64) {
 
 impl LceModel {
     /// The forecast, or `None` where the curve cannot be extrapolated.
-    fn remembered(&self, prefix: &[f64]) -> Option<Forecast> {
+    fn forecast_with_memory(&self, prefix: &[f64]) -> Option<Forecast> {
         let made = || {
-            let forecast = self.extrapolate(prefix).ok()?.forecast();
+            let forecast = self.extrapolate_prefix(prefix).ok()?.forecast();
             Some(forecast).filter(|f| f.mean.is_finite() && f.scale.is_finite())
         };
         let Some(memory) = &self.lce.memory else { return made() };
@@ -119,14 +119,14 @@ impl LceModel {
         }
         let forecast = made();
         let mut known = lock();
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_REMEMBERED_FORECASTS {
             known.clear();
         }
         known.insert(key, forecast.clone());
         forecast
     }
 
-    fn extrapolate(&self, prefix: &[f64]) -> Result<Extrapolation, NoExtrapolation> {
+    fn extrapolate_prefix(&self, prefix: &[f64]) -> Result<Extrapolation, NoExtrapolation> {
         // a run that is outside what is known of the metric widens it
         let (low, high) = foretell::statistics::range(prefix.iter().copied());
         let range = (self.range.0.min(low), self.range.1.max(high));
@@ -142,7 +142,7 @@ impl LceModel {
 
 impl Model for LceModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
-        self.remembered(query.prefix)
+        self.forecast_with_memory(query.prefix)
             .unwrap_or_else(|| Forecast::gaussian(query.last_score(), self.fallback_sigma))
     }
 

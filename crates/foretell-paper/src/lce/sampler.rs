@@ -5,12 +5,12 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 /// A density to draw from, known up to a constant factor, and two quantities of each draw that are recorded.
-pub(crate) trait Target: Sync {
+pub(crate) trait TargetDensity: Sync {
     /// The number of values that a walker keeps from one evaluation for the next.
-    fn kept(&self) -> usize;
+    fn cache_size(&self) -> usize;
 
     /// The coordinates that each block moves; together all of them.
-    fn blocks(&self) -> Vec<Vec<usize>>;
+    fn coordinate_blocks(&self) -> Vec<Vec<usize>>;
 
     /// (ln density, quantities) at `x`; −∞ outside the support. `kept` is what the evaluation at a point that differs from
     /// `x` in `block` alone has left, and is brought up to date; without `block`, it says nothing.
@@ -19,7 +19,7 @@ pub(crate) trait Target: Sync {
 
 /// The move of a walker X, given walkers of the other half of the ensemble, in d dimensions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Move {
+pub enum WalkerMove {
     /// The stretch move: X' = X_j + z·(X − X_j), z on [1/a, a] with density ∝ 1/√z, accepted with probability
     /// min(1, z^(d−1)·p(X')/p(X)). Source: Goodman & Weare 2010.
     Stretch {
@@ -34,16 +34,16 @@ pub enum Move {
 
 /// When a chain is long enough: every [`Self::CHECK`] steps, the first half is taken as burn-in and the rest is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Convergence {
+pub struct ConvergenceCriterion {
     /// The largest split R̂ of the recorded quantity, over the halves of the ensemble's walks.
     pub split_r_hat: f64,
     /// The fewest independent draws, walkers × kept steps over the autocorrelation time.
     pub draws: f64,
 }
 
-impl Convergence {
+impl ConvergenceCriterion {
     /// Steps between two looks.
-    pub const CHECK: usize = 50;
+    pub const CHECK_INTERVAL: usize = 50;
 }
 
 /// The options of sampling.
@@ -56,19 +56,19 @@ pub struct EnsembleOptions {
     /// Steps that are discarded; with `stop`, half of all are.
     pub burn_in: usize,
     /// The moves of walkers.
-    pub moves: Move,
+    pub moves: WalkerMove,
     /// Whether a step moves one block of coordinates after the other (each family's parameters with its weight; σ with all
     /// weights), or all at once. A move in few dimensions is accepted more often, and costs one family.
     pub blocks: bool,
     /// When to stop before `steps`; `None`: never.
-    pub stop: Option<Convergence>,
+    pub stop: Option<ConvergenceCriterion>,
     /// Whether the density is evaluated in parallel: the same chain, sooner where one evaluation is dear.
     pub parallel: bool,
 }
 
 /// The diagnostics of the chain after burn-in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Diagnostics {
+pub struct ChainDiagnostics {
     /// Steps taken, burn-in included.
     pub steps: usize,
     /// Walkers.
@@ -85,28 +85,28 @@ pub struct Diagnostics {
 
 /// The recorded quantities of a chain.
 #[derive(Clone, Debug)]
-pub(crate) struct Chain {
+pub(crate) struct SampledChain {
     /// After burn-in, step after step, all walkers of a step together.
     pub(crate) kept: Vec<[f64; 2]>,
-    pub(crate) diagnostics: Diagnostics,
+    pub(crate) diagnostics: ChainDiagnostics,
     /// Where the walkers ended, shape (walkers, d).
     pub(crate) last: Vec<Vec<f64>>,
 }
 
 /// The walkers, and the space for a half's proposals.
-struct Ensemble<'a, T> {
+struct WalkerEnsemble<'a, T> {
     target: &'a T,
     options: EnsembleOptions,
     blocks: Vec<Vec<usize>>,
-    walkers: Vec<State>,
-    proposals: Vec<Proposal>,
+    walkers: Vec<WalkerState>,
+    proposals: Vec<MoveProposal>,
     random: ChaCha8Rng,
     accepted: usize,
 }
 
 /// A point, its density and quantities, and what its evaluation left.
 #[derive(Clone, Debug, Default)]
-struct State {
+struct WalkerState {
     x: Vec<f64>,
     density: f64,
     quantities: [f64; 2],
@@ -114,8 +114,8 @@ struct State {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Proposal {
-    to: State,
+struct MoveProposal {
+    to: WalkerState,
     /// ln of the factor of the move, and of the uniform draw it has to beat.
     factor: f64,
     threshold: f64,
@@ -126,79 +126,79 @@ struct Proposal {
 /// Half of the walkers move given the other half, then the other way round, so that a half's densities can be evaluated at
 /// the same time; proposals are drawn before that, in order, so that the chain does not depend on threads.
 /// O(steps · walkers) evaluations.
-pub(crate) fn sample<T: Target>(
+pub(crate) fn sample_ensemble<T: TargetDensity>(
     target: &T,
     start: &[Vec<f64>],
     options: EnsembleOptions,
     seed: u64,
-) -> Chain {
-    let mut ensemble = Ensemble::new(target, start, options, seed);
+) -> SampledChain {
+    let mut ensemble = WalkerEnsemble::new(target, start, options, seed);
     let walkers = start.len();
     let mut recorded: Vec<[f64; 2]> = Vec::with_capacity(options.steps * walkers);
     let mut converged = false;
     let mut steps = 0;
     while steps < options.steps && !converged {
-        ensemble.step();
+        ensemble.move_all_walkers();
         recorded.extend(ensemble.walkers.iter().map(|walker| walker.quantities));
         steps += 1;
         if let Some(stop) = options.stop
-            && steps.is_multiple_of(Convergence::CHECK)
+            && steps.is_multiple_of(ConvergenceCriterion::CHECK_INTERVAL)
         {
-            converged = stop.holds(&recorded[steps / 2 * walkers..], walkers);
+            converged = stop.is_met(&recorded[steps / 2 * walkers..], walkers);
         }
     }
     let burn_in = if options.stop.is_some() { steps / 2 } else { options.burn_in.min(steps / 2) };
     let kept = recorded.split_off(burn_in * walkers);
     let (autocorrelation_time, split_r_hat) =
         (autocorrelation_time(&kept, walkers), split_r_hat(&kept, walkers));
-    let converged = converged || options.stop.unwrap_or_default().holds(&kept, walkers);
-    let moves = steps * walkers * ensemble.moves();
+    let converged = converged || options.stop.unwrap_or_default().is_met(&kept, walkers);
+    let moves = steps * walkers * ensemble.moves_per_step();
     let acceptance = ensemble.accepted as f64 / moves.max(1) as f64;
     let diagnostics =
-        Diagnostics { steps, walkers, acceptance, autocorrelation_time, split_r_hat, converged };
-    Chain { kept, diagnostics, last: ensemble.walkers.into_iter().map(|walker| walker.x).collect() }
+        ChainDiagnostics { steps, walkers, acceptance, autocorrelation_time, split_r_hat, converged };
+    SampledChain { kept, diagnostics, last: ensemble.walkers.into_iter().map(|walker| walker.x).collect() }
 }
 
-impl<'a, T: Target> Ensemble<'a, T> {
+impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
     fn new(target: &'a T, start: &[Vec<f64>], options: EnsembleOptions, seed: u64) -> Self {
         let dimension = start.first().map_or(0, Vec::len);
-        let blocks = if options.blocks { target.blocks() } else { vec![(0..dimension).collect()] };
+        let blocks = if options.blocks { target.coordinate_blocks() } else { vec![(0..dimension).collect()] };
         let walker = |x: &Vec<f64>| {
-            let mut kept = vec![0.0; target.kept()];
+            let mut kept = vec![0.0; target.cache_size()];
             let (density, quantities) = target.evaluate(x, None, &mut kept);
-            State { x: x.clone(), density, quantities, kept }
+            WalkerState { x: x.clone(), density, quantities, kept }
         };
-        let walkers: Vec<State> = start.iter().map(walker).collect();
+        let walkers: Vec<WalkerState> = start.iter().map(walker).collect();
         let proposals = walkers[..walkers.len() / 2].iter();
         let proposals =
-            proposals.map(|walker| Proposal { to: walker.clone(), ..Proposal::default() }).collect();
+            proposals.map(|walker| MoveProposal { to: walker.clone(), ..MoveProposal::default() }).collect();
         let random = ChaCha8Rng::seed_from_u64(seed);
         Self { target, options, blocks, walkers, proposals, random, accepted: 0 }
     }
 
     /// Moves of a walker in one step.
-    fn moves(&self) -> usize {
+    fn moves_per_step(&self) -> usize {
         self.blocks.len()
     }
 
     /// Moves every walker once in each block.
-    fn step(&mut self) {
+    fn move_all_walkers(&mut self) {
         let half = self.walkers.len() / 2;
         for block in 0..self.blocks.len() {
             for (own, other) in [(0, half), (half, 0)] {
                 for k in 0..half {
-                    self.propose(k, own + k, other, block);
+                    self.draw_proposal(k, own + k, other, block);
                 }
-                self.evaluate(block);
+                self.evaluate_proposals(block);
                 for k in 0..half {
-                    self.accept(k, own + k);
+                    self.accept_or_reject(k, own + k);
                 }
             }
         }
     }
 
     /// Draws proposal `k`, of `walker`, given the half that starts at `other`.
-    fn propose(&mut self, k: usize, walker: usize, other: usize, block: usize) {
+    fn draw_proposal(&mut self, k: usize, walker: usize, other: usize, block: usize) {
         let (random, half) = (&mut self.random, self.walkers.len() / 2);
         let one_of = |random: &mut ChaCha8Rng| &self.walkers[other + random.random_range(0..half)].x;
         let (own, coordinates) = (&self.walkers[walker], &self.blocks[block]);
@@ -209,7 +209,7 @@ impl<'a, T: Target> Ensemble<'a, T> {
             proposal.to.kept.copy_from_slice(&own.kept);
         }
         match self.options.moves {
-            Move::Stretch { scale } => {
+            WalkerMove::Stretch { scale } => {
                 let u: f64 = random.random();
                 let z = ((scale - 1.0) * u + 1.0).powi(2) / scale;
                 let pivot = one_of(random);
@@ -218,7 +218,7 @@ impl<'a, T: Target> Ensemble<'a, T> {
                 }
                 proposal.factor = (d - 1.0) * z.ln();
             }
-            Move::Differential => {
+            WalkerMove::Differential => {
                 let shorter = 10_f64.powf(-random.random::<f64>());
                 let gamma =
                     if random.random::<f64>() < 0.1 { 1.0 } else { shorter * 2.38 / (2.0 * d).sqrt() };
@@ -233,11 +233,11 @@ impl<'a, T: Target> Ensemble<'a, T> {
     }
 
     /// The densities of all proposals.
-    fn evaluate(&mut self, block: usize) {
+    fn evaluate_proposals(&mut self, block: usize) {
         let target = self.target;
         let block = (self.blocks.len() > 1).then_some(block);
-        let evaluate = |proposal: &mut Proposal| {
-            let State { x, density, quantities, kept } = &mut proposal.to;
+        let evaluate = |proposal: &mut MoveProposal| {
+            let WalkerState { x, density, quantities, kept } = &mut proposal.to;
             (*density, *quantities) = target.evaluate(x, block, kept);
         };
         if self.options.parallel {
@@ -247,7 +247,7 @@ impl<'a, T: Target> Ensemble<'a, T> {
         }
     }
 
-    fn accept(&mut self, k: usize, walker: usize) {
+    fn accept_or_reject(&mut self, k: usize, walker: usize) {
         let proposal = &mut self.proposals[k];
         // not accepted if anything is NaN
         if proposal.threshold < proposal.factor + proposal.to.density - self.walkers[walker].density {
@@ -257,14 +257,14 @@ impl<'a, T: Target> Ensemble<'a, T> {
     }
 }
 
-impl Default for Convergence {
+impl Default for ConvergenceCriterion {
     fn default() -> Self {
         Self { split_r_hat: 1.1, draws: 200.0 }
     }
 }
 
-impl Convergence {
-    fn holds(&self, kept: &[[f64; 2]], walkers: usize) -> bool {
+impl ConvergenceCriterion {
+    fn is_met(&self, kept: &[[f64; 2]], walkers: usize) -> bool {
         split_r_hat(kept, walkers) <= self.split_r_hat
             && kept.len() as f64 / autocorrelation_time(kept, walkers) >= self.draws
     }
@@ -331,12 +331,12 @@ mod tests {
     /// A Gaussian in d dimensions: x_0 ~ N(1, 4), x_i = x_{i−1}/2 + N(0, 1).
     struct Gaussian;
 
-    impl Target for Gaussian {
-        fn kept(&self) -> usize {
+    impl TargetDensity for Gaussian {
+        fn cache_size(&self) -> usize {
             0
         }
 
-        fn blocks(&self) -> Vec<Vec<usize>> {
+        fn coordinate_blocks(&self) -> Vec<Vec<usize>> {
             vec![vec![0, 1], vec![2, 3, 4]]
         }
 
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    fn options(moves: Move, steps: usize) -> EnsembleOptions {
+    fn options(moves: WalkerMove, steps: usize) -> EnsembleOptions {
         EnsembleOptions {
             walkers: 40,
             steps,
@@ -366,10 +366,10 @@ mod tests {
 
     #[test]
     fn both_moves_give_the_moments_of_a_gaussian() {
-        let all = [Move::Stretch { scale: 2.0 }, Move::Differential];
+        let all = [WalkerMove::Stretch { scale: 2.0 }, WalkerMove::Differential];
         for (moves, blocks) in all.into_iter().flat_map(|moves| [(moves, false), (moves, true)]) {
             let options = EnsembleOptions { blocks, ..options(moves, 10_000) };
-            let chain = sample(&Gaussian, &start(5), options, 1);
+            let chain = sample_ensemble(&Gaussian, &start(5), options, 1);
             let n = chain.kept.len() as f64;
             for (k, mean, variance) in [(0, 1.0, 4.0), (1, 0.5, 2.0)] {
                 let got = chain.kept.iter().map(|q| q[k]).sum::<f64>() / n;
@@ -386,20 +386,24 @@ mod tests {
 
     #[test]
     fn threads_do_not_change_the_chain() {
-        let plain = options(Move::Differential, 200);
-        let one = sample(&Gaussian, &start(4), plain, 3);
-        let other = sample(&Gaussian, &start(4), EnsembleOptions { parallel: true, ..plain }, 3);
+        let plain = options(WalkerMove::Differential, 200);
+        let one = sample_ensemble(&Gaussian, &start(4), plain, 3);
+        let other = sample_ensemble(&Gaussian, &start(4), EnsembleOptions { parallel: true, ..plain }, 3);
         assert_eq!(one.kept, other.kept);
-        assert_ne!(one.kept, sample(&Gaussian, &start(4), plain, 4).kept, "another seed is another chain");
+        assert_ne!(
+            one.kept,
+            sample_ensemble(&Gaussian, &start(4), plain, 4).kept,
+            "another seed is another chain"
+        );
     }
 
     #[test]
     fn a_chain_that_may_stop_stops_once_it_has_converged() {
-        let stop = Some(Convergence::default());
-        let chain = sample(
+        let stop = Some(ConvergenceCriterion::default());
+        let chain = sample_ensemble(
             &Gaussian,
             &start(3),
-            EnsembleOptions { stop, ..options(Move::Stretch { scale: 2.0 }, 100_000) },
+            EnsembleOptions { stop, ..options(WalkerMove::Stretch { scale: 2.0 }, 100_000) },
             5,
         );
         let diagnostics = chain.diagnostics;

@@ -1,6 +1,6 @@
 //! The termination criterion of Domhan et al.: stop a run that will hardly beat the best, or whose end is known.
 
-use super::beginning::Beginning;
+use super::beginning::LeadingCut;
 use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
 use super::options::LceOptions;
 use foretell::CurveEnd;
@@ -22,12 +22,12 @@ pub enum TerminationMode {
 /// * Optimistic: it stops where the standard deviation of f(T) is below `spread` (default: 0.005 of the range), or where
 ///   P(y_T > y_best) < `improvement`.
 ///
-/// A run continues if its curve cannot be extrapolated. Points before the start of learning are cut off first: see [`Beginning`].
+/// A run continues if its curve cannot be extrapolated. Points before the start of learning are cut off first: see [`LeadingCut`].
 ///
 /// Source: Domhan et al. 2015, §3.3, and `terminationcriterion.py` of their code. It is checked whenever its caller does; the
 /// published interval is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Termination {
+pub struct TerminationCriterion {
     /// The mode.
     pub mode: TerminationMode,
     /// The least probability of beating the best that keeps a run, 0–1.
@@ -35,17 +35,17 @@ pub struct Termination {
     /// The spread of f(T) in units of the range: see the modes.
     pub spread: Option<f64>,
     /// The leading points that are cut off.
-    pub beginning: Beginning,
+    pub beginning: LeadingCut,
 }
 
-impl Default for Termination {
+impl Default for TerminationCriterion {
     /// The published constants: P < 0.05, and 0.005 for the optimistic mode.
     fn default() -> Self {
         Self {
             mode: TerminationMode::Conservative,
             improvement: 0.05,
             spread: None,
-            beginning: Beginning::default(),
+            beginning: LeadingCut::default(),
         }
     }
 }
@@ -73,7 +73,7 @@ pub enum TerminationReason {
 
 /// The judgment of the criterion on a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgment {
+pub struct TerminationJudgment {
     /// The score that takes the place of the final one, if the run is to be stopped.
     pub stop: Option<f64>,
     /// P(y_T > y_best), where both are known.
@@ -82,7 +82,7 @@ pub struct Judgment {
     pub reason: TerminationReason,
 }
 
-impl Termination {
+impl TerminationCriterion {
     /// Judges a running `curve` against the best final score so far. See [`Termination`].
     ///
     /// ```
@@ -100,8 +100,8 @@ impl Termination {
         best: Option<f64>,
         options: &LceOptions,
         seed: u64,
-    ) -> Judgment {
-        let go_on = |reason| Judgment { stop: None, improvement: None, reason };
+    ) -> TerminationJudgment {
+        let go_on = |reason| TerminationJudgment { stop: None, improvement: None, reason };
         if self.mode == TerminationMode::Conservative {
             let Some(best) = best else { return go_on(TerminationReason::NoBest) };
             if curve.scores.iter().any(|&score| score > best) {
@@ -115,7 +115,7 @@ impl Termination {
         }
     }
 
-    fn decide(&self, end: &Extrapolation, best: Option<f64>, range: (f64, f64)) -> Judgment {
+    fn decide(&self, end: &Extrapolation, best: Option<f64>, range: (f64, f64)) -> TerminationJudgment {
         let improvement = best.map(|best| end.probability_above(best));
         let hopeless = improvement.is_some_and(|p| p < self.improvement);
         let sure_within = |spread: f64| end.standard_deviation < spread * (range.1 - range.0);
@@ -134,7 +134,7 @@ impl Termination {
             TerminationReason::Hopeless
         };
         let stops = matches!(reason, TerminationReason::Known | TerminationReason::Hopeless);
-        Judgment { stop: stops.then_some(end.mean), improvement, reason }
+        TerminationJudgment { stop: stops.then_some(end.mean), improvement, reason }
     }
 }
 
@@ -142,7 +142,7 @@ impl Termination {
 mod tests {
     use super::*;
 
-    fn judged(termination: Termination, scores: &[f64], best: Option<f64>) -> Judgment {
+    fn judged(termination: TerminationCriterion, scores: &[f64], best: Option<f64>) -> TerminationJudgment {
         let steps: Vec<f64> = (1..=scores.len()).map(|x| x as f64).collect();
         let curve = PartialCurve { steps: &steps, scores, target: 30.0, range: (0.0, 1.0) };
         termination.judge(&curve, best, &LceOptions::default(), 0)
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_conservative_mode_stops_only_what_will_hardly_win() {
-        let conservative = Termination::default();
+        let conservative = TerminationCriterion::default();
         let cases = [
             (Some(0.9), TerminationReason::Hopeless),
             (Some(0.3), TerminationReason::Ahead),
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(judgment.reason, reason, "{judgment:?}");
             assert_eq!(judgment.stop.is_some(), reason == TerminationReason::Hopeless);
         }
-        let sure = Termination { spread: Some(1e-9), ..conservative };
+        let sure = TerminationCriterion { spread: Some(1e-9), ..conservative };
         assert_eq!(judged(sure, &saturating(0.6), Some(0.9)).reason, TerminationReason::Unsure);
         let falling: Vec<f64> = saturating(0.6).into_iter().rev().collect();
         let judgment = judged(conservative, &falling, Some(0.9));
@@ -175,14 +175,17 @@ mod tests {
 
     #[test]
     fn the_optimistic_mode_also_stops_what_it_knows() {
-        let optimistic =
-            Termination { mode: TerminationMode::Optimistic, spread: Some(0.1), ..Termination::default() };
+        let optimistic = TerminationCriterion {
+            mode: TerminationMode::Optimistic,
+            spread: Some(0.1),
+            ..TerminationCriterion::default()
+        };
         for best in [None, Some(0.3)] {
             let judgment = judged(optimistic, &saturating(0.6), best);
             assert_eq!(judgment.reason, TerminationReason::Known);
             assert!(judgment.stop.is_some_and(|end| (end - 0.6).abs() < 0.03), "{judgment:?}");
         }
-        let strict = Termination { spread: Some(1e-9), ..optimistic };
+        let strict = TerminationCriterion { spread: Some(1e-9), ..optimistic };
         assert_eq!(judged(strict, &saturating(0.6), None).reason, TerminationReason::MayImprove);
         assert_eq!(judged(strict, &saturating(0.6), Some(0.9)).reason, TerminationReason::Hopeless);
     }

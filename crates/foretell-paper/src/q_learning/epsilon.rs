@@ -41,12 +41,12 @@ impl Default for EpsilonSchedule {
 
 impl EpsilonSchedule {
     /// The number of unique networks that the schedule is for.
-    pub fn total(&self) -> u64 {
+    pub fn total_models(&self) -> u64 {
         self.stages.iter().map(|stage| stage.models).sum()
     }
 
     /// ε after `unique` networks.
-    pub fn epsilon(&self, unique: u64) -> f64 {
+    pub fn epsilon_after(&self, unique: u64) -> f64 {
         let mut end = 0;
         let stage = self.stages.iter().find(|stage| {
             end += stage.models;
@@ -58,8 +58,8 @@ impl EpsilonSchedule {
     /// The same schedule for `total` networks: each stage ends at the nearest whole number to its share, so that the
     /// sum is exact; stages of a short schedule may be empty. An empty schedule stays empty.
     #[must_use]
-    pub fn scaled(&self, total: u64) -> Self {
-        let own = u128::from(self.total());
+    pub fn scale_to(&self, total: u64) -> Self {
+        let own = u128::from(self.total_models());
         if own == 0 {
             return self.clone();
         }
@@ -86,8 +86,8 @@ mod tests {
     fn the_papers_schedule_has_2700_networks_and_scaling_keeps_shares() {
         let paper = EpsilonSchedule::default();
         let mut counts: Vec<(f64, u64)> = Vec::new();
-        for unique in 0..paper.total() {
-            let epsilon = paper.epsilon(unique);
+        for unique in 0..paper.total_models() {
+            let epsilon = paper.epsilon_after(unique);
             match counts.last_mut() {
                 Some((last, count)) if last.total_cmp(&epsilon).is_eq() => *count += 1,
                 _ => counts.push((epsilon, 1)),
@@ -96,10 +96,10 @@ mod tests {
         let models: Vec<u64> = counts.iter().map(|&(_, count)| count).collect();
         assert_eq!(models, [1500, 100, 100, 100, 150, 150, 150, 150, 150, 150]);
         assert!(close(counts[0].0, 1.0) && close(counts[9].0, 0.1));
-        assert!(close(paper.epsilon(1_000_000), 0.1));
+        assert!(close(paper.epsilon_after(1_000_000), 0.1));
         for total in 0..6000 {
-            let scaled = paper.scaled(total);
-            assert_eq!(scaled.total(), total);
+            let scaled = paper.scale_to(total);
+            assert_eq!(scaled.total_models(), total);
             for (ours, papers) in scaled.stages.iter().zip(&paper.stages) {
                 let share = papers.models as f64 * total as f64 / 2700.0;
                 assert!((ours.models as f64 - share).abs() <= 1.0, "{total}: {ours:?}");

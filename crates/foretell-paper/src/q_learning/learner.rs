@@ -1,7 +1,7 @@
 //! MetaQNN's Q-learning: networks sampled layer by layer, ever more often by the rewards of trained networks.
 
 use super::error::QLearningError;
-use super::reward::{Replay, Reward};
+use super::reward::{ReplayEntry, Reward};
 use super::settings::QLearning;
 use crate::layer_space::{Action, LayerSpace, State, StateKey, Trajectory};
 use rand::{Rng, RngExt};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The fate of a network that was proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Fate {
+enum ProposalOutcome {
     /// It waits for a result.
     Open,
     /// It could not be trained and does not count.
@@ -21,7 +21,7 @@ enum Fate {
 }
 
 /// Q(state, action) where it was updated.
-type Table = BTreeMap<StateKey, BTreeMap<Action, f64>>;
+type QTable = BTreeMap<StateKey, BTreeMap<Action, f64>>;
 
 /// Q-learning over a [`LayerSpace`]: `propose` a network, train it, `tell` what it was worth.
 ///
@@ -49,9 +49,9 @@ type Table = BTreeMap<StateKey, BTreeMap<Action, f64>>;
 pub(crate) struct QLearner {
     space: LayerSpace,
     settings: QLearning,
-    table: Table,
-    replay: Vec<Replay>,
-    fates: BTreeMap<Trajectory, Fate>,
+    table: QTable,
+    replay: Vec<ReplayEntry>,
+    fates: BTreeMap<Trajectory, ProposalOutcome>,
 }
 
 impl QLearner {
@@ -62,7 +62,7 @@ impl QLearner {
     pub(crate) fn new(space: LayerSpace, settings: QLearning) -> Result<Self, QLearningError> {
         space.validate()?;
         settings.validate()?;
-        Ok(Self { space, settings, table: Table::new(), replay: Vec::new(), fates: BTreeMap::new() })
+        Ok(Self { space, settings, table: QTable::new(), replay: Vec::new(), fates: BTreeMap::new() })
     }
 
     /// The space of networks.
@@ -71,18 +71,18 @@ impl QLearner {
     }
 
     /// The number of unique networks that were proposed or reported, discarded ones not counted.
-    pub(crate) fn models(&self) -> u64 {
-        self.fates.values().filter(|&&fate| fate != Fate::Discarded).count() as u64
+    pub(crate) fn count_models(&self) -> u64 {
+        self.fates.values().filter(|&&fate| fate != ProposalOutcome::Discarded).count() as u64
     }
 
     /// ε of the next proposal.
     pub(crate) fn epsilon(&self) -> f64 {
-        self.settings.schedule.epsilon(self.models())
+        self.settings.schedule.epsilon_after(self.count_models())
     }
 
     /// Q(state, action).
-    pub(crate) fn value(&self, state: &State, action: &Action) -> f64 {
-        let row = self.table.get(&self.space.key(state));
+    pub(crate) fn q_value(&self, state: &State, action: &Action) -> f64 {
+        let row = self.table.get(&self.space.state_key(state));
         row.and_then(|row| row.get(action)).copied().unwrap_or(self.settings.initial_value)
     }
 
@@ -93,14 +93,16 @@ impl QLearner {
     pub(crate) fn propose(&mut self, rng: &mut impl Rng) -> Result<Trajectory, QLearningError> {
         let epsilon = self.epsilon();
         for _ in 0..=self.settings.redraws {
-            let trajectory = self.draw(epsilon, rng);
+            let trajectory = self.draw_network(epsilon, rng);
             match self.fates.get(&trajectory) {
                 None => {
-                    self.fates.insert(trajectory.clone(), Fate::Open);
+                    self.fates.insert(trajectory.clone(), ProposalOutcome::Open);
                     return Ok(trajectory);
                 }
-                Some(&Fate::Told(reward)) => self.learn(Replay { trajectory, reward }, rng),
-                Some(Fate::Open | Fate::Discarded) => {}
+                Some(&ProposalOutcome::Told(reward)) => {
+                    self.append_and_replay(ReplayEntry { trajectory, reward }, rng)
+                }
+                Some(ProposalOutcome::Open | ProposalOutcome::Discarded) => {}
             }
         }
         Err(QLearningError::Exhausted { draws: self.settings.redraws + 1 })
@@ -120,9 +122,9 @@ impl QLearner {
         if !reward.value.is_finite() {
             return Err(QLearningError::Reward { network: trajectory.to_string(), value: reward.value });
         }
-        self.space.states(trajectory)?;
-        self.fates.insert(trajectory.clone(), Fate::Told(reward));
-        self.learn(Replay { trajectory: trajectory.clone(), reward }, rng);
+        self.space.states_along(trajectory)?;
+        self.fates.insert(trajectory.clone(), ProposalOutcome::Told(reward));
+        self.append_and_replay(ReplayEntry { trajectory: trajectory.clone(), reward }, rng);
         Ok(())
     }
 
@@ -130,55 +132,56 @@ impl QLearner {
     ///
     /// # Errors
     /// [`QLearningError::NotOpen`] if it is not waiting for a result.
-    pub(crate) fn discard(&mut self, trajectory: &Trajectory) -> Result<(), QLearningError> {
+    pub(crate) fn discard_proposal(&mut self, trajectory: &Trajectory) -> Result<(), QLearningError> {
         match self.fates.get_mut(trajectory) {
-            Some(fate @ Fate::Open) => *fate = Fate::Discarded,
+            Some(fate @ ProposalOutcome::Open) => *fate = ProposalOutcome::Discarded,
             _ => return Err(QLearningError::NotOpen { network: trajectory.to_string() }),
         }
         Ok(())
     }
 
     /// Draws a network ε-greedily.
-    fn draw(&self, epsilon: f64, rng: &mut impl Rng) -> Trajectory {
-        self.space.walk(|state, actions| {
+    fn draw_network(&self, epsilon: f64, rng: &mut impl Rng) -> Trajectory {
+        self.space.walk_to_softmax(|state, actions| {
             if rng.random::<f64>() < epsilon {
                 return rng.random_range(0..actions.len());
             }
-            let best = self.best(state, actions);
+            let best = self.best_q_value(state, actions);
             let ties: Vec<usize> = (0..actions.len())
-                .filter(|&index| self.value(state, &actions[index]).total_cmp(&best).is_eq())
+                .filter(|&index| self.q_value(state, &actions[index]).total_cmp(&best).is_eq())
                 .collect();
             ties[rng.random_range(0..ties.len())]
         })
     }
 
     /// max over `actions` of Q(state, action).
-    fn best(&self, state: &State, actions: &[Action]) -> f64 {
-        let row = self.table.get(&self.space.key(state));
+    fn best_q_value(&self, state: &State, actions: &[Action]) -> f64 {
+        let row = self.table.get(&self.space.state_key(state));
         let value = |action| row.and_then(|row| row.get(action)).copied();
         let values = actions.iter().map(|action| value(action).unwrap_or(self.settings.initial_value));
         values.fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Appends `entry` to the replay list, and replays.
-    fn learn(&mut self, entry: Replay, rng: &mut impl Rng) {
+    fn append_and_replay(&mut self, entry: ReplayEntry, rng: &mut impl Rng) {
         self.replay.push(entry);
         for _ in 0..self.settings.replay_number {
-            let Replay { trajectory, reward } = self.replay[rng.random_range(0..self.replay.len())].clone();
-            self.update(&trajectory, reward.value);
+            let ReplayEntry { trajectory, reward } =
+                self.replay[rng.random_range(0..self.replay.len())].clone();
+            self.update_values(&trajectory, reward.value);
         }
     }
 
     /// Updates the values along `trajectory`, which lies in the space, from its end to its start.
-    fn update(&mut self, trajectory: &Trajectory, reward: f64) {
-        let states = self.space.path(trajectory);
+    fn update_values(&mut self, trajectory: &Trajectory, reward: f64) {
+        let states = self.space.known_states_along(trajectory);
         let QLearning { learning_rate, discount, initial_value, .. } = self.settings;
         let mut target = reward;
         for (state, &action) in states.iter().zip(trajectory.layers()).rev() {
-            let row = self.table.entry(self.space.key(state)).or_default();
+            let row = self.table.entry(self.space.state_key(state)).or_default();
             let value = row.entry(action).or_insert(initial_value);
             *value += learning_rate * (target - *value);
-            target = discount * self.best(state, &self.space.actions(state));
+            target = discount * self.best_q_value(state, &self.space.actions_after(state));
         }
     }
 }
@@ -189,8 +192,8 @@ struct Stored {
     space: LayerSpace,
     settings: QLearning,
     table: BTreeMap<String, BTreeMap<String, f64>>,
-    replay: Vec<Replay>,
-    fates: BTreeMap<Trajectory, Fate>,
+    replay: Vec<ReplayEntry>,
+    fates: BTreeMap<Trajectory, ProposalOutcome>,
 }
 
 impl From<QLearner> for Stored {
@@ -241,14 +244,18 @@ mod tests {
         let settings = QLearning { learning_rate: 0.5, replay_number: 1, ..QLearning::default() };
         let mut learner = QLearner::new(small_space(), settings).unwrap();
         let network = trajectory("[C(4,3,1), C(8,1,1), SM(10)]");
-        let states = learner.space.states(&network).unwrap();
+        let states = learner.space.states_along(&network).unwrap();
         let values = |learner: &QLearner| -> Vec<f64> {
-            states.iter().zip(network.layers()).map(|(state, action)| learner.value(state, action)).collect()
+            states
+                .iter()
+                .zip(network.layers())
+                .map(|(state, action)| learner.q_value(state, action))
+                .collect()
         };
         let mut tell = |reward, expected: [f64; 3]| {
             // one entry replayed of a list whose entries are alike, or of one
             learner.replay.clear();
-            learner.tell(&network, Reward::measured(reward), &mut trial_stream(0, 0)).unwrap();
+            learner.tell(&network, Reward::from_measured(reward), &mut trial_stream(0, 0)).unwrap();
             let found = values(&learner);
             assert!(found.iter().zip(expected).all(|(a, b)| close(*a, b)), "{reward}: {found:?}");
         };
@@ -266,8 +273,8 @@ mod tests {
         let settings = QLearning { replay_number: 1, ..QLearning::default() };
         let mut learner = QLearner::new(small_space(), settings).unwrap();
         let network = trajectory("[SM(10)]");
-        learner.tell(&network, Reward::measured(0.9), &mut trial_stream(0, 0)).unwrap();
-        let value = learner.value(&learner.space.start(), &network.layers()[0]);
+        learner.tell(&network, Reward::from_measured(0.9), &mut trial_stream(0, 0)).unwrap();
+        let value = learner.q_value(&learner.space.start_state(), &network.layers()[0]);
         assert!(close(value, 0.504), "0.5 + 0.01·(0.9 − 0.5), but {value}");
     }
 
@@ -278,21 +285,21 @@ mod tests {
         let proposed: Vec<Trajectory> =
             (0..3).map(|trial| learner.propose(&mut trial_stream(1, trial)).unwrap()).collect();
         let unique: std::collections::BTreeSet<_> = proposed.iter().collect();
-        assert_eq!((unique.len(), learner.models()), (3, 3));
+        assert_eq!((unique.len(), learner.count_models()), (3, 3));
         // all three wait for their results: nothing to replay
         assert_eq!(learner.propose(&mut trial_stream(1, 3)), Err(QLearningError::Exhausted { draws: 51 }));
         assert!(learner.replay.is_empty());
-        learner.tell(&proposed[0], Reward::measured(0.7), &mut replay_stream(1, 0)).unwrap();
-        learner.tell(&proposed[1], Reward::forecast(0.6), &mut replay_stream(1, 1)).unwrap();
-        learner.discard(&proposed[2]).unwrap();
-        assert_eq!(learner.models(), 2);
-        assert!(learner.discard(&proposed[0]).is_err());
+        learner.tell(&proposed[0], Reward::from_measured(0.7), &mut replay_stream(1, 0)).unwrap();
+        learner.tell(&proposed[1], Reward::from_forecast(0.6), &mut replay_stream(1, 1)).unwrap();
+        learner.discard_proposal(&proposed[2]).unwrap();
+        assert_eq!(learner.count_models(), 2);
+        assert!(learner.discard_proposal(&proposed[0]).is_err());
         // now each draw of the first two appends its result once more, with its kind
         assert!(learner.propose(&mut trial_stream(1, 3)).is_err());
         assert!(learner.replay.len() > 10, "{}", learner.replay.len());
         for entry in &learner.replay {
             let measured = entry.trajectory == proposed[0];
-            let expected = if measured { Reward::measured(0.7) } else { Reward::forecast(0.6) };
+            let expected = if measured { Reward::from_measured(0.7) } else { Reward::from_forecast(0.6) };
             assert_eq!(entry.reward, expected);
             assert_ne!(entry.trajectory, proposed[2]);
         }
@@ -325,15 +332,15 @@ mod tests {
             let mut learner = QLearner::new(small_space(), settings.clone()).unwrap();
             let mut trial = 0;
             while let Ok(network) = learner.propose(&mut trial_stream(seed, trial)) {
-                let reward = Reward::measured(last_worth(&network));
+                let reward = Reward::from_measured(last_worth(&network));
                 learner.tell(&network, reward, &mut replay_stream(seed, trial)).unwrap();
                 trial += 1;
             }
             assert_eq!(trial, 40, "4·(4 C, GAP, 2 P, FC or nothing before SM) + SM, GAP, FC, FC FC");
-            let believed = learner.draw(0.0, &mut trial_stream(seed, trial));
+            let believed = learner.draw_network(0.0, &mut trial_stream(seed, trial));
             assert!(close(last_worth(&believed), 0.8), "seed {seed}: {believed}");
-            let start = learner.space.start();
-            let value = learner.value(&start, &believed.layers()[0]);
+            let start = learner.space.start_state();
+            let value = learner.q_value(&start, &believed.layers()[0]);
             assert!((value - 0.8).abs() < 0.01, "seed {seed}: {value}");
         }
     }
@@ -342,14 +349,14 @@ mod tests {
     fn proposals_get_better_as_epsilon_falls() {
         // deep enough that networks hardly repeat; 10 seeds, the share at ε ≤ 0.4 against the one at ε = 1
         let space = LayerSpace { height: 8, width: 8, max_depth: 5, ..small_space() };
-        let schedule = EpsilonSchedule::default().scaled(100);
+        let schedule = EpsilonSchedule::default().scale_to(100);
         let settings = QLearning { learning_rate: 0.1, schedule, replay_number: 64, ..QLearning::default() };
         let gain = |seed| {
             let mut learner = QLearner::new(space.clone(), settings.clone()).unwrap();
             let mut worths = Vec::new();
             for trial in 0..100 {
                 let network = learner.propose(&mut trial_stream(seed, trial)).unwrap();
-                let reward = Reward::measured(worth(&network));
+                let reward = Reward::from_measured(worth(&network));
                 worths.push(reward.value);
                 learner.tell(&network, reward, &mut replay_stream(seed, trial)).unwrap();
             }
@@ -380,7 +387,8 @@ mod tests {
             ("[C(64,3,1), SM(10)]", 0.5, "layer 1, C(64,3,1), cannot follow state 0:start@4"),
             ("[SM(3)]", 0.5, "layer 1, SM(3), cannot follow"),
         ] {
-            let error = learner.tell(&trajectory(network), Reward::measured(value), &mut rng).unwrap_err();
+            let error =
+                learner.tell(&trajectory(network), Reward::from_measured(value), &mut rng).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }
         assert_eq!(learner, untouched);

@@ -24,19 +24,19 @@ pub(crate) struct Reward {
 
 impl Reward {
     /// A score that was measured.
-    pub(crate) fn measured(value: f64) -> Self {
+    pub(crate) fn from_measured(value: f64) -> Self {
         Self { value, kind: RewardKind::Measured }
     }
 
     /// A score that was forecast when the training was stopped.
-    pub(crate) fn forecast(value: f64) -> Self {
+    pub(crate) fn from_forecast(value: f64) -> Self {
         Self { value, kind: RewardKind::Forecast }
     }
 }
 
 /// An entry of the replay list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Replay {
+pub(crate) struct ReplayEntry {
     /// The network.
     pub(crate) trajectory: Trajectory,
     /// Its reward.

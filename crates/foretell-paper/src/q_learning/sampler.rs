@@ -1,7 +1,7 @@
 //! Q-learning as a sampler of studies.
 
 use super::{EpsilonSchedule, QLearner, QLearning, Reward};
-use crate::layer_space::{LayerSpace, METAQNN, network};
+use crate::layer_space::{LayerSpace, SPACE_NAME, network_of};
 use foretell::Configuration;
 use foretell_search::{
     IsAllowed, Named, Part, Sampler, SamplerFamily, SamplerSpec, Space, Worth, trial_stream,
@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
 /// The name by which requests ask for it.
-const NAME: &str = "q-learning";
+const SAMPLER_NAME: &str = "q-learning";
 
 /// The random stream from which the replay after the result of trial number `trial` is drawn (see [`QLearner::tell`]): the trial's stream
 /// number with the second highest bit flipped, which no other stream of a study has.
@@ -22,14 +22,14 @@ pub(super) fn replay_stream(study_seed: u64, trial: u64) -> ChaCha8Rng {
 impl QLearning {
     /// The settings of `sampler`, if it is Q-learning.
     pub fn settings_of(sampler: &SamplerSpec) -> Option<Self> {
-        let settings = (sampler.name() == NAME).then(|| sampler.settings().clone())?;
+        let settings = (sampler.name() == SAMPLER_NAME).then(|| sampler.settings().clone())?;
         serde_json::from_value(settings).ok()
     }
 }
 
 impl From<QLearning> for SamplerSpec {
     fn from(settings: QLearning) -> Self {
-        let named = Named { name: NAME.to_owned(), settings: json!(settings) };
+        let named = Named { name: SAMPLER_NAME.to_owned(), settings: json!(settings) };
         let family: Arc<dyn SamplerFamily> = Arc::new(QLearningFamily);
         Part::new(named, family).into()
     }
@@ -46,7 +46,7 @@ impl SamplerFamily for QLearningFamily {
         // the ε schedule stays as it was made, also where there are more trials now
         let made = there.and_then(|there| serde_json::from_value::<QLearning>(there.clone()).ok());
         let made = made.map(|made| made.schedule).filter(|_| count("epsilon_trials").is_none());
-        let scaled = || EpsilonSchedule::default().scaled(count("epsilon_trials").unwrap_or(trials));
+        let scaled = || EpsilonSchedule::default().scale_to(count("epsilon_trials").unwrap_or(trials));
         json!(QLearning {
             learning_rate: number("alpha", usual.learning_rate),
             discount: number("gamma", usual.discount),
@@ -60,7 +60,7 @@ impl SamplerFamily for QLearningFamily {
     fn fields(&self, settings: &Json) -> Map<String, Json> {
         let settings: QLearning = serde_json::from_value(settings.clone()).unwrap_or_default();
         let fields = json!({
-            "epsilon_trials": settings.schedule.total(),
+            "epsilon_trials": settings.schedule.total_models(),
             "alpha": settings.learning_rate,
             "gamma": settings.discount,
             "initial_value": settings.initial_value,
@@ -83,16 +83,16 @@ impl SamplerFamily for QLearningFamily {
             settings.discount,
             settings.initial_value,
             settings.replay_number,
-            settings.schedule.total(),
+            settings.schedule.total_models(),
         ))
     }
 
     fn sampler(&self, settings: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
         let layers = match space {
-            Space::Own(part) if part.name() == METAQNN => LayerSpace::asked(part.settings())?,
+            Space::Own(part) if part.name() == SPACE_NAME => LayerSpace::from_settings(part.settings())?,
             _ => {
                 return Err(format!(
-                    "it searches networks layer by layer, not parameters of a command. Choose another sampler, or the space {METAQNN}"
+                    "it searches networks layer by layer, not parameters of a command. Choose another sampler, or the space {SPACE_NAME}"
                 ));
             }
         };
@@ -122,12 +122,12 @@ impl Sampler for QLearningSampler {
         loop {
             // it draws no network twice, so the loop ends
             let network = self.learner.propose(&mut rng).ok()?;
-            let configuration = self.learner.space().configuration(&network);
+            let configuration = self.learner.space().configuration_of(&network);
             if is_allowed(&configuration) {
                 return Some(configuration);
             }
             // it was proposed a moment ago, and waits for a result
-            let _ = self.learner.discard(&network);
+            let _ = self.learner.discard_proposal(&network);
         }
     }
 
@@ -139,21 +139,24 @@ impl Sampler for QLearningSampler {
     }
 
     fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
-        let Some(network) = network(configuration) else { return };
-        let reward =
-            if worth.measured { Reward::measured(worth.score) } else { Reward::forecast(worth.score) };
+        let Some(network) = network_of(configuration) else { return };
+        let reward = if worth.measured {
+            Reward::from_measured(worth.score)
+        } else {
+            Reward::from_forecast(worth.score)
+        };
         // a network from outside the space can only be in a log that was edited: there is nothing to learn from it
         let _ = self.learner.tell(&network, reward, &mut replay_stream(self.seed, trial));
     }
 
     fn failed(&mut self, _trial: u64, configuration: &Configuration) {
-        if let Some(network) = network(configuration) {
+        if let Some(network) = network_of(configuration) {
             // not waiting for a result: then it has one, which stands
-            let _ = self.learner.discard(&network);
+            let _ = self.learner.discard_proposal(&network);
         }
     }
 
-    fn learned(&self) -> Option<Json> {
+    fn learned_state(&self) -> Option<Json> {
         Some(json!(self.learner))
     }
 }

@@ -2,29 +2,29 @@
 
 use super::evidence::Evidence;
 use super::failed::Failed;
-use super::kept::Kept;
-use super::measure::{Bench, Cell, Part, Row};
-use super::released::Prepared;
-use super::replayed::{Numbers, Replayed, times};
-use super::show::Show;
-use super::stopping::{self, Simulated};
+use super::kept::KeptRows;
+use super::measure::{MeasurementBench, PaperPart, ResultRow, TableCell};
+use super::released::PreparedFile;
+use super::replayed::{ReplayNumbers, ReplayRow, format_speedup};
+use super::show::DisplayOptions;
+use super::stopping::{self, SimulationOptions};
 use foretell::FeatureSet;
 use foretell::evaluate::EvaluationOptions;
 
 /// Seconds of fits and forecasts that are spent on each part.
-const SECONDS: f64 = 5.0;
+const SECONDS_PER_PART: f64 = 5.0;
 /// R² of the same code on the same data; another processor may round otherwise, in the last printed digit.
-const SAME: f64 = 1e-4;
+const R2_TOLERANCE: f64 = 1e-4;
 
 /// The recorded measurements, after the cheapest cells on `sets` were computed again.
 ///
 /// # Errors
 /// [`Failed`] where a cell differs.
-pub(super) fn checked(sets: &[Prepared], show: Show) -> Result<Evidence, Failed> {
-    let evidence = Evidence::recorded()?;
-    let (mut count, mut differing) = differing(&evidence, sets, SECONDS)?;
-    for part in [Part::Stopping, Part::Hyperband] {
-        let (replays, different) = differing_replays(&evidence, part, sets, show)?;
+pub(super) fn check_recorded(sets: &[PreparedFile], show: DisplayOptions) -> Result<Evidence, Failed> {
+    let evidence = Evidence::read_recorded()?;
+    let (mut count, mut differing) = find_differing_cells(&evidence, sets, SECONDS_PER_PART)?;
+    for part in [PaperPart::Stopping, PaperPart::Hyperband] {
+        let (replays, different) = find_differing_replays(&evidence, part, sets, show)?;
         count += replays;
         differing.extend(different);
     }
@@ -39,22 +39,23 @@ pub(super) fn checked(sets: &[Prepared], show: Show) -> Result<Evidence, Failed>
 }
 
 /// The number of cells that were computed again, and those that differ.
-pub(super) fn differing(
+pub(super) fn find_differing_cells(
     evidence: &Evidence,
-    sets: &[Prepared],
+    sets: &[PreparedFile],
     seconds: f64,
 ) -> Result<(usize, Vec<String>), Failed> {
     let (mut count, mut differing) = (0, Vec::new());
-    for part in [Part::Table1, Part::Table2, Part::Depth, Part::Observed] {
-        for (prepared, row) in cheapest(&evidence.rows, part, sets, seconds) {
+    for part in [PaperPart::Table1, PaperPart::Table2, PaperPart::Depth, PaperPart::Observed] {
+        for (prepared, row) in cheapest_rows(&evidence.rows, part, sets, seconds) {
             let options = EvaluationOptions {
                 train: row.train,
                 repeats: row.repeats / row.by_seed.len().max(1),
                 seed: row.by_seed.first().map_or(0, |first| first.seed),
             };
-            let mut bench = Bench::new(options, row.by_seed.len() as u64, None, Kept::default());
+            let mut bench =
+                MeasurementBench::new(options, row.by_seed.len() as u64, None, KeptRows::default());
             let Ok(features) = row.features.parse::<FeatureSet>() else { continue };
-            let cell = Cell {
+            let cell = TableCell {
                 part,
                 predictor: &row.predictor,
                 features,
@@ -63,15 +64,15 @@ pub(super) fn differing(
                 published: None,
                 remark: None,
             };
-            let ours = bench.row(prepared, &cell)?;
+            let ours = bench.measure_row(prepared, &cell)?;
             count += 1;
             let difference = ours.r2_mean.zip(row.r2_mean).map_or(f64::INFINITY, |(a, b)| (a - b).abs());
-            if difference > SAME * row.r2_mean.unwrap_or(1.0).abs().max(1.0) {
+            if difference > R2_TOLERANCE * row.r2_mean.unwrap_or(1.0).abs().max(1.0) {
                 let value =
-                    |row: &Row| row.r2_mean.map_or("–".to_owned(), |r2| format!("{:.2}", 100.0 * r2));
+                    |row: &ResultRow| row.r2_mean.map_or("–".to_owned(), |r2| format!("{:.2}", 100.0 * r2));
                 differing.push(format!(
                     "{}, {} of {} at {:.0} %: {} recorded, {} now",
-                    prepared.name(),
+                    prepared.display_name(),
                     row.predictor,
                     row.features,
                     100.0 * row.observed,
@@ -85,37 +86,38 @@ pub(super) fn differing(
 }
 
 /// The number of searches that were replayed again, and those that differ.
-pub(super) fn differing_replays(
+pub(super) fn find_differing_replays(
     evidence: &Evidence,
-    part: Part,
-    sets: &[Prepared],
-    show: Show,
+    part: PaperPart,
+    sets: &[PreparedFile],
+    show: DisplayOptions,
 ) -> Result<(usize, Vec<String>), Failed> {
-    let of_part = evidence.replays(|row| row.part == part);
+    let of_part = evidence.select_replays(|row| row.part == part);
     let Some(orderings) = of_part.iter().map(|row| row.numbers.orderings).max() else {
         return Ok((0, Vec::new()));
     };
-    let how = Simulated { orderings, draws: None, seed: 0, show };
-    let setting = |row: &Replayed| {
-        let numbers = Numbers::default();
-        serde_json::to_string(&Replayed { numbers, ..row.clone() }).map_err(Failed::midway)
+    let how = SimulationOptions { orderings, draws: None, seed: 0, show };
+    let setting = |row: &ReplayRow| {
+        let numbers = ReplayNumbers::default();
+        serde_json::to_string(&ReplayRow { numbers, ..row.clone() }).map_err(Failed::midway)
     };
     let (mut count, mut differing) = (0, Vec::new());
-    for row in stopping::cheapest(part, sets, how)? {
+    for row in stopping::replay_cheapest_rows(part, sets, how)? {
         let wanted = setting(&row)?;
         for known in &of_part {
             if setting(known)? != wanted {
                 continue;
             }
             count += 1;
-            let same = |number: fn(&Numbers) -> f64| {
+            let same = |number: fn(&ReplayNumbers) -> f64| {
                 (number(&known.numbers) - number(&row.numbers)).abs()
-                    <= SAME * number(&known.numbers).abs().max(1.0)
+                    <= R2_TOLERANCE * number(&known.numbers).abs().max(1.0)
             };
-            let kept = |numbers: &Numbers| numbers.best_kept.unwrap_or(0.0);
-            let best = |numbers: &Numbers| numbers.best_of_run_mean.unwrap_or(0.0);
+            let kept = |numbers: &ReplayNumbers| numbers.best_kept.unwrap_or(0.0);
+            let best = |numbers: &ReplayNumbers| numbers.best_of_run_mean.unwrap_or(0.0);
             if !(same(|numbers| numbers.speedup_mean) && same(kept) && same(best)) {
-                let numbers = [&known.numbers, &row.numbers].map(|n| times(n.speedup_mean, n.speedup_stderr));
+                let numbers =
+                    [&known.numbers, &row.numbers].map(|n| format_speedup(n.speedup_mean, n.speedup_stderr));
                 let [recorded, now] = numbers;
                 differing.push(format!("{wanted}: {recorded} recorded, {now} now"));
             }
@@ -125,21 +127,21 @@ pub(super) fn differing_replays(
 }
 
 /// The rows of `part` on `sets` that cost least, as many as take `seconds` together.
-fn cheapest<'a>(
-    rows: &'a [Row],
-    part: Part,
-    sets: &'a [Prepared],
+fn cheapest_rows<'a>(
+    rows: &'a [ResultRow],
+    part: PaperPart,
+    sets: &'a [PreparedFile],
     seconds: f64,
-) -> Vec<(&'a Prepared, &'a Row)> {
-    let of_row = |row: &'a Row| {
-        let is_of_row = |prepared: &&Prepared| {
+) -> Vec<(&'a PreparedFile, &'a ResultRow)> {
+    let of_row = |row: &'a ResultRow| {
+        let is_of_row = |prepared: &&PreparedFile| {
             prepared.stem == row.curves
                 && prepared.preparation == row.preparation
                 && prepared.compressed == row.compressed
         };
         sets.iter().find(is_of_row).map(|prepared| (prepared, row))
     };
-    let cost = |row: &Row| {
+    let cost = |row: &ResultRow| {
         let tested = row.tested_mean.unwrap_or(0.0);
         row.repeats as f64 * (row.fit_seconds.unwrap_or(0.0) + tested * row.predict_seconds.unwrap_or(0.0))
     };

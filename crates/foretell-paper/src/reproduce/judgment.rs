@@ -4,26 +4,26 @@ use serde::Serialize;
 use std::fmt;
 
 /// Further apart than this many standard errors of the difference, two values differ.
-pub(super) const APART: f64 = 2.0;
+pub(super) const DIFFERENCE_STANDARD_ERRORS: f64 = 2.0;
 
 /// The rule, in words.
-pub(super) const RULE: &str = "A claim that one value is larger holds if it is larger by more than two standard errors of the difference, is contradicted if it is smaller by more, and is undecided between. A claim that a value is the published one holds within two standard errors, and one that it reaches a value holds unless it is more than two below. A single measurement leaves a comparison undecided. A sentence holds if all of its comparisons hold, and is contradicted if any is.";
+pub(super) const JUDGMENT_RULE: &str = "A claim that one value is larger holds if it is larger by more than two standard errors of the difference, is contradicted if it is smaller by more, and is undecided between. A claim that a value is the published one holds within two standard errors, and one that it reaches a value holds unless it is more than two below. A single measurement leaves a comparison undecided. A sentence holds if all of its comparisons hold, and is contradicted if any is.";
 
 /// A measured or published value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Value {
+pub(super) struct ReportedValue {
     /// The measured thing, short.
     pub(super) name: String,
     pub(super) mean: f64,
     /// Its standard error; `None` where a single measurement has none.
     pub(super) stderr: Option<f64>,
     /// The size of the measurement; `None` of a published value.
-    pub(super) sample: Option<Sample>,
+    pub(super) sample: Option<SampleSize>,
 }
 
 /// The size of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) struct Sample {
+pub(super) struct SampleSize {
     /// Runs that are tested in a split, or that an order has.
     pub(super) runs: usize,
     /// Splits, orders or repetitions of all seeds together.
@@ -34,7 +34,7 @@ pub(super) struct Sample {
 /// The relation of ours to the other value, as it is claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Relation {
+pub(super) enum ClaimedRelation {
     /// Ours is larger.
     Larger,
     /// Both are the same.
@@ -46,7 +46,7 @@ pub(super) enum Relation {
 /// The verdict on a comparison, and on a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Judgment {
+pub(super) enum ClaimVerdict {
     /// The data contradict it.
     Contradicted,
     /// The data do not decide it.
@@ -59,26 +59,26 @@ pub(super) enum Judgment {
 
 /// A comparison that a sentence claims.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Comparison {
+pub(super) struct ClaimComparison {
     /// The curves, and the part of them.
     pub(super) case: String,
     /// Whether the curves are our own recording.
     pub(super) own: bool,
-    pub(super) ours: Value,
-    pub(super) relation: Relation,
-    pub(super) other: Value,
+    pub(super) ours: ReportedValue,
+    pub(super) relation: ClaimedRelation,
+    pub(super) other: ReportedValue,
 }
 
-impl Value {
+impl ReportedValue {
     /// A published value.
-    pub(super) fn published(mean: f64, stderr: f64) -> Self {
+    pub(super) fn from_published(mean: f64, stderr: f64) -> Self {
         Self { name: "published".to_owned(), mean, stderr: Some(stderr), sample: None }
     }
 }
 
-impl Comparison {
+impl ClaimComparison {
     /// (ours − the other) / √(s² + s'²), s and s' the two standard errors; `None` where one has no standard error.
-    pub(super) fn difference(&self) -> Option<f64> {
+    pub(super) fn difference_in_standard_errors(&self) -> Option<f64> {
         let error = self.ours.stderr?.hypot(self.other.stderr?);
         let difference = self.ours.mean - self.other.mean;
         Some(if difference.abs() < 1e-12 { 0.0 } else { difference / error.max(f64::MIN_POSITIVE) })
@@ -86,42 +86,42 @@ impl Comparison {
 
     /// The rule: a value is larger by more than two standard errors of the difference. Values are the same within these, and one reaches
     /// another unless it is smaller by more.
-    pub(super) fn judgment(&self) -> Judgment {
-        let Some(difference) = self.difference() else { return Judgment::Undecided };
+    pub(super) fn to_verdict(&self) -> ClaimVerdict {
+        let Some(difference) = self.difference_in_standard_errors() else { return ClaimVerdict::Undecided };
         match self.relation {
-            Relation::Larger if difference > APART => Judgment::Holds,
-            Relation::Larger if difference >= -APART => Judgment::Undecided,
-            Relation::Equal if difference.abs() <= APART => Judgment::Holds,
-            Relation::Reaches if difference >= -APART => Judgment::Holds,
-            _ => Judgment::Contradicted,
+            ClaimedRelation::Larger if difference > DIFFERENCE_STANDARD_ERRORS => ClaimVerdict::Holds,
+            ClaimedRelation::Larger if difference >= -DIFFERENCE_STANDARD_ERRORS => ClaimVerdict::Undecided,
+            ClaimedRelation::Equal if difference.abs() <= DIFFERENCE_STANDARD_ERRORS => ClaimVerdict::Holds,
+            ClaimedRelation::Reaches if difference >= -DIFFERENCE_STANDARD_ERRORS => ClaimVerdict::Holds,
+            _ => ClaimVerdict::Contradicted,
         }
     }
 
     /// How far it is from being contradicted, to find the least favorable.
-    pub(super) fn margin(&self) -> f64 {
-        let difference = self.difference().unwrap_or(0.0);
-        if self.relation == Relation::Equal { -difference.abs() } else { difference }
+    pub(super) fn contradiction_margin(&self) -> f64 {
+        let difference = self.difference_in_standard_errors().unwrap_or(0.0);
+        if self.relation == ClaimedRelation::Equal { -difference.abs() } else { difference }
     }
 }
 
 /// A judgment on several comparisons: all of them have to hold.
-pub(super) fn of_all(judgments: impl Iterator<Item = Judgment>) -> Judgment {
-    judgments.min().unwrap_or(Judgment::NotShown)
+pub(super) fn verdict_if_all_hold(judgments: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
+    judgments.min().unwrap_or(ClaimVerdict::NotShown)
 }
 
 /// A judgment on several comparisons of which most have to hold.
-pub(super) fn of_most(judgments: impl Iterator<Item = Judgment>) -> Judgment {
-    let all: Vec<Judgment> = judgments.collect();
+pub(super) fn verdict_if_most_hold(judgments: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
+    let all: Vec<ClaimVerdict> = judgments.collect();
     let count = |wanted| all.iter().filter(|&&judgment| judgment == wanted).count();
     match all.len() {
-        0 => Judgment::NotShown,
-        most if 2 * count(Judgment::Holds) > most => Judgment::Holds,
-        most if 2 * count(Judgment::Contradicted) >= most => Judgment::Contradicted,
-        _ => Judgment::Undecided,
+        0 => ClaimVerdict::NotShown,
+        most if 2 * count(ClaimVerdict::Holds) > most => ClaimVerdict::Holds,
+        most if 2 * count(ClaimVerdict::Contradicted) >= most => ClaimVerdict::Contradicted,
+        _ => ClaimVerdict::Undecided,
     }
 }
 
-impl fmt::Display for Judgment {
+impl fmt::Display for ClaimVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Contradicted => "contradicted",
@@ -132,7 +132,7 @@ impl fmt::Display for Judgment {
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ReportedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |x: f64| {
             // seconds of a forecast need an exponent, percents and factors two decimals
@@ -149,7 +149,7 @@ impl fmt::Display for Value {
     }
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for ClaimComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}, {}", self.case, self.ours, self.other)
     }
@@ -159,42 +159,43 @@ impl fmt::Display for Comparison {
 mod tests {
     use super::*;
 
-    fn judged(relation: Relation, ours: f64, stderr: Option<f64>) -> Judgment {
-        let ours = Value { stderr, ..Value::published(ours, 0.0) };
-        let other = Value::published(1.0, 0.4);
-        Comparison { case: String::new(), own: false, ours, relation, other }.judgment()
+    fn judged(relation: ClaimedRelation, ours: f64, stderr: Option<f64>) -> ClaimVerdict {
+        let ours = ReportedValue { stderr, ..ReportedValue::from_published(ours, 0.0) };
+        let other = ReportedValue::from_published(1.0, 0.4);
+        ClaimComparison { case: String::new(), own: false, ours, relation, other }.to_verdict()
     }
 
     #[test]
     fn a_difference_counts_only_beyond_two_standard_errors() {
         // √(0.3² + 0.4²) = 0.5: the bound is a difference of 1
         let cases = [
-            (Relation::Larger, 2.01, Judgment::Holds),
-            (Relation::Larger, 1.99, Judgment::Undecided),
-            (Relation::Larger, 0.01, Judgment::Undecided),
-            (Relation::Larger, -0.01, Judgment::Contradicted),
-            (Relation::Equal, 1.99, Judgment::Holds),
-            (Relation::Equal, 2.01, Judgment::Contradicted),
-            (Relation::Equal, -0.01, Judgment::Contradicted),
-            (Relation::Reaches, 9.0, Judgment::Holds),
-            (Relation::Reaches, 0.01, Judgment::Holds),
-            (Relation::Reaches, -0.01, Judgment::Contradicted),
+            (ClaimedRelation::Larger, 2.01, ClaimVerdict::Holds),
+            (ClaimedRelation::Larger, 1.99, ClaimVerdict::Undecided),
+            (ClaimedRelation::Larger, 0.01, ClaimVerdict::Undecided),
+            (ClaimedRelation::Larger, -0.01, ClaimVerdict::Contradicted),
+            (ClaimedRelation::Equal, 1.99, ClaimVerdict::Holds),
+            (ClaimedRelation::Equal, 2.01, ClaimVerdict::Contradicted),
+            (ClaimedRelation::Equal, -0.01, ClaimVerdict::Contradicted),
+            (ClaimedRelation::Reaches, 9.0, ClaimVerdict::Holds),
+            (ClaimedRelation::Reaches, 0.01, ClaimVerdict::Holds),
+            (ClaimedRelation::Reaches, -0.01, ClaimVerdict::Contradicted),
         ];
         for (relation, ours, expected) in cases {
             assert_eq!(judged(relation, ours, Some(0.3)), expected, "{relation:?} {ours}");
         }
         assert_eq!(
-            judged(Relation::Larger, 9.0, None),
-            Judgment::Undecided,
+            judged(ClaimedRelation::Larger, 9.0, None),
+            ClaimVerdict::Undecided,
             "one seed has no standard error"
         );
     }
 
     #[test]
     fn all_have_to_hold_or_most() {
-        use Judgment::{Contradicted, Holds, NotShown, Undecided};
-        let all =
-            |judgments: &[Judgment]| (of_all(judgments.iter().copied()), of_most(judgments.iter().copied()));
+        use ClaimVerdict::{Contradicted, Holds, NotShown, Undecided};
+        let all = |judgments: &[ClaimVerdict]| {
+            (verdict_if_all_hold(judgments.iter().copied()), verdict_if_most_hold(judgments.iter().copied()))
+        };
         assert_eq!(all(&[Holds, Holds, Contradicted]), (Contradicted, Holds));
         assert_eq!(all(&[Holds, Undecided]), (Undecided, Undecided));
         assert_eq!(all(&[Contradicted, Undecided]), (Contradicted, Contradicted));

@@ -1,7 +1,7 @@
 //! Finished rows in a file, so that a long reproduction continues after an interruption.
 
 use super::failed::Failed;
-use super::show::Show;
+use super::show::DisplayOptions;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -14,22 +14,22 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 /// The first bytes of a packed file.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The earlier measurements, by their names; new ones are appended to the file, one JSON line each.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct KeptRows {
     known: BTreeMap<String, Value>,
     file: Option<File>,
     is_gzip: bool,
 }
 
-impl Kept {
+impl KeptRows {
     /// The contents of `path`; without a path nothing is kept.
     ///
     /// # Errors
     /// When the file cannot be read or written, or holds something else.
-    pub(super) fn open(path: Option<&Path>, show: Show) -> Result<Self, Failed> {
+    pub(super) fn open(path: Option<&Path>, show: DisplayOptions) -> Result<Self, Failed> {
         let Some(path) = path else { return Ok(Self::default()) };
         let failed =
             |error: &dyn std::fmt::Display| Failed::input(format!("--resume {}: {error}", path.display()));
@@ -38,18 +38,18 @@ impl Kept {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(failed(&error)),
         };
-        let is_gzip =
-            bytes.starts_with(&GZIP) || bytes.is_empty() && path.extension().is_some_and(|end| end == "gz");
-        let (text, is_cut) = if is_gzip { expanded(&bytes) } else { (bytes, false) };
+        let is_gzip = bytes.starts_with(&GZIP_MAGIC)
+            || bytes.is_empty() && path.extension().is_some_and(|end| end == "gz");
+        let (text, is_cut) = if is_gzip { expand_gzip(&bytes) } else { (bytes, false) };
         // the last line may have been cut off by the interruption
         let whole = &text[..text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)];
         let known =
-            known(whole).map_err(|error| failed(&format!("holds no rows of this command: {error}")))?;
+            parse_rows(whole).map_err(|error| failed(&format!("holds no rows of this command: {error}")))?;
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
         let mut kept = Self { known, file: Some(file), is_gzip };
         if is_cut || whole.len() < text.len() {
             kept.file.iter().try_for_each(|file| file.set_len(0)).map_err(|error| failed(&error))?;
-            kept.write(whole).map_err(|error| failed(&error))?;
+            kept.append_text(whole).map_err(|error| failed(&error))?;
         }
         if !kept.known.is_empty() {
             (show.note)(&format!("{}: {} rows measured before", path.display(), kept.known.len()));
@@ -61,19 +61,19 @@ impl Kept {
     ///
     /// # Errors
     /// When it holds something else.
-    pub(super) fn recorded(bytes: &[u8]) -> Result<Self, Failed> {
-        let known =
-            known(&expanded(bytes).0).map_err(|error| Failed::midway(format!("recorded rows: {error}")))?;
+    pub(super) fn from_gzip(bytes: &[u8]) -> Result<Self, Failed> {
+        let known = parse_rows(&expand_gzip(bytes).0)
+            .map_err(|error| Failed::midway(format!("recorded rows: {error}")))?;
         Ok(Self { known, ..Self::default() })
     }
 
     /// All rows that are a `T`.
-    pub(super) fn all<T: DeserializeOwned>(&self) -> Vec<T> {
+    pub(super) fn rows_of_type<T: DeserializeOwned>(&self) -> Vec<T> {
         self.known.values().filter_map(|value| serde_json::from_value(value.clone()).ok()).collect()
     }
 
     /// Appends `text`, a gzip member of its own where the file is packed.
-    fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
+    fn append_text(&mut self, text: &[u8]) -> std::io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         if !self.is_gzip {
             return file.write_all(text);
@@ -84,7 +84,7 @@ impl Kept {
     }
 
     /// The numbers of the measurement `key`, if an earlier run has made it.
-    pub(super) fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+    pub(super) fn find_numbers<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         self.known.get(key).and_then(|value| serde_json::from_value(value.clone()).ok())
     }
 
@@ -92,28 +92,28 @@ impl Kept {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(super) fn add<T: Serialize>(&mut self, key: &str, numbers: &T) -> Result<(), Failed> {
+    pub(super) fn keep_numbers<T: Serialize>(&mut self, key: &str, numbers: &T) -> Result<(), Failed> {
         let mut line = serde_json::to_string(&(key, numbers)).map_err(Failed::midway)?;
         line.push('\n');
-        self.write(line.as_bytes()).map_err(Failed::midway)
+        self.append_text(line.as_bytes()).map_err(Failed::midway)
     }
 }
 
 /// The text of gzip members, as far as it can be read, and whether the last was cut off.
-fn expanded(bytes: &[u8]) -> (Vec<u8>, bool) {
+fn expand_gzip(bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut text = Vec::new();
     let read = MultiGzDecoder::new(bytes).read_to_end(&mut text);
     (text, read.is_err())
 }
 
 /// Rows by their names.
-fn known(text: &[u8]) -> Result<BTreeMap<String, Value>, serde_json::Error> {
+fn parse_rows(text: &[u8]) -> Result<BTreeMap<String, Value>, serde_json::Error> {
     let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     lines.map(serde_json::from_slice::<(String, Value)>).collect()
 }
 
 /// The name of a file, a method or the like. The alias keeps serde from borrowing it.
-pub(super) type Name = &'static str;
+pub(super) type StaticName = &'static str;
 
 /// A name that lives as long as the program, as those of the tables that rows are made from; there are a few dozen.
 pub(super) fn interned<'de, D: Deserializer<'de>>(name: D) -> Result<&'static str, D::Error> {
@@ -127,7 +127,7 @@ pub(super) fn interned_if_any<'de, D: Deserializer<'de>>(name: D) -> Result<Opti
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, Show};
+    use super::{DisplayOptions, KeptRows};
 
     #[test]
     fn a_line_that_was_cut_off_is_measured_again_and_the_others_are_kept() {
@@ -138,30 +138,33 @@ mod tests {
     fn is_continued(name: &str, cut: usize) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
-        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
-        kept.add("a", &1.5).expect("it is written");
-        kept.add("b", &2.5).expect("it is written");
+        let mut kept = KeptRows::open(Some(&path), DisplayOptions::SILENT).expect("it opens");
+        kept.keep_numbers("a", &1.5).expect("it is written");
+        kept.keep_numbers("b", &2.5).expect("it is written");
         let text = std::fs::read(&path).expect("it is read");
         std::fs::write(&path, &text[..text.len() - cut]).expect("it is cut");
-        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
-        assert_eq!((kept.get::<f64>("a"), kept.get::<f64>("b")), (Some(1.5), None));
-        kept.add("b", &3.5).expect("it is written");
-        assert_eq!(Kept::open(Some(&path), Show::SILENT).expect("it opens").get::<f64>("b"), Some(3.5));
+        let mut kept = KeptRows::open(Some(&path), DisplayOptions::SILENT).expect("it opens");
+        assert_eq!((kept.find_numbers::<f64>("a"), kept.find_numbers::<f64>("b")), (Some(1.5), None));
+        kept.keep_numbers("b", &3.5).expect("it is written");
+        assert_eq!(
+            KeptRows::open(Some(&path), DisplayOptions::SILENT).expect("it opens").find_numbers::<f64>("b"),
+            Some(3.5)
+        );
         std::fs::write(&path, "a,b\n1,2\n").expect("it is written");
-        assert!(Kept::open(Some(&path), Show::SILENT).is_err());
+        assert!(KeptRows::open(Some(&path), DisplayOptions::SILENT).is_err());
     }
     /// The checksum of a packed row may be cut off while the row is whole: later rows are still read.
     #[test]
     fn rows_after_a_lost_checksum_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("rows.jsonl.gz");
-        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
-        kept.add("a", &1.5).expect("it is written");
+        let mut kept = KeptRows::open(Some(&path), DisplayOptions::SILENT).expect("it opens");
+        kept.keep_numbers("a", &1.5).expect("it is written");
         let text = std::fs::read(&path).expect("it is read");
         std::fs::write(&path, &text[..text.len() - 3]).expect("it is cut");
-        let mut kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
-        kept.add("b", &2.5).expect("it is written");
-        let kept = Kept::open(Some(&path), Show::SILENT).expect("it opens");
-        assert_eq!((kept.get::<f64>("a"), kept.get::<f64>("b")), (Some(1.5), Some(2.5)));
+        let mut kept = KeptRows::open(Some(&path), DisplayOptions::SILENT).expect("it opens");
+        kept.keep_numbers("b", &2.5).expect("it is written");
+        let kept = KeptRows::open(Some(&path), DisplayOptions::SILENT).expect("it opens");
+        assert_eq!((kept.find_numbers::<f64>("a"), kept.find_numbers::<f64>("b")), (Some(1.5), Some(2.5)));
     }
 }

@@ -1,10 +1,10 @@
 //! One cell of a table: a predictor on a prepared file, by the paper's protocol, next to the published number.
 
 use super::failed::Failed;
-use super::kept::{Kept, Name, interned};
-use super::published::Published;
-use super::released::Prepared;
-use crate::catalogue;
+use super::kept::{KeptRows, StaticName, interned};
+use super::published::PublishedValue;
+use super::released::PreparedFile;
+use crate::catalogue::full_catalogue;
 use foretell::evaluate::{
     Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
 };
@@ -23,7 +23,7 @@ const OBSERVED_SEEDS: u64 = 2;
 /// The part of the paper that a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Part {
+pub enum PaperPart {
     /// Table 1: regressors.
     #[serde(rename = "table-1")]
     Table1,
@@ -44,9 +44,9 @@ pub enum Part {
     Claims,
 }
 
-impl Part {
+impl PaperPart {
     /// Its heading.
-    pub(super) fn heading(self) -> &'static str {
+    pub(super) fn section_heading(self) -> &'static str {
         match self {
             Self::Table1 => "table 1, regressors",
             Self::Table2 => "table 2, parts of the features",
@@ -62,12 +62,12 @@ impl Part {
 
 /// A row of the result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Row {
-    pub(super) part: Part,
+pub(super) struct ResultRow {
+    pub(super) part: PaperPart,
     #[serde(deserialize_with = "interned")]
-    pub(super) curves: Name,
+    pub(super) curves: StaticName,
     #[serde(deserialize_with = "interned")]
-    pub(super) preparation: Name,
+    pub(super) preparation: StaticName,
     pub(super) predictor: String,
     pub(super) features: String,
     pub(super) observed: f64,
@@ -109,18 +109,18 @@ pub(super) struct SeedResult {
 }
 
 /// The numbers of a cell: all splits of all seeds, seed by seed.
-struct Numbers {
+struct CellNumbers {
     tau: usize,
     tested_mean: f64,
     r2: Vec<Vec<f64>>,
     r2_natural: Vec<f64>,
     fit_seconds: f64,
     predict_seconds: f64,
-    outliers: Option<Outliers>,
+    outliers: Option<ForecastOutliers>,
 }
 
 /// Forecasts outside the range of a fraction.
-struct Outliers {
+struct ForecastOutliers {
     outside: usize,
     all: usize,
     ceiling: f64,
@@ -130,18 +130,18 @@ struct Outliers {
 
 /// The measurement of a row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell<'a> {
-    pub(super) part: Part,
+pub(super) struct TableCell<'a> {
+    pub(super) part: PaperPart,
     pub(super) predictor: &'a str,
     pub(super) features: FeatureSet,
     pub(super) observed: f64,
     pub(super) depth: Option<f64>,
-    pub(super) published: Option<Published>,
+    pub(super) published: Option<PublishedValue>,
     pub(super) remark: Option<&'static str>,
 }
 
 /// The protocol, and all that was measured by it.
-pub(super) struct Bench {
+pub(super) struct MeasurementBench {
     /// The splits of the first seed.
     pub(super) options: EvaluationOptions,
     /// The number of seeds that the cells with published numbers are measured with.
@@ -149,13 +149,13 @@ pub(super) struct Bench {
     /// Draws of the random searches.
     pub(super) draws: Option<usize>,
     /// The measurements of an earlier run of the same command.
-    pub(super) kept: Kept,
+    pub(super) kept: KeptRows,
     known: BTreeMap<String, Arc<Evaluation>>,
 }
 
-impl Bench {
+impl MeasurementBench {
     /// A bench that has measured nothing yet.
-    pub(super) fn new(options: EvaluationOptions, seeds: u64, draws: Option<usize>, kept: Kept) -> Self {
+    pub(super) fn new(options: EvaluationOptions, seeds: u64, draws: Option<usize>, kept: KeptRows) -> Self {
         Self { options, seeds, draws, kept, known: BTreeMap::new() }
     }
 
@@ -163,34 +163,39 @@ impl Bench {
     ///
     /// # Errors
     /// When the file of kept rows cannot be written.
-    pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Row, Failed> {
-        let seeds = if cell.part == Part::Observed { self.seeds.min(OBSERVED_SEEDS) } else { self.seeds };
+    pub(super) fn measure_row(
+        &mut self,
+        prepared: &PreparedFile,
+        cell: &TableCell<'_>,
+    ) -> Result<ResultRow, Failed> {
+        let seeds =
+            if cell.part == PaperPart::Observed { self.seeds.min(OBSERVED_SEEDS) } else { self.seeds };
         let EvaluationOptions { train, repeats, seed } = self.options;
-        let key = key(prepared, cell, seed);
+        let key = measurement_key(prepared, cell, seed);
         let key = format!("{key} train {train} repeats {repeats} seeds {seeds} draws {:?}", self.draws);
-        if let Some(row) = self.kept.get(&key) {
+        if let Some(row) = self.kept.find_numbers(&key) {
             return Ok(row);
         }
-        let row = self.measured_row(prepared, cell, seeds);
+        let row = self.compute_row(prepared, cell, seeds);
         if row.r2_mean.is_some() {
-            self.kept.add(&key, &row)?;
+            self.kept.keep_numbers(&key, &row)?;
         }
         Ok(row)
     }
 
-    fn measured_row(&mut self, prepared: &Prepared, cell: &Cell<'_>, seeds: u64) -> Row {
+    fn compute_row(&mut self, prepared: &PreparedFile, cell: &TableCell<'_>, seeds: u64) -> ResultRow {
         let measured: Result<Vec<Arc<Evaluation>>, String> =
-            (0..seeds).map(|more| self.measure(prepared, cell, self.options.seed + more)).collect();
-        let measured = measured.map(|evaluations| pooled(prepared, &evaluations));
+            (0..seeds).map(|more| self.evaluate_cell(prepared, cell, self.options.seed + more)).collect();
+        let measured = measured.map(|evaluations| pool_evaluations(prepared, &evaluations));
         let mut notes: Vec<String> = missing_groups(prepared, cell.features);
-        notes.extend(cell.depth.map(|depth| sides(prepared, depth)));
+        notes.extend(cell.depth.map(|depth| describe_depth_sides(prepared, depth)));
         notes.extend(cell.remark.map(str::to_owned));
         notes.extend(measured.as_ref().err().cloned());
         let measured = measured.ok();
         let outliers = measured.as_ref().and_then(|measured| measured.outliers.as_ref());
-        notes.extend(outliers.map(Outliers::says));
-        let inside = outliers.map(|outliers| summary(&outliers.r2));
-        let r2 = measured.as_ref().map(|m| summary(&m.r2.concat()));
+        notes.extend(outliers.map(ForecastOutliers::describe_outliers));
+        let inside = outliers.map(|outliers| mean_and_stderr(&outliers.r2));
+        let r2 = measured.as_ref().map(|m| mean_and_stderr(&m.r2.concat()));
         if r2.is_some_and(|(mean, _)| mean < 0.05) && !cell.features.time_series {
             notes.push("the released columns tell next to nothing of the end".to_owned());
         }
@@ -198,14 +203,15 @@ impl Bench {
         if let Some(natural) = natural.filter(|_| prepared.history.scale() == Scale::Log) {
             notes.push(format!("R² of the logarithm; of the value itself {:.2}", 100.0 * natural));
         }
-        let compared = |r2: (f64, f64)| cell.published.map(|published| difference(r2, published));
+        let compared =
+            |r2: (f64, f64)| cell.published.map(|published| distance_in_standard_errors(r2, published));
         let by_seed = measured.as_ref().map_or(&[][..], |m| &m.r2[..]).iter().zip(self.options.seed..);
         let by_seed = by_seed.map(|(splits, seed)| {
-            let (r2_mean, r2_stderr) = summary(splits);
+            let (r2_mean, r2_stderr) = mean_and_stderr(splits);
             let difference_in_standard_errors = compared((r2_mean, r2_stderr));
             SeedResult { seed, r2_mean, r2_stderr, difference_in_standard_errors }
         });
-        Row {
+        ResultRow {
             part: cell.part,
             curves: prepared.stem,
             preparation: prepared.preparation,
@@ -224,8 +230,8 @@ impl Bench {
             r2_natural_mean: natural,
             r2_inside_mean: inside.map(|inside| inside.0),
             r2_inside_stderr: inside.map(|inside| inside.1),
-            published_mean: cell.published.map(|p| fraction(p.mean)),
-            published_stderr: cell.published.map(|p| fraction(p.stderr)),
+            published_mean: cell.published.map(|p| round_percent(p.mean)),
+            published_stderr: cell.published.map(|p| round_percent(p.stderr)),
             difference_in_standard_errors: r2.and_then(compared),
             fit_seconds: measured.as_ref().map(|m| m.fit_seconds),
             predict_seconds: measured.as_ref().map(|m| m.predict_seconds),
@@ -234,29 +240,29 @@ impl Bench {
     }
 
     /// The evaluation of `cell` on `prepared` with the splits of `seed`, made once however often it is asked for.
-    pub(super) fn measure(
+    pub(super) fn evaluate_cell(
         &mut self,
-        prepared: &Prepared,
-        cell: &Cell<'_>,
+        prepared: &PreparedFile,
+        cell: &TableCell<'_>,
         seed: u64,
     ) -> Result<Arc<Evaluation>, String> {
-        let key = key(prepared, cell, seed);
+        let key = measurement_key(prepared, cell, seed);
         if let Some(known) = self.known.get(&key) {
             return Ok(Arc::clone(known));
         }
         let options = EvaluationOptions { seed, ..self.options };
-        let measured = Arc::new(evaluated(prepared, cell, &options, self.draws)?);
+        let measured = Arc::new(run_evaluation(prepared, cell, &options, self.draws)?);
         self.known.insert(key, Arc::clone(&measured));
         Ok(measured)
     }
 }
 
 /// The name of a measurement.
-fn key(prepared: &Prepared, cell: &Cell<'_>, seed: u64) -> String {
+fn measurement_key(prepared: &PreparedFile, cell: &TableCell<'_>, seed: u64) -> String {
     format!(
         "{:?} {} {:08x} {} {} {} {:?} seed {seed}",
         cell.part,
-        prepared.name(),
+        prepared.display_name(),
         prepared.fingerprint,
         cell.predictor,
         cell.features,
@@ -266,40 +272,40 @@ fn key(prepared: &Prepared, cell: &Cell<'_>, seed: u64) -> String {
 }
 
 /// The mean and its standard error.
-fn summary(values: &[f64]) -> (f64, f64) {
+fn mean_and_stderr(values: &[f64]) -> (f64, f64) {
     (mean(values), standard_error(values))
 }
 
-fn pooled(prepared: &Prepared, evaluations: &[Arc<Evaluation>]) -> Numbers {
+fn pool_evaluations(prepared: &PreparedFile, evaluations: &[Arc<Evaluation>]) -> CellNumbers {
     let over = |value: fn(&Evaluation) -> f64| {
         mean(&evaluations.iter().map(|evaluation| value(evaluation)).collect::<Vec<_>>())
     };
-    Numbers {
+    CellNumbers {
         tau: evaluations.first().map_or(0, |evaluation| evaluation.tau),
         tested_mean: over(|m| m.outcomes.len() as f64 / m.r2.len().max(1) as f64),
         r2: evaluations.iter().map(|evaluation| evaluation.r2.clone()).collect(),
         r2_natural: evaluations.iter().flat_map(|evaluation| evaluation.r2_natural.clone()).collect(),
         fit_seconds: over(|m| m.fit_seconds),
         predict_seconds: over(|m| m.predict_seconds),
-        outliers: outliers(&prepared.history, evaluations),
+        outliers: find_outliers(&prepared.history, evaluations),
     }
 }
 
-fn evaluated(
-    prepared: &Prepared,
-    cell: &Cell<'_>,
+fn run_evaluation(
+    prepared: &PreparedFile,
+    cell: &TableCell<'_>,
     options: &EvaluationOptions,
     draws: Option<usize>,
 ) -> Result<Evaluation, String> {
-    if !catalogue().predictors().names().contains(&cell.predictor) {
+    if !full_catalogue().predictors().names().contains(&cell.predictor) {
         return Err(format!("`{}` is not built into this foretell", cell.predictor));
     }
-    if !usable(prepared, cell.features) {
+    if !has_any_feature(prepared, cell.features) {
         return Err("nothing to fit on".to_owned());
     }
     let fitted =
         PredictorOptions { features: cell.features, seed: options.seed, draws, purpose: Purpose::Recorded };
-    let predictor = catalogue().predictors().predictor(cell.predictor, &fitted).map(Arc::from);
+    let predictor = full_catalogue().predictors().predictor(cell.predictor, &fitted).map(Arc::from);
     let predictor = predictor.map_err(|error| error.to_string())?;
     let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
     let splits = splits_of(prepared, cell.depth, options)?;
@@ -309,7 +315,7 @@ fn evaluated(
 }
 
 fn splits_of(
-    prepared: &Prepared,
+    prepared: &PreparedFile,
     depth: Option<f64>,
     options: &EvaluationOptions,
 ) -> Result<Vec<Split>, String> {
@@ -325,7 +331,7 @@ fn splits_of(
 }
 
 /// The forecasts outside a fraction's range, if there are any.
-fn outliers(history: &History, evaluations: &[Arc<Evaluation>]) -> Option<Outliers> {
+fn find_outliers(history: &History, evaluations: &[Arc<Evaluation>]) -> Option<ForecastOutliers> {
     let ceiling = history.ceiling().filter(|&ceiling| ceiling > 0.0)?;
     let inside = |outcome: &&Outcome| (0.0..=ceiling).contains(&outcome.forecast.mean);
     let without = |measured: &Evaluation, repeat: usize| {
@@ -338,7 +344,7 @@ fn outliers(history: &History, evaluations: &[Arc<Evaluation>]) -> Option<Outlie
     let splits = |measured: &Arc<Evaluation>| {
         (0..measured.r2.len()).map(|repeat| without(measured, repeat)).collect::<Vec<_>>()
     };
-    (outside > 0).then(|| Outliers {
+    (outside > 0).then(|| ForecastOutliers {
         outside,
         all: outcomes().count(),
         ceiling,
@@ -346,8 +352,8 @@ fn outliers(history: &History, evaluations: &[Arc<Evaluation>]) -> Option<Outlie
     })
 }
 
-impl Outliers {
-    fn says(&self) -> String {
+impl ForecastOutliers {
+    fn describe_outliers(&self) -> String {
         let Self { outside, all, ceiling, r2 } = self;
         format!(
             "{outside} of {all} forecasts are outside [0, {ceiling}]; without them {:.2}",
@@ -357,33 +363,36 @@ impl Outliers {
 }
 
 /// The number of networks on both sides of `depth`.
-fn sides(prepared: &Prepared, depth: f64) -> String {
+fn describe_depth_sides(prepared: &PreparedFile, depth: f64) -> String {
     let layers = || prepared.depths.iter().flatten();
     let (below, above) = (layers().filter(|&&l| l < depth).count(), layers().filter(|&&l| l > depth).count());
     format!("{below} shallower and {above} deeper networks are left")
 }
 
 /// R² × 100 with two decimals, as R².
-fn fraction(hundredfold: f64) -> f64 {
+fn round_percent(hundredfold: f64) -> f64 {
     (100.0 * hundredfold).round() / 10_000.0
 }
 
 /// The distance of ours from the published, in standard errors of the difference.
-fn difference((mean, stderr): (f64, f64), published: Published) -> f64 {
+fn distance_in_standard_errors((mean, stderr): (f64, f64), published: PublishedValue) -> f64 {
     (100.0 * mean - published.mean) / (100.0 * stderr).hypot(published.stderr).max(f64::MIN_POSITIVE)
 }
 
 /// The configuration groups of `features` that have no column.
-fn missing_groups(prepared: &Prepared, features: FeatureSet) -> Vec<String> {
+fn missing_groups(prepared: &PreparedFile, features: FeatureSet) -> Vec<String> {
     let groups = [(FeatureGroup::Architecture, "AP"), (FeatureGroup::Hyperparameter, "HP")];
-    let missing = groups.into_iter().filter(|&(group, _)| features.contains(group) && !prepared.has(group));
+    let missing = groups
+        .into_iter()
+        .filter(|&(group, _)| features.contains(group) && !prepared.has_varying_column(group));
     missing.map(|(_, name)| format!("no {name} column varies among these runs")).collect()
 }
 
 /// Whether any feature is left.
-fn usable(prepared: &Prepared, features: FeatureSet) -> bool {
+fn has_any_feature(prepared: &PreparedFile, features: FeatureSet) -> bool {
     let groups = [FeatureGroup::Architecture, FeatureGroup::Hyperparameter];
-    features.time_series || groups.into_iter().any(|group| features.contains(group) && prepared.has(group))
+    features.time_series
+        || groups.into_iter().any(|group| features.contains(group) && prepared.has_varying_column(group))
 }
 
 #[cfg(test)]
@@ -392,9 +401,11 @@ mod tests {
 
     #[test]
     fn a_difference_is_measured_in_standard_errors_of_both_sides() {
-        let published = Published { mean: 90.0, stderr: 3.0 };
-        assert!((difference((0.95, 0.04), published) - 1.0).abs() < 1e-12);
-        assert!(difference((0.80, 0.0), published) < -3.0);
-        assert!(difference((0.90, 0.0), Published { mean: 90.0, stderr: 0.0 }).abs() < 1.0);
+        let published = PublishedValue { mean: 90.0, stderr: 3.0 };
+        assert!((distance_in_standard_errors((0.95, 0.04), published) - 1.0).abs() < 1e-12);
+        assert!(distance_in_standard_errors((0.80, 0.0), published) < -3.0);
+        assert!(
+            distance_in_standard_errors((0.90, 0.0), PublishedValue { mean: 90.0, stderr: 0.0 }).abs() < 1.0
+        );
     }
 }

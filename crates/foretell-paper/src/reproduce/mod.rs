@@ -25,33 +25,33 @@ mod times;
 mod pages;
 
 pub use failed::Failed;
-pub use measure::Part;
-pub use replayed::{Course, Numbers, Replayed};
-pub use report::Document;
-pub use searches::{EXTRAPOLATIONS, rule};
-pub use show::{Layout, Show};
+pub use measure::PaperPart;
+pub use replayed::{HyperbandCourse, ReplayNumbers, ReplayRow};
+pub use report::ReproductionReport;
+pub use searches::{EXTRAPOLATION_PREDICTORS, describe_stop_rule};
+pub use show::{DisplayOptions, TableLayout};
 
 use evidence::Evidence;
 use foretell::FeatureSet;
 use foretell::evaluate::{Evaluation, EvaluationOptions};
-use kept::Kept;
-use measure::{Bench, Cell, NOT_APPLICABLE, Row};
-use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
-use released::{Prepared, RELEASED, is_own, stands_for};
-use report::{Absent, in_a_line};
+use kept::KeptRows;
+use measure::{MeasurementBench, NOT_APPLICABLE, ResultRow, TableCell};
+use published::{PUBLISHED_DEPTHS, TABLE_1, TABLE_2, TABLE_COLUMNS, ablation_remark, find_cell};
+use released::{PreparedFile, RELEASED_FILES, is_own, released_stem};
+use report::{AbsentFiles, row_line};
 use std::path::{Path, PathBuf};
-use stopping::Simulated;
+use stopping::SimulationOptions;
 
 /// The part of the curve that the paper's tables observe.
-const QUARTER: f64 = 0.25;
+const OBSERVED_FRACTION: f64 = 0.25;
 
 /// The parts to reproduce, and the way to do so.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReproductionRequest {
     /// The folder with the paper's released files; some of them may be missing.
     pub folder: PathBuf,
     /// The parts of the paper.
-    pub only: Vec<Part>,
+    pub only: Vec<PaperPart>,
     /// Runs to learn from, splits for each seed or orders of the runs, and the first seed.
     pub options: EvaluationOptions,
     /// Seeds for the cells with published numbers.
@@ -65,12 +65,12 @@ pub struct Asked {
     /// Predictors in that part.
     pub predictors: Vec<&'static str>,
     /// The display of measurements by the program.
-    pub show: Show,
+    pub show: DisplayOptions,
 }
 
 /// The result of a predictor on one file after one fraction of its curves.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct PredictorEvaluation {
     /// The name of the file.
     pub curves: String,
     /// The name of the metric.
@@ -85,7 +85,7 @@ pub struct Measured {
 
 /// R² of a predictor on one file after one fraction of its curves.
 #[derive(Clone, Copy, Debug)]
-pub struct Accuracy<'a> {
+pub struct PredictorAccuracy<'a> {
     /// The name of the file.
     pub curves: &'a str,
     /// The name of the predictor.
@@ -101,78 +101,89 @@ pub struct Accuracy<'a> {
 }
 
 /// The result, and what its figures are drawn from.
-pub struct Reproduced {
+pub struct ReproductionResult {
     /// The result.
-    pub document: Document,
+    pub document: ReproductionReport,
     /// The measurements of this run, or with the part [`Part::Claims`] the recorded ones.
-    drawn: Evidence,
-    asked: Asked,
-    bench: Bench,
-    sets: Vec<Prepared>,
+    figure_evidence: Evidence,
+    asked: ReproductionRequest,
+    bench: MeasurementBench,
+    sets: Vec<PreparedFile>,
 }
 
-impl Asked {
+impl ReproductionRequest {
     /// Measures all that was asked for. Each row is noted when it is ready.
     ///
     /// # Errors
     /// [`Failed`] where no released file can be read, or the file of finished rows cannot be read or written.
-    pub fn reproduce(self) -> Result<Reproduced, Failed> {
-        let (sets, unreadable) = read(&self.folder, self.show)?;
-        let kept = Kept::open(self.resume.as_deref(), self.show)?;
+    pub fn reproduce(self) -> Result<ReproductionResult, Failed> {
+        let (sets, unreadable) = read_released(&self.folder, self.show)?;
+        let kept = KeptRows::open(self.resume.as_deref(), self.show)?;
         let EvaluationOptions { seed, repeats: orderings, .. } = self.options;
-        let mut bench = Bench::new(self.options, self.seeds, self.draws, kept);
+        let mut bench = MeasurementBench::new(self.options, self.seeds, self.draws, kept);
         let (mut rows, mut replayed, mut figures) = (Vec::new(), Vec::new(), Vec::new());
-        for part in parts(&self) {
+        for part in requested_parts(&self) {
             match part {
-                Part::Stopping | Part::Hyperband => {
-                    let how = Simulated { orderings, draws: self.draws, seed, show: self.show };
-                    replayed.extend(stopping::rows(part, &sets, how, &mut bench.kept)?);
+                PaperPart::Stopping | PaperPart::Hyperband => {
+                    let how = SimulationOptions { orderings, draws: self.draws, seed, show: self.show };
+                    replayed.extend(stopping::replay_rows(part, &sets, how, &mut bench.kept)?);
                 }
-                Part::Times => figures.extend(times::figures(&sets, &mut bench)?),
-                Part::Claims => {}
-                _ => rows.extend(measured_rows(part, &sets, &self, &mut bench)?),
+                PaperPart::Times => figures.extend(times::measure_times(&sets, &mut bench)?),
+                PaperPart::Claims => {}
+                _ => rows.extend(measure_rows(part, &sets, &self, &mut bench)?),
             }
         }
-        let absent = Absent { missing: missing(&self.folder), unreadable };
+        let absent = AbsentFiles { missing: missing_files(&self.folder), unreadable };
         let measured = Evidence { rows, replays: replayed, figures };
-        let recorded =
-            self.only.contains(&Part::Claims).then(|| again::checked(&sets, self.show)).transpose()?;
+        let recorded = self
+            .only
+            .contains(&PaperPart::Claims)
+            .then(|| again::check_recorded(&sets, self.show))
+            .transpose()?;
         let drawn = recorded.as_ref().unwrap_or(&measured).clone();
-        let document = Document::new(seed, absent, &parts(&self), &sets, measured, recorded);
-        Ok(Reproduced { document, drawn, asked: self, bench, sets })
+        let document =
+            ReproductionReport::new(seed, absent, &requested_parts(&self), &sets, measured, recorded);
+        Ok(ReproductionResult { document, figure_evidence: drawn, asked: self, bench, sets })
     }
 }
 
-impl Reproduced {
+impl ReproductionResult {
     /// The rows of the simulated speed-ups.
-    pub fn replays(&self) -> &[Replayed] {
-        &self.drawn.replays
+    pub fn speedup_rows(&self) -> &[ReplayRow] {
+        &self.figure_evidence.replays
     }
 
     /// The cells of [`Part::Observed`], each file in its first preparation.
-    pub fn observed(&self) -> Vec<Accuracy<'_>> {
-        let rows = self.drawn.firsts(Part::Observed);
+    pub fn observed_accuracies(&self) -> Vec<PredictorAccuracy<'_>> {
+        let rows = self.figure_evidence.first_preparation_rows(PaperPart::Observed);
         rows.filter_map(|row| {
             let (r2_mean, r2_stderr) = row.r2_mean.zip(row.r2_stderr)?;
-            let Row { curves, observed, repeats: splits, .. } = *row;
-            Some(Accuracy { curves, predictor: &row.predictor, observed, r2_mean, r2_stderr, splits })
+            let ResultRow { curves, observed, repeats: splits, .. } = *row;
+            Some(PredictorAccuracy {
+                curves,
+                predictor: &row.predictor,
+                observed,
+                r2_mean,
+                r2_stderr,
+                splits,
+            })
         })
         .collect()
     }
 
     /// The ν-SVR of table 1 on each file, for forecasts against the truth; none where only speed-ups were asked for.
-    pub fn scatters(&mut self) -> Vec<Measured> {
-        if !self.asked.only.iter().any(|part| *part < Part::Stopping) {
+    pub fn scatter_evaluations(&mut self) -> Vec<PredictorEvaluation> {
+        if !self.asked.only.iter().any(|part| *part < PaperPart::Stopping) {
             return Vec::new();
         }
         let mut all = Vec::new();
         for prepared in self.sets.iter().filter(|prepared| prepared.is_first()) {
-            let cells = cells(Part::Table1, prepared, &self.asked);
+            let cells = planned_cells(PaperPart::Table1, prepared, &self.asked);
             for cell in cells.iter().filter(|cell| cell.predictor == "svr-rbf") {
-                let Ok(result) = self.bench.measure(prepared, cell, self.asked.options.seed) else {
+                let Ok(result) = self.bench.evaluate_cell(prepared, cell, self.asked.options.seed) else {
                     continue;
                 };
-                all.push(Measured {
+                all.push(PredictorEvaluation {
                     curves: prepared.stem.to_owned(),
                     metric: prepared.metric.clone(),
                     predictor: cell.predictor.to_owned(),
@@ -186,27 +197,32 @@ impl Reproduced {
 }
 
 /// The rows of `part` on all sets, each printed on standard error when it is ready.
-fn measured_rows(
-    part: Part,
-    sets: &[Prepared],
-    asked: &Asked,
-    bench: &mut Bench,
-) -> Result<Vec<Row>, Failed> {
+fn measure_rows(
+    part: PaperPart,
+    sets: &[PreparedFile],
+    asked: &ReproductionRequest,
+    bench: &mut MeasurementBench,
+) -> Result<Vec<ResultRow>, Failed> {
     let mut rows = Vec::new();
     for prepared in sets {
-        for cell in cells(part, prepared, asked) {
-            let row = bench.row(prepared, &cell)?;
-            (asked.show.note)(&format!("{}: {}: {}", part.heading(), prepared.name(), in_a_line(&row)));
+        for cell in planned_cells(part, prepared, asked) {
+            let row = bench.measure_row(prepared, &cell)?;
+            (asked.show.note)(&format!(
+                "{}: {}: {}",
+                part.section_heading(),
+                prepared.display_name(),
+                row_line(&row)
+            ));
             rows.push(row);
         }
     }
     if rows.is_empty() {
-        (asked.show.note)(&format!("{}: {NOT_APPLICABLE}", part.heading()));
+        (asked.show.note)(&format!("{}: {NOT_APPLICABLE}", part.section_heading()));
     }
     Ok(rows)
 }
 
-fn parts(asked: &Asked) -> Vec<Part> {
+fn requested_parts(asked: &ReproductionRequest) -> Vec<PaperPart> {
     let mut parts = asked.only.clone();
     parts.sort();
     parts.dedup();
@@ -214,7 +230,7 @@ fn parts(asked: &Asked) -> Vec<Part> {
 }
 
 /// Reads whichever released files `folder` has, and says which could not be read. One that cannot does not end the others.
-fn read(folder: &Path, show: Show) -> Result<(Vec<Prepared>, Vec<String>), Failed> {
+fn read_released(folder: &Path, show: DisplayOptions) -> Result<(Vec<PreparedFile>, Vec<String>), Failed> {
     if !folder.is_dir() {
         return Err(Failed::input(format!(
             "{}: there is no such folder; name the one that holds the paper's released files",
@@ -222,9 +238,9 @@ fn read(folder: &Path, show: Show) -> Result<(Vec<Prepared>, Vec<String>), Faile
         )));
     }
     let (mut sets, mut unreadable) = (Vec::new(), Vec::new());
-    for released in &RELEASED {
-        let Some(path) = released.find(folder) else { continue };
-        match released.prepare(&path) {
+    for released in &RELEASED_FILES {
+        let Some(path) = released.find_in(folder) else { continue };
+        match released.prepare_all(&path) {
             Ok(prepared) => sets.extend(prepared),
             Err(failed) => {
                 (show.note)(&format!("left out: {failed}"));
@@ -237,7 +253,10 @@ fn read(folder: &Path, show: Show) -> Result<(Vec<Prepared>, Vec<String>), Faile
     }
     let reason = match unreadable.as_slice() {
         [] => {
-            format!("none of the paper's released files was found; expected {}", missing(folder).join(", "))
+            format!(
+                "none of the paper's released files was found; expected {}",
+                missing_files(folder).join(", ")
+            )
         }
         reasons => format!("none of the paper's released files can be read: {}", reasons.join("; ")),
     };
@@ -245,54 +264,59 @@ fn read(folder: &Path, show: Show) -> Result<(Vec<Prepared>, Vec<String>), Faile
 }
 
 /// The released files that `folder` does not have.
-fn missing(folder: &Path) -> Vec<String> {
-    let gone = RELEASED.iter().filter(|released| !is_own(released.stem) && released.find(folder).is_none());
+fn missing_files(folder: &Path) -> Vec<String> {
+    let gone =
+        RELEASED_FILES.iter().filter(|released| !is_own(released.stem) && released.find_in(folder).is_none());
     gone.map(|released| format!("{}.csv", released.stem)).collect()
 }
 
 /// The cells of `part` that `prepared` can fill.
-fn cells(part: Part, prepared: &Prepared, asked: &Asked) -> Vec<Cell<'static>> {
-    let plain = |predictor| Cell {
+fn planned_cells(
+    part: PaperPart,
+    prepared: &PreparedFile,
+    asked: &ReproductionRequest,
+) -> Vec<TableCell<'static>> {
+    let plain = |predictor| TableCell {
         part,
         predictor,
         features: FeatureSet::default(),
-        observed: QUARTER,
+        observed: OBSERVED_FRACTION,
         depth: None,
         published: None,
         remark: None,
     };
-    let column = stands_for(prepared.stem);
-    let tabled = COLUMNS.contains(&column);
+    let column = released_stem(prepared.stem);
+    let tabled = TABLE_COLUMNS.contains(&column);
     match part {
-        Part::Table1 => TABLE_1
+        PaperPart::Table1 => TABLE_1
             .iter()
-            .map(|(predictor, cells)| Cell { published: cell(cells, column), ..plain(predictor) })
+            .map(|(predictor, cells)| TableCell { published: find_cell(cells, column), ..plain(predictor) })
             .collect(),
-        Part::Table2 if tabled => TABLE_2
+        PaperPart::Table2 if tabled => TABLE_2
             .iter()
-            .map(|row| Cell {
+            .map(|row| TableCell {
                 features: row.features,
-                published: cell(&row.cells, column),
+                published: find_cell(&row.cells, column),
                 remark: ablation_remark(column, row.features),
                 ..plain("svr-rbf")
             })
             .collect(),
-        Part::Depth if prepared.stem == "deep_resnets_tinyimagenet" => DEPTHS
+        PaperPart::Depth if prepared.stem == "deep_resnets_tinyimagenet" => PUBLISHED_DEPTHS
             .iter()
             .flat_map(|&(depth, published)| {
                 let published = |predictor| published.filter(|_| predictor == "svr-rbf");
-                TABLE_1.map(|(predictor, _)| Cell {
+                TABLE_1.map(|(predictor, _)| TableCell {
                     depth: Some(depth),
                     published: published(predictor),
                     ..plain(predictor)
                 })
             })
             .collect(),
-        Part::Observed if prepared.is_first() => asked
+        PaperPart::Observed if prepared.is_first() => asked
             .observed
             .iter()
             .flat_map(|&observed| asked.predictors.iter().map(move |&name| (observed, name)))
-            .map(|(observed, name)| Cell { observed, ..plain(name) })
+            .map(|(observed, name)| TableCell { observed, ..plain(name) })
             .collect(),
         _ => Vec::new(),
     }

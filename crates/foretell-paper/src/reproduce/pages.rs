@@ -2,18 +2,18 @@
 //! `FORETELL_WRITE_DOCS=1`.
 
 use super::again;
-use super::claims::{Judged, judged};
-use super::evidence::{Evidence, short};
-use super::judgment::{Judgment, RULE};
-use super::measure::{Part, Row};
+use super::claims::{JudgedClaim, judge_claims};
+use super::evidence::{Evidence, short_name};
+use super::judgment::{ClaimVerdict, JUDGMENT_RULE};
+use super::measure::{PaperPart, ResultRow};
 use super::named::distinct;
-use super::published::{DEPTHS, TABLE_1, TABLE_2};
-use super::read;
+use super::published::{PUBLISHED_DEPTHS, TABLE_1, TABLE_2};
+use super::read_released;
 use super::released::{first_preparation, is_own};
-use super::replayed::Replayed;
-use super::report::{Counts, Summary, summary};
-use super::searches::rule;
-use super::show::Show;
+use super::replayed::ReplayRow;
+use super::report::{ReachedCounts, ReachedSummary, summarize_cells};
+use super::searches::describe_stop_rule;
+use super::show::DisplayOptions;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -30,22 +30,22 @@ fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-fn verdict(judgment: Judgment) -> String {
-    if judgment == Judgment::NotShown { "–".to_owned() } else { judgment.to_string() }
+fn verdict(judgment: ClaimVerdict) -> String {
+    if judgment == ClaimVerdict::NotShown { "–".to_owned() } else { judgment.to_string() }
 }
 
 /// All columns of the claims, for the page on the reproduction.
-fn long(all: &[Judged]) -> String {
-    let row = |(index, known): (usize, &Judged)| {
+fn long(all: &[JudgedClaim]) -> String {
+    let row = |(index, known): (usize, &JudgedClaim)| {
         let reason = if known.reason.is_empty() { String::new() } else { format!(" {}", known.reason) };
         vec![
             (index + 1).to_string(),
-            format!("{} ({})", known.worded(), known.section),
+            format!("{} ({})", known.format_sentence(), known.section),
             known.published.to_string(),
-            known.ours() + &reason,
-            known.size(|sample| sample.runs),
-            known.size(|sample| sample.repeats),
-            known.size(|sample| sample.seeds),
+            known.describe_ours() + &reason,
+            known.format_size_range(|sample| sample.runs),
+            known.format_size_range(|sample| sample.repeats),
+            known.format_size_range(|sample| sample.seeds),
             known.released.to_string(),
             verdict(known.own),
             format!("`{}`", known.command),
@@ -63,16 +63,16 @@ fn long(all: &[Judged]) -> String {
         "own recordings",
         "command",
     ];
-    format!("{RULE}\n\n{}", table(&headings, &all.iter().enumerate().map(row).collect::<Vec<_>>()))
+    format!("{JUDGMENT_RULE}\n\n{}", table(&headings, &all.iter().enumerate().map(row).collect::<Vec<_>>()))
 }
 
 /// The verdicts of the claims, for the page that compares with the paper.
-fn brief(all: &[Judged]) -> String {
-    let row = |(index, known): (usize, &Judged)| {
+fn brief(all: &[JudgedClaim]) -> String {
+    let row = |(index, known): (usize, &JudgedClaim)| {
         vec![
             (index + 1).to_string(),
-            known.worded(),
-            known.ours(),
+            known.format_sentence(),
+            known.describe_ours(),
             known.released.to_string(),
             verdict(known.own),
         ]
@@ -84,15 +84,15 @@ fn brief(all: &[Judged]) -> String {
 }
 
 /// The numbers of sentences by their verdict.
-fn counts(all: &[Judged]) -> String {
+fn counts(all: &[JudgedClaim]) -> String {
     let count = |judgment| all.iter().filter(|known| known.released == judgment).count();
     format!(
         "Of {} sentences and table rows of the paper, {} hold by the released data, {} are contradicted, {} are undecided and {} are not shown.\n",
         all.len(),
-        count(Judgment::Holds),
-        count(Judgment::Contradicted),
-        count(Judgment::Undecided),
-        count(Judgment::NotShown)
+        count(ClaimVerdict::Holds),
+        count(ClaimVerdict::Contradicted),
+        count(ClaimVerdict::Undecided),
+        count(ClaimVerdict::NotShown)
     )
 }
 
@@ -102,10 +102,13 @@ fn hundredths(mean: Option<f64>, stderr: Option<f64>) -> String {
 }
 
 /// R² of a row; bold where the published cell agrees.
-fn ours(row: Option<&&Row>) -> String {
+fn ours(row: Option<&&ResultRow>) -> String {
     let Some(row) = row else { return "–".to_owned() };
     let number = hundredths(row.r2_mean, row.r2_stderr);
-    if row.difference_in_standard_errors.is_some_and(|d| d.abs() <= super::judgment::APART) {
+    if row
+        .difference_in_standard_errors
+        .is_some_and(|d| d.abs() <= super::judgment::DIFFERENCE_STANDARD_ERRORS)
+    {
         format!("**{number}**")
     } else {
         number
@@ -113,23 +116,24 @@ fn ours(row: Option<&&Row>) -> String {
 }
 
 /// A heading, and whether a row is of its column.
-type Column<'a> = (&'a str, &'a dyn Fn(&Row) -> bool);
+type Column<'a> = (&'a str, &'a dyn Fn(&ResultRow) -> bool);
 
 /// The cells of `part`, a line for the published ones and one for each preparation of each file.
 fn cells(
     evidence: &Evidence,
-    part: Part,
+    part: PaperPart,
     columns: &[Column<'_>],
-    only: &dyn Fn(&Row) -> bool,
+    only: &dyn Fn(&ResultRow) -> bool,
 ) -> Vec<Vec<String>> {
-    let rows: Vec<&Row> =
+    let rows: Vec<&ResultRow> =
         evidence.rows.iter().filter(|row| row.part == part && !row.compressed && only(row)).collect();
     let mut lines = Vec::new();
     let mut files = distinct(rows.iter().map(|row| row.curves));
-    let order = |file: &str| super::released::RELEASED.iter().position(|released| released.stem == file);
+    let order =
+        |file: &str| super::released::RELEASED_FILES.iter().position(|released| released.stem == file);
     files.sort_by_key(|file| order(file));
     for file in files {
-        let of_file: Vec<&Row> = rows.iter().copied().filter(|row| row.curves == file).collect();
+        let of_file: Vec<&ResultRow> = rows.iter().copied().filter(|row| row.curves == file).collect();
         let mut preparations = distinct(of_file.iter().map(|row| row.preparation));
         preparations.sort_by_key(|name| *name != first_preparation(file));
         let published: Vec<String> = columns
@@ -140,22 +144,22 @@ fn cells(
             })
             .collect();
         if published.iter().any(|cell| !cell.is_empty()) {
-            lines.push([vec![short(file), "published".to_owned()], published].concat());
+            lines.push([vec![short_name(file), "published".to_owned()], published].concat());
         }
         for preparation in preparations {
             let line = columns.iter().map(|(_, is_here)| {
                 ours(of_file.iter().find(|row| row.preparation == preparation && is_here(row)))
             });
-            lines.push([vec![short(file), preparation.to_owned()], line.collect()].concat());
+            lines.push([vec![short_name(file), preparation.to_owned()], line.collect()].concat());
         }
     }
     lines
 }
 
 /// The rows of `parts` on released files, those of the first preparation first.
-fn released_rows(evidence: &Evidence, parts: &[Part]) -> Vec<Row> {
-    let is_here = |row: &&Row| parts.contains(&row.part) && !is_own(row.curves);
-    let mut rows: Vec<Row> = evidence.rows.iter().filter(is_here).cloned().collect();
+fn released_rows(evidence: &Evidence, parts: &[PaperPart]) -> Vec<ResultRow> {
+    let is_here = |row: &&ResultRow| parts.contains(&row.part) && !is_own(row.curves);
+    let mut rows: Vec<ResultRow> = evidence.rows.iter().filter(is_here).cloned().collect();
     rows.sort_by_key(|row| row.preparation != first_preparation(row.curves));
     rows
 }
@@ -163,15 +167,15 @@ fn released_rows(evidence: &Evidence, parts: &[Part]) -> Vec<Row> {
 /// The numbers of published cells that are reached: with the splits of all seeds together, and with those of each seed.
 fn reached(evidence: &Evidence) -> String {
     let groups = [
-        ("tables 1 and 2", &[Part::Table1, Part::Table2][..]),
-        ("table 1", &[Part::Table1]),
-        ("tables 1 and 2, and depths", &[Part::Table1, Part::Table2, Part::Depth]),
+        ("tables 1 and 2", &[PaperPart::Table1, PaperPart::Table2][..]),
+        ("table 1", &[PaperPart::Table1]),
+        ("tables 1 and 2, and depths", &[PaperPart::Table1, PaperPart::Table2, PaperPart::Depth]),
     ];
-    let counted: [fn(&Counts) -> usize; 3] =
+    let counted: [fn(&ReachedCounts) -> usize; 3] =
         [|counts| counts.reached_faithfully, |counts| counts.reached, |counts| counts.reached_by_any];
     let mut lines = Vec::new();
     for (name, parts) in groups {
-        let Summary { pooled, by_seed } = summary(&released_rows(evidence, parts));
+        let ReachedSummary { pooled, by_seed } = summarize_cells(&released_rows(evidence, parts));
         let together = counted.map(|count| count(&pooled).to_string());
         let each = counted.map(|count| {
             let all: Vec<usize> = by_seed.iter().map(count).collect();
@@ -191,7 +195,8 @@ fn reached(evidence: &Evidence) -> String {
 
 /// The cells of tables 1 and 2 that no preparation reaches, a line for each.
 fn unreached(evidence: &Evidence) -> String {
-    let cells = summary(&released_rows(evidence, &[Part::Table1, Part::Table2])).pooled.unreached;
+    let cells =
+        summarize_cells(&released_rows(evidence, &[PaperPart::Table1, PaperPart::Table2])).pooled.unreached;
     cells.iter().map(|cell| format!("- {}\n", cell.replace(" -", " −"))).collect()
 }
 
@@ -209,28 +214,31 @@ fn made(columns: &[Column<'_>], lines: &[Vec<String>]) -> String {
 }
 
 fn table_1(evidence: &Evidence) -> String {
-    let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &Row| row.predictor == *name).collect();
+    let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &ResultRow| row.predictor == *name).collect();
     let columns: Vec<Column<'_>> =
-        TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&Row) -> bool)).collect();
-    made(&columns, &cells(evidence, Part::Table1, &columns, &|_| true))
+        TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&ResultRow) -> bool)).collect();
+    made(&columns, &cells(evidence, PaperPart::Table1, &columns, &|_| true))
 }
 
 fn table_2(evidence: &Evidence) -> String {
     let names: Vec<String> = TABLE_2.iter().map(|row| row.features.to_string()).collect();
-    let is: Vec<_> = names.iter().map(|name| move |row: &Row| row.features == *name).collect();
+    let is: Vec<_> = names.iter().map(|name| move |row: &ResultRow| row.features == *name).collect();
     let headings: Vec<String> = names.iter().map(|name| name.to_uppercase().replace(',', "+")).collect();
-    let columns: Vec<Column<'_>> =
-        headings.iter().zip(&is).map(|(name, is)| (name.as_str(), is as &dyn Fn(&Row) -> bool)).collect();
-    made(&columns, &cells(evidence, Part::Table2, &columns, &|_| true))
+    let columns: Vec<Column<'_>> = headings
+        .iter()
+        .zip(&is)
+        .map(|(name, is)| (name.as_str(), is as &dyn Fn(&ResultRow) -> bool))
+        .collect();
+    made(&columns, &cells(evidence, PaperPart::Table2, &columns, &|_| true))
 }
 
 fn depths(evidence: &Evidence) -> String {
-    let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &Row| row.predictor == *name).collect();
+    let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &ResultRow| row.predictor == *name).collect();
     let columns: Vec<Column<'_>> =
-        TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&Row) -> bool)).collect();
+        TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&ResultRow) -> bool)).collect();
     let mut lines = Vec::new();
-    for (depth, _) in DEPTHS {
-        let of_depth = cells(evidence, Part::Depth, &columns, &|row| {
+    for (depth, _) in PUBLISHED_DEPTHS {
+        let of_depth = cells(evidence, PaperPart::Depth, &columns, &|row| {
             row.depth.is_some_and(|own| (own - depth).abs() < 0.5)
         });
         lines.extend(of_depth.into_iter().map(|mut line| {
@@ -243,15 +251,15 @@ fn depths(evidence: &Evidence) -> String {
 
 /// R² against the fraction observed: the row with most splits of each cell.
 fn observed(evidence: &Evidence) -> String {
-    let of_row = |row: &&Row| {
-        row.part == Part::Observed && !row.compressed && row.preparation == first_preparation(row.curves)
+    let of_row = |row: &&ResultRow| {
+        row.part == PaperPart::Observed && !row.compressed && row.preparation == first_preparation(row.curves)
     };
-    let rows: Vec<&Row> = evidence.rows.iter().filter(of_row).collect();
+    let rows: Vec<&ResultRow> = evidence.rows.iter().filter(of_row).collect();
     let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
     fractions.sort_by(f64::total_cmp);
     fractions.dedup();
     let mut lines = Vec::new();
-    for file in evidence.curves(Part::Observed) {
+    for file in evidence.file_names(PaperPart::Observed) {
         for name in distinct(rows.iter().filter(|row| row.curves == file).map(|row| row.predictor.as_str())) {
             let cell = |fraction: &f64| {
                 let here = rows.iter().filter(|row| {
@@ -264,7 +272,7 @@ fn observed(evidence: &Evidence) -> String {
             let splits: BTreeSet<usize> = here.map(|row| row.repeats).collect();
             let splits = splits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
             lines.push(
-                [vec![short(file), format!("`{name}`"), splits], fractions.iter().map(cell).collect()]
+                [vec![short_name(file), format!("`{name}`"), splits], fractions.iter().map(cell).collect()]
                     .concat(),
             );
         }
@@ -276,14 +284,14 @@ fn observed(evidence: &Evidence) -> String {
     table(&headings, &lines)
 }
 
-fn times(row: &Replayed) -> String {
+fn times(row: &ReplayRow) -> String {
     match row.numbers.orderings {
         1 => format!("{:.2}", row.numbers.speedup_mean),
         _ => format!("{:.2} ± {:.2}", row.numbers.speedup_mean, row.numbers.speedup_stderr),
     }
 }
 
-fn kept(row: &Replayed) -> String {
+fn kept(row: &ReplayRow) -> String {
     row.numbers.best_kept.map_or("–".to_owned(), |kept| {
         format!("{:.0} of {}", kept * row.numbers.orderings as f64, row.numbers.orderings)
     })
@@ -291,23 +299,23 @@ fn kept(row: &Replayed) -> String {
 
 /// Searches over whole files, a line for each predictor, rule and first run that may stop.
 fn stopping(evidence: &Evidence) -> String {
-    let mut rows = evidence.replays(|row| row.part == Part::Stopping);
-    let delta = |row: &Replayed| row.stop_probability.unwrap_or(0.0);
+    let mut rows = evidence.select_replays(|row| row.part == PaperPart::Stopping);
+    let delta = |row: &ReplayRow| row.stop_probability.unwrap_or(0.0);
     rows.sort_by(|a, b| {
-        (a.curves, a.predictor, rule(a), a.burn_in, a.variant)
-            .cmp(&(b.curves, b.predictor, rule(b), b.burn_in, b.variant))
+        (a.curves, a.predictor, describe_stop_rule(a), a.burn_in, a.variant)
+            .cmp(&(b.curves, b.predictor, describe_stop_rule(b), b.burn_in, b.variant))
             .then(delta(a).total_cmp(&delta(b)))
     });
-    let cells = |row: &&Replayed| {
+    let cells = |row: &&ReplayRow| {
         let variant = match row.variant {
             "delta" => "Δ".to_owned(),
             "nth best" => format!("Δ, {}th best", row.nth_best),
             _ => format!("Δ, δ = {}", row.offset),
         };
         vec![
-            format!("{}, {}", short(row.curves), row.numbers.runs),
+            format!("{}, {}", short_name(row.curves), row.numbers.runs),
             format!("`{}`", row.predictor.unwrap_or("–")),
-            rule(row).to_owned(),
+            describe_stop_rule(row).to_owned(),
             (row.burn_in + 1).to_string(),
             variant,
             delta(row).to_string(),
@@ -324,8 +332,8 @@ fn stopping(evidence: &Evidence) -> String {
 fn hyperband(evidence: &Evidence) -> String {
     let mut lines = Vec::new();
     for curves in evidence.hyperband_curves() {
-        let rows = evidence.replays(|row| row.part == Part::Hyperband && row.curves == curves);
-        let same = |a: &Replayed, b: &Replayed| {
+        let rows = evidence.select_replays(|row| row.part == PaperPart::Hyperband && row.curves == curves);
+        let same = |a: &ReplayRow, b: &ReplayRow| {
             a.reference == b.reference && a.kappa.map(f64::to_bits) == b.kappa.map(f64::to_bits)
         };
         for cold in rows.iter().filter(|row| row.variant == "cold") {
@@ -337,7 +345,7 @@ fn hyperband(evidence: &Evidence) -> String {
             let reference =
                 cold.reference.map_or(String::new(), |reference| format!("{reference:?}").to_lowercase());
             lines.push(vec![
-                short(curves),
+                short_name(curves),
                 format!("`{}`", cold.predictor.unwrap_or("–")),
                 reference,
                 cold.kappa.map_or(String::new(), |kappa| kappa.to_string()),
@@ -363,7 +371,7 @@ fn hyperband(evidence: &Evidence) -> String {
 
 /// Seconds of fits and forecasts.
 fn seconds(evidence: &Evidence) -> String {
-    let value = |of: &str, name: &str| evidence.figure(&format!("seconds of a {of}, {name}"), "");
+    let value = |of: &str, name: &str| evidence.find_figure(&format!("seconds of a {of}, {name}"), "");
     let svr = value("forecast", "svr-rbf").map_or(f64::NAN, |value| value.mean);
     let line = |name: &str| {
         let (fit, forecast) = value("fit", name).zip(value("forecast", name))?;
@@ -398,11 +406,11 @@ fn check(page: &str, blocks: &[(&str, String)]) {
 
 #[test]
 fn the_tables_about_the_paper_are_those_of_the_recorded_measurements() {
-    pages_of(&Evidence::recorded().expect("it is whole"));
+    pages_of(&Evidence::read_recorded().expect("it is whole"));
 }
 
 fn pages_of(evidence: &Evidence) {
-    let all = judged(evidence);
+    let all = judge_claims(evidence);
     check("README.md", &[("claims", counts(&all))]);
     check("docs/explanation/reference.md", &[("claims", counts(&all) + "\n" + &brief(&all))]);
     check(
@@ -424,15 +432,15 @@ fn pages_of(evidence: &Evidence) {
 
 #[test]
 fn each_sentence_stands_once_and_no_row_lacks_a_value_without_a_reason() {
-    let all = judged(&Evidence::recorded().expect("it is whole"));
+    let all = judge_claims(&Evidence::read_recorded().expect("it is whole"));
     let sentences: BTreeSet<&str> = all.iter().map(|known| &*known.sentence).collect();
     assert_eq!(sentences.len(), all.len(), "a sentence stands twice");
     for known in &all {
-        let Judged { sentence, published, command, reason, comparisons, .. } = known;
+        let JudgedClaim { sentence, published, command, reason, comparisons, .. } = known;
         assert!(!sentence.is_empty() && !published.is_empty() && !command.is_empty(), "{sentence}");
-        let is_measured = known.released != Judgment::NotShown;
+        let is_measured = known.released != ClaimVerdict::NotShown;
         assert!(is_measured || !reason.is_empty(), "{sentence}: no value and no reason");
-        assert_eq!(comparisons.is_empty(), known.ours() == "–", "{sentence}");
+        assert_eq!(comparisons.is_empty(), known.describe_ours() == "–", "{sentence}");
     }
     for page in ["README.md", "docs/explanation/reference.md", "docs/research/reproduction.md"] {
         let text = std::fs::read_to_string(path(page)).expect("the page is there");
@@ -446,12 +454,13 @@ fn each_sentence_stands_once_and_no_row_lacks_a_value_without_a_reason() {
 /// Without the paper's data, only our own recording is computed again.
 #[test]
 fn the_cheapest_recorded_cells_are_computed_again() {
-    let evidence = Evidence::recorded().expect("it is whole");
+    let evidence = Evidence::read_recorded().expect("it is whole");
     let mut count = 0;
     for folder in [Some(path("data/convnet")), crate::needed::recorded("curves/paper")].into_iter().flatten()
     {
-        let (sets, _) = read(&folder, Show::SILENT).expect("it is read");
-        let (cells, differing) = again::differing(&evidence, &sets, 0.5).expect("they are computed");
+        let (sets, _) = read_released(&folder, DisplayOptions::SILENT).expect("it is read");
+        let (cells, differing) =
+            again::find_differing_cells(&evidence, &sets, 0.5).expect("they are computed");
         assert!(differing.is_empty(), "{differing:?}");
         count += cells;
     }
@@ -461,13 +470,13 @@ fn the_cheapest_recorded_cells_are_computed_again() {
 /// Without the paper's data, only Hyperband on our own recording is replayed again.
 #[test]
 fn the_cheapest_recorded_searches_are_replayed_again() {
-    let evidence = Evidence::recorded().expect("it is whole");
+    let evidence = Evidence::read_recorded().expect("it is whole");
     let paper = crate::needed::recorded("curves/paper");
     let mut counts = [0, 0];
     for folder in [Some(path("data/convnet")), paper.clone()].into_iter().flatten() {
-        let (sets, _) = read(&folder, Show::SILENT).expect("it is read");
-        for (count, part) in counts.iter_mut().zip([Part::Stopping, Part::Hyperband]) {
-            let replayed = again::differing_replays(&evidence, part, &sets, Show::SILENT);
+        let (sets, _) = read_released(&folder, DisplayOptions::SILENT).expect("it is read");
+        for (count, part) in counts.iter_mut().zip([PaperPart::Stopping, PaperPart::Hyperband]) {
+            let replayed = again::find_differing_replays(&evidence, part, &sets, DisplayOptions::SILENT);
             let (replays, differing) = replayed.expect("they are replayed");
             assert!(differing.is_empty(), "{differing:?}");
             *count += replays;

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One way of preparing a file.
-pub(super) struct Preparation {
+pub(super) struct FilePreparation {
     /// Its name, short.
     pub(super) name: &'static str,
     /// The description of its work, besides the steps done to every file.
-    says: &'static str,
+    description: &'static str,
     scale: Scale,
     exclude: &'static [&'static str],
     keep: Option<fn(&Configuration) -> bool>,
@@ -28,10 +28,10 @@ pub(super) struct Preparation {
     linear: &'static [&'static str],
 }
 
-impl Preparation {
+impl FilePreparation {
     /// Leaves of `configuration` what this preparation learns from; after repeats were found, since two networks of one
     /// size are no repeats.
-    fn prepare(&self, configuration: &mut Configuration) {
+    fn prepare_configuration(&self, configuration: &mut Configuration) {
         configuration.retain(|name, _| !self.exclude.contains(&name.as_str()));
         if let Some(derive) = self.derive {
             derive(configuration);
@@ -40,44 +40,44 @@ impl Preparation {
 }
 
 /// Before the name of a released file: our own recording in its place.
-const OWN: &str = "own_";
+const OWN_PREFIX: &str = "own_";
 
 /// The released file that `stem` stands in for, where it names our own recording.
-pub(super) fn stands_for(stem: &str) -> &str {
-    stem.strip_prefix(OWN).unwrap_or(stem)
+pub(super) fn released_stem(stem: &str) -> &str {
+    stem.strip_prefix(OWN_PREFIX).unwrap_or(stem)
 }
 
 /// Whether `stem` names our own recording.
 pub(super) fn is_own(stem: &str) -> bool {
-    stem.starts_with(OWN)
+    stem.starts_with(OWN_PREFIX)
 }
 
 /// The most faithful preparation of a file.
 pub(super) fn first_preparation(stem: &str) -> &'static str {
-    named(stem).map_or("", |released| released.preparations[0].name)
+    find_released(stem).map_or("", |released| released.preparations[0].name)
 }
 
 /// Whether larger values of the file are better.
-pub(super) fn direction(stem: &str) -> Direction {
-    named(stem).map_or(Direction::Maximize, |released| released.direction)
+pub(super) fn metric_direction(stem: &str) -> Direction {
+    find_released(stem).map_or(Direction::Maximize, |released| released.direction)
 }
 
-fn named(stem: &str) -> Option<&'static Released> {
-    RELEASED.iter().find(|released| released.stem == stem)
+fn find_released(stem: &str) -> Option<&'static ReleasedFile> {
+    RELEASED_FILES.iter().find(|released| released.stem == stem)
 }
 
 /// One released file, or our own recording in its place.
-pub(super) struct Released {
+pub(super) struct ReleasedFile {
     /// Its name without `.csv`.
     pub(super) stem: &'static str,
     direction: Direction,
     /// The ways of preparing it, the most faithful first.
-    pub(super) preparations: &'static [Preparation],
+    pub(super) preparations: &'static [FilePreparation],
 }
 
-const AS_RELEASED: Preparation = Preparation {
+const AS_RELEASED: FilePreparation = FilePreparation {
     name: "as released",
-    says: "all varying columns are features",
+    description: "all varying columns are features",
     scale: Scale::Linear,
     exclude: &["net"],
     keep: None,
@@ -88,50 +88,50 @@ const AS_RELEASED: Preparation = Preparation {
     linear: &[],
 };
 
-const fn accuracies(stem: &'static str) -> Released {
-    Released { stem, direction: Direction::Maximize, preparations: &[AS_RELEASED] }
+const fn accuracy_file(stem: &'static str) -> ReleasedFile {
+    ReleasedFile { stem, direction: Direction::Maximize, preparations: &[AS_RELEASED] }
 }
 
 /// The released files, and our own recordings in the place of one that was not available.
-pub(super) static RELEASED: [Released; 9] = [
-    Released {
+pub(super) static RELEASED_FILES: [ReleasedFile; 9] = [
+    ReleasedFile {
         stem: "metaqnn_cifar10",
         direction: Direction::Maximize,
         preparations: &[
-            Preparation {
+            FilePreparation {
                 name: "weights, depth",
-                says: "AP = log10 num_params and depth; `net` is not used",
+                description: "AP = log10 num_params and depth; `net` is not used",
                 ..AS_RELEASED
             },
-            Preparation {
+            FilePreparation {
                 name: "net expanded",
-                says: "AP = num_params, depth and 12 features of the layers that `net` names",
+                description: "AP = num_params, depth and 12 features of the layers that `net` names",
                 exclude: &[],
                 ..AS_RELEASED
             },
         ],
     },
-    accuracies("metaqnn_svhn"),
-    Released {
+    accuracy_file("metaqnn_svhn"),
+    ReleasedFile {
         stem: "deep_resnets_tinyimagenet",
         direction: Direction::Maximize,
         preparations: &[
-            Preparation {
+            FilePreparation {
                 name: "weights, depth",
-                says: "AP = log10 of the weights and depth, counted from blocks, filters and filter size (6·blocks + 2 layers)",
+                description: "AP = log10 of the weights and depth, counted from blocks, filters and filter size (6·blocks + 2 layers)",
                 derive: Some(count_resnet),
                 ..AS_RELEASED
             },
-            Preparation {
+            FilePreparation {
                 name: "one schedule",
-                says: "only the runs whose learning rate falls after 35000 steps; AP = log10 of the weights and depth",
+                description: "only the runs whose learning rate falls after 35000 steps; AP = log10 of the weights and depth",
                 keep: Some(falls_after_35000_steps),
                 derive: Some(count_resnet),
                 ..AS_RELEASED
             },
-            Preparation {
+            FilePreparation {
                 name: "repeats, log",
-                says: "as one schedule, but repeats stay, and features and target are logarithms of the accuracy, of which less than guessing, 1 in 200, counts as guessing",
+                description: "as one schedule, but repeats stay, and features and target are logarithms of the accuracy, of which less than guessing, 1 in 200, counts as guessing",
                 scale: Scale::Log,
                 least: Some(1.0 / 200.0),
                 keep: Some(falls_after_35000_steps),
@@ -139,38 +139,38 @@ pub(super) static RELEASED: [Released; 9] = [
                 derive: Some(count_resnet),
                 ..AS_RELEASED
             },
-            Preparation {
+            FilePreparation {
                 name: "as released",
-                says: "AP = num_blocks, num_filters, filter_size",
+                description: "AP = num_blocks, num_filters, filter_size",
                 ..AS_RELEASED
             },
         ],
     },
-    accuracies("deep_resnets_cifar10"),
-    accuracies("alexnet_imagenet"),
-    accuracies("cudaconvnet_cifar10"),
-    accuracies("cudaconvnet_svhn"),
-    accuracies("own_cudaconvnet_cifar10"),
-    Released {
+    accuracy_file("deep_resnets_cifar10"),
+    accuracy_file("alexnet_imagenet"),
+    accuracy_file("cudaconvnet_cifar10"),
+    accuracy_file("cudaconvnet_svhn"),
+    accuracy_file("own_cudaconvnet_cifar10"),
+    ReleasedFile {
         stem: "lstm_ptb",
         direction: Direction::Minimize,
         preparations: &[
-            Preparation {
+            FilePreparation {
                 name: "weights, depth",
-                says: "perplexity as it is; AP = the weights, counted from layers and inputs (8·layers·inputs² + 20000·inputs), and layers",
+                description: "perplexity as it is; AP = the weights, counted from layers and inputs (8·layers·inputs² + 20000·inputs), and layers",
                 derive: Some(count_lstm),
                 linear: &["num_params"],
                 ..AS_RELEASED
             },
-            Preparation {
+            FilePreparation {
                 name: "log perplexity",
-                says: "features and target are logarithms of the perplexity; AP = n_layer and log10 n_inputs",
+                description: "features and target are logarithms of the perplexity; AP = n_layer and log10 n_inputs",
                 scale: Scale::Log,
                 ..AS_RELEASED
             },
-            Preparation {
+            FilePreparation {
                 name: "ends below 100",
-                says: "perplexity as it is; AP = n_layer and log10 n_inputs",
+                description: "perplexity as it is; AP = n_layer and log10 n_inputs",
                 below: Some(100.0),
                 ..AS_RELEASED
             },
@@ -179,7 +179,7 @@ pub(super) static RELEASED: [Released; 9] = [
 ];
 
 /// A file, read and prepared.
-pub(super) struct Prepared {
+pub(super) struct PreparedFile {
     /// The file's name without `.csv`.
     pub(super) stem: &'static str,
     /// The preparation's name.
@@ -187,7 +187,7 @@ pub(super) struct Prepared {
     /// Whether scores below the floor are compressed, as in every other command; the paper takes them as they are.
     pub(super) compressed: bool,
     /// Everything that was done, in words.
-    pub(super) says: String,
+    pub(super) description: String,
     /// Name of the metric.
     pub(super) metric: String,
     /// The curves.
@@ -202,9 +202,9 @@ pub(super) struct Prepared {
     pub(super) fingerprint: u32,
 }
 
-impl Prepared {
+impl PreparedFile {
     /// The file and its preparation, for people.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         format!("{} ({}{})", self.stem, self.preparation, if self.compressed { ", compressed" } else { "" })
     }
 
@@ -219,9 +219,9 @@ impl Prepared {
     }
 
     /// The same runs with scores below the floor compressed.
-    fn compressed(&self, path: &Path) -> Result<Self, Failed> {
+    fn with_compressed_scores(&self, path: &Path) -> Result<Self, Failed> {
         let options = HistoryOptions { literal: false, ..self.options.clone() };
-        let history = history(&self.runs, &options, path)?;
+        let history = build_history(&self.runs, &options, path)?;
         let lost = (0..history.len())
             .filter(|&i| history.final_score(i).is_some_and(|score| score <= history.floor()))
             .count();
@@ -230,7 +230,7 @@ impl Prepared {
             stem: self.stem,
             preparation: self.preparation,
             compressed: true,
-            says: format!("the same; scores beyond {floor:.4} are compressed, where {lost} runs end"),
+            description: format!("the same; scores beyond {floor:.4} are compressed, where {lost} runs end"),
             metric: self.metric.clone(),
             runs: self.runs.clone(),
             options,
@@ -241,37 +241,38 @@ impl Prepared {
     }
 
     /// Whether any column of `group` varies among the finished runs.
-    pub(super) fn has(&self, group: FeatureGroup) -> bool {
+    pub(super) fn has_varying_column(&self, group: FeatureGroup) -> bool {
         let finished: Vec<usize> =
             (0..self.history.len()).filter(|&i| self.history.final_score(i).is_some()).collect();
         self.history.encoder(&finished).groups().contains(&group)
     }
 }
 
-impl Released {
+impl ReleasedFile {
     /// The file in `folder`, plain or gzip, if it is there.
-    pub(super) fn find(&self, folder: &Path) -> Option<PathBuf> {
+    pub(super) fn find_in(&self, folder: &Path) -> Option<PathBuf> {
         let names = [format!("{}.csv", self.stem), format!("{}.csv.gz", self.stem)];
         names.map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
     }
 
     /// Reads the file at `path` and prepares it in each way: with scores as they are, and with compressed scores where that makes a
     /// difference.
-    pub(super) fn prepare(&self, path: &Path) -> Result<Vec<Prepared>, Failed> {
+    pub(super) fn prepare_all(&self, path: &Path) -> Result<Vec<PreparedFile>, Failed> {
         let bytes =
             std::fs::read(path).map_err(|error| Failed::input(format!("{}: {error}", path.display())))?;
         let fingerprint = crc32fast::hash(&bytes);
         let mut all = Vec::new();
         for preparation in self.preparations {
-            let literal = Prepared { fingerprint, ..self.prepare_as(preparation, path)? };
-            let compressed = literal.history.reaches_floor().then(|| literal.compressed(path)).transpose()?;
+            let literal = PreparedFile { fingerprint, ..self.prepare_as(preparation, path)? };
+            let compressed =
+                literal.history.reaches_floor().then(|| literal.with_compressed_scores(path)).transpose()?;
             all.push(literal);
             all.extend(compressed);
         }
         Ok(all)
     }
 
-    fn prepare_as(&self, preparation: &Preparation, path: &Path) -> Result<Prepared, Failed> {
+    fn prepare_as(&self, preparation: &FilePreparation, path: &Path) -> Result<PreparedFile, Failed> {
         let options = ReadOptions {
             direction: Some(self.direction),
             deduplicate: !preparation.repeats,
@@ -295,19 +296,19 @@ impl Released {
             let worse = before - recorded.runs.len();
             removed.push(format!("{worse} runs that do not end below {bound} removed"));
         }
-        let depths = recorded.runs.iter().map(|run| depth(&run.configuration)).collect();
+        let depths = recorded.runs.iter().map(|run| layer_count(&run.configuration)).collect();
         for run in &mut recorded.runs {
-            preparation.prepare(&mut run.configuration);
+            preparation.prepare_configuration(&mut run.configuration);
             if let Some(least) = preparation.least {
-                run.curve = no_less(&run.curve, least, self.direction);
+                run.curve = raise_to_least(&run.curve, least, self.direction);
             }
         }
-        let (options, history) = lay_out(&recorded, preparation, path)?;
-        Ok(Prepared {
+        let (options, history) = lay_out_history(&recorded, preparation, path)?;
+        Ok(PreparedFile {
             stem: self.stem,
             preparation: preparation.name,
             compressed: false,
-            says: says(preparation, &recorded, removed),
+            description: describe_preparation(preparation, &recorded, removed),
             metric: recorded.metric.name,
             runs: recorded.runs,
             options,
@@ -319,7 +320,7 @@ impl Released {
 }
 
 /// `curve` with `least` in the place of all values below it.
-fn no_less(curve: &Curve, least: f64, direction: Direction) -> Curve {
+fn raise_to_least(curve: &Curve, least: f64, direction: Direction) -> Curve {
     let values = curve.scores().iter().map(|&score| direction.value(score).max(least));
     let lost = curve.diverged_at().map(|at| (at, f64::NAN));
     let points = curve.steps().iter().copied().zip(values).chain(lost);
@@ -327,9 +328,9 @@ fn no_less(curve: &Curve, least: f64, direction: Direction) -> Curve {
     Curve::new(&steps, &values, direction).expect("the steps of a curve increase")
 }
 
-fn lay_out(
+fn lay_out_history(
     recorded: &Recorded,
-    preparation: &Preparation,
+    preparation: &FilePreparation,
     path: &Path,
 ) -> Result<(HistoryOptions, History), Failed> {
     let mut columns = recorded.columns.clone();
@@ -342,46 +343,46 @@ fn lay_out(
         run_score: RunScore::Last,
         literal: true,
     };
-    let history = history(&recorded.runs, &options, path)?;
+    let history = build_history(&recorded.runs, &options, path)?;
     // every split forecasts the step that all the runs tell
     Ok((HistoryOptions { target: history.grid().last().copied(), ..options }, history))
 }
 
-fn history(runs: &[Run], options: &HistoryOptions, path: &Path) -> Result<History, Failed> {
+fn build_history(runs: &[Run], options: &HistoryOptions, path: &Path) -> Result<History, Failed> {
     History::new(runs, options).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
 }
 
-fn says(preparation: &Preparation, recorded: &Recorded, removed: Vec<String>) -> String {
-    let by_reader = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
-    let mut parts: Vec<String> = vec![preparation.says.to_owned()];
+fn describe_preparation(preparation: &FilePreparation, recorded: &Recorded, removed: Vec<String>) -> String {
+    let by_reader = recorded.notes.iter().filter(|note| note.topic == foretell_logs::NoteTopic::Removed);
+    let mut parts: Vec<String> = vec![preparation.description.to_owned()];
     parts.extend(by_reader.map(|note| note.text.clone()).chain(removed));
     parts.push("features and target standardized on the training runs".to_owned());
     parts.join("; ")
 }
 
-fn number(configuration: &Configuration, name: &str) -> Option<f64> {
+fn numeric_value(configuration: &Configuration, name: &str) -> Option<f64> {
     configuration.get(name).and_then(Value::number)
 }
 
 /// Layers: 6·blocks + 2 of a ResNet of three stages, or as the file says.
-fn depth(configuration: &Configuration) -> Option<f64> {
-    number(configuration, "num_blocks")
+fn layer_count(configuration: &Configuration) -> Option<f64> {
+    numeric_value(configuration, "num_blocks")
         .map(|blocks| 6.0 * blocks + 2.0)
-        .or_else(|| number(configuration, "depth"))
+        .or_else(|| numeric_value(configuration, "depth"))
 }
 
 /// Whether the learning rate falls after as many steps as in nearly all of the released ResNets.
 fn falls_after_35000_steps(configuration: &Configuration) -> bool {
-    number(configuration, "ss").is_none_or(|steps| (steps - 35_000.0).abs() < 0.5)
+    numeric_value(configuration, "ss").is_none_or(|steps| (steps - 35_000.0).abs() < 0.5)
 }
 
 /// Puts the paper's two architecture parameters in the place of a ResNet's blocks, filters and filter size.
 fn count_resnet(configuration: &mut Configuration) {
-    let counted = |name| number(configuration, name);
+    let counted = |name| numeric_value(configuration, name);
     let weights = counted("num_blocks").zip(counted("num_filters")).zip(counted("filter_size"));
     let Some(((blocks, filters), side)) = weights else { return };
     let weights = resnet_weights(blocks, filters, side, 200.0);
-    let depth = depth(configuration).map_or(Value::Missing, Value::Number);
+    let depth = layer_count(configuration).map_or(Value::Missing, Value::Number);
     for name in ["num_blocks", "num_filters", "filter_size"] {
         configuration.remove(name);
     }
@@ -392,7 +393,7 @@ fn count_resnet(configuration: &mut Configuration) {
 /// Replaces the inputs h of an LSTM by its weights, and keeps its l layers: 8·h² per layer, and 10 000 words embedded in h
 /// numbers and told from h numbers.
 fn count_lstm(configuration: &mut Configuration) {
-    let counted = |name| number(configuration, name);
+    let counted = |name| numeric_value(configuration, name);
     let Some((layers, inputs)) = counted("n_layer").zip(counted("n_inputs")) else { return };
     configuration.remove("n_inputs");
     let weights = 8.0 * layers * inputs * inputs + 2.0 * 10_000.0 * inputs;
@@ -429,14 +430,14 @@ mod tests {
             released.iter().map(|&(name, value)| (name.to_owned(), Value::Number(value))).collect();
         count_lstm(&mut configuration);
         assert_eq!(configuration.keys().collect::<Vec<_>>(), ["n_layer", "num_params"]);
-        assert_eq!(number(&configuration, "num_params"), Some(2.0 * 8.0 * 100.0 + 200_000.0));
+        assert_eq!(numeric_value(&configuration, "num_params"), Some(2.0 * 8.0 * 100.0 + 200_000.0));
     }
 
     #[test]
     fn what_has_no_logarithm_counts_as_the_least_and_a_divergence_stays() {
         let up = Direction::Maximize;
         let curve = Curve::new(&[0.0, 1.0, 2.0], &[0.0, 0.3, f64::NAN], up).expect("a curve");
-        let lifted = no_less(&curve, 0.005, up);
+        let lifted = raise_to_least(&curve, 0.005, up);
         assert_eq!((lifted.scores(), lifted.diverged_at()), (&[0.005, 0.3][..], Some(2.0)));
     }
 
@@ -447,7 +448,7 @@ mod tests {
             released.iter().map(|&(name, value)| (name.to_owned(), Value::Number(value))).collect();
         count_resnet(&mut configuration);
         assert_eq!(configuration.keys().collect::<Vec<_>>(), ["depth", "num_params", "ss"]);
-        assert_eq!(number(&configuration, "depth"), Some(14.0));
+        assert_eq!(numeric_value(&configuration, "depth"), Some(14.0));
         let mut other: Configuration = [("lr".to_owned(), Value::Number(0.1))].into();
         count_resnet(&mut other);
         assert_eq!(other.len(), 1, "a file without these columns is left as it is");

@@ -1,35 +1,35 @@
 //! A row of the simulated speed-ups, and the setting that it is measured with.
 
-use super::kept::{Name, interned, interned_if_any};
-use super::measure::Part;
-use super::released::Prepared;
+use super::kept::{StaticName, interned, interned_if_any};
+use super::measure::PaperPart;
+use super::released::PreparedFile;
 use foretell_search::{BestSoFarPoint, Reference, Setting};
 use serde::{Deserialize, Serialize};
 
 /// The paper's predictor with its one Gaussian σ(τ), and ours.
-pub(super) const PREDICTORS: [&str; 2] = ["svr-rbf+gaussian", "auto"];
+pub(super) const STOPPING_PREDICTORS: [&str; 2] = ["svr-rbf+gaussian", "auto"];
 /// Curves before anything is stopped: d, and how many are handed in for a warm start.
 pub(super) const BURN_IN: usize = 100;
 
 /// A row of the simulated speed-ups.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Replayed {
+pub struct ReplayRow {
     /// The part of the paper.
-    pub part: Part,
+    pub part: PaperPart,
     /// The name of the file.
     #[serde(deserialize_with = "interned")]
-    pub curves: Name,
+    pub curves: StaticName,
     /// The name of its preparation.
     #[serde(deserialize_with = "interned")]
-    pub preparation: Name,
+    pub preparation: StaticName,
     /// Whether scores below the floor were compressed, which the paper does not do.
     pub compressed: bool,
     /// `delta`, `delta and offset`, `nth best`; with Hyperband `none`, `cold`, `warm` or `oracle`.
     #[serde(deserialize_with = "interned")]
-    pub variant: Name,
+    pub variant: StaticName,
     /// The name of the predictor; `None` where nothing is forecast.
     #[serde(deserialize_with = "interned_if_any")]
-    pub predictor: Option<Name>,
+    pub predictor: Option<StaticName>,
     /// The stop rule: the policy's name in `foretell search`.
     pub policy: Option<String>,
     /// The number of runs of each order; `None` for all of them, and with Hyperband.
@@ -48,24 +48,24 @@ pub struct Replayed {
     pub kappa: Option<f64>,
     /// The measured numbers.
     #[serde(flatten)]
-    pub numbers: Numbers,
+    pub numbers: ReplayNumbers,
     /// The published speed-up.
     pub published: Option<f64>,
     /// Of Hyperband, for figures.
     #[serde(skip)]
-    pub course: Course,
+    pub course: HyperbandCourse,
 }
 
-impl Replayed {
+impl ReplayRow {
     /// The file, for people; marked where scores were compressed.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         format!("{}{}", self.curves, if self.compressed { " (compressed)" } else { "" })
     }
 }
 
 /// The results of a replay.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Numbers {
+pub struct ReplayNumbers {
     /// Orders of the runs.
     pub orderings: usize,
     /// The number of runs taken in each order.
@@ -86,7 +86,7 @@ pub struct Numbers {
 
 /// The course of a replay of Hyperband.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Course {
+pub struct HyperbandCourse {
     /// The speed-up by iteration: (iteration, mean, standard error).
     pub iterations: Vec<(f64, f64, f64)>,
     /// The best so far by what was spent.
@@ -94,14 +94,14 @@ pub struct Course {
 }
 
 /// A row that is to be filled, and its setting.
-pub(super) struct Wanted {
-    pub(super) row: Replayed,
+pub(super) struct PlannedReplay {
+    pub(super) row: ReplayRow,
     pub(super) setting: Setting,
 }
 
 /// A row of `part` on `prepared` without numbers.
-pub(super) fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> Replayed {
-    Replayed {
+pub(super) fn blank_row(part: PaperPart, prepared: &PreparedFile, variant: &'static str) -> ReplayRow {
+    ReplayRow {
         part,
         curves: prepared.stem,
         preparation: prepared.preparation,
@@ -116,13 +116,13 @@ pub(super) fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> R
         nth_best: 1,
         reference: None,
         kappa: None,
-        numbers: Numbers::default(),
+        numbers: ReplayNumbers::default(),
         published: None,
-        course: Course::default(),
+        course: HyperbandCourse::default(),
     }
 }
 
 /// A speed-up with its standard error.
-pub(super) fn times(mean: f64, stderr: f64) -> String {
+pub(super) fn format_speedup(mean: f64, stderr: f64) -> String {
     format!("{mean:.2} ± {stderr:.2}")
 }

@@ -1,43 +1,43 @@
 //! The result of `foretell reproduce`, as JSON and as tables.
 
-use super::claims::{self, Judged};
-use super::evidence::{Evidence, Figure};
-use super::judgment::{Judgment, RULE};
-use super::measure::{NOT_APPLICABLE, Part, Row};
-use super::released::Prepared;
-use super::replayed::Replayed;
-use super::show::Layout;
+use super::claims::{self, JudgedClaim};
+use super::evidence::{Evidence, MeasuredFigure};
+use super::judgment::{ClaimVerdict, JUDGMENT_RULE};
+use super::measure::{NOT_APPLICABLE, PaperPart, ResultRow};
+use super::released::PreparedFile;
+use super::replayed::ReplayRow;
+use super::show::TableLayout;
 use super::stopping;
 use serde::Serialize;
 
 /// Further apart than this many standard errors, ours is not the published number.
-const AGREE: f64 = 2.0;
+const AGREEMENT_STANDARD_ERRORS: f64 = 2.0;
 
 /// The result.
 #[derive(Serialize)]
-pub struct Document {
+pub struct ReproductionReport {
     schema: &'static str,
     seed: u64,
     /// The released files that were not there.
     missing: Vec<String>,
     /// The released files that could not be read, each with the reason.
     unreadable: Vec<String>,
-    sets: Vec<Set>,
-    summary: Summary,
+    sets: Vec<FileSummary>,
+    summary: ReachedSummary,
     /// The parts that none of the files fills.
-    not_applicable: Vec<Part>,
+    not_applicable: Vec<PaperPart>,
     /// The paper's sentences, each with its verdict: all of them in the part `claims`, otherwise those that were measured.
-    claims: Vec<Judged>,
+    claims: Vec<JudgedClaim>,
     /// Seconds of fits and forecasts.
-    figures: Vec<Figure>,
-    rows: Vec<Row>,
+    figures: Vec<MeasuredFigure>,
+    rows: Vec<ResultRow>,
     /// Simulated speed-ups.
-    replays: Vec<Replayed>,
+    replays: Vec<ReplayRow>,
 }
 
 /// A file as it was prepared.
 #[derive(Serialize)]
-struct Set {
+struct FileSummary {
     curves: &'static str,
     preparation: &'static str,
     compressed: bool,
@@ -48,15 +48,15 @@ struct Set {
 
 /// The numbers of published cells that were reached: by all splits of all seeds together, and with each seed.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Summary {
+pub(super) struct ReachedSummary {
     #[serde(flatten)]
-    pub(super) pooled: Counts,
-    pub(super) by_seed: Vec<Counts>,
+    pub(super) pooled: ReachedCounts,
+    pub(super) by_seed: Vec<ReachedCounts>,
 }
 
 /// The number of published cells that were reached.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Counts {
+pub(super) struct ReachedCounts {
     /// Published cells of the files that were there.
     pub(super) published_cells: usize,
     /// Those within two standard errors with the file's first preparation.
@@ -70,39 +70,41 @@ pub(super) struct Counts {
 }
 
 /// The released files that took no part.
-pub(super) struct Absent {
+pub(super) struct AbsentFiles {
     /// Those that are not there.
     pub(super) missing: Vec<String>,
     /// Those that cannot be read, with the reason.
     pub(super) unreadable: Vec<String>,
 }
 
-impl Document {
+impl ReproductionReport {
     /// The result for people.
-    pub fn as_text(&self, table: Layout) -> String {
+    pub fn as_text(&self, table: TableLayout) -> String {
         as_text(self, table)
     }
 
     /// The result of `measured`, on `sets`. Claims are judged by the `recorded` measurements, where these are asked for.
     pub(super) fn new(
         seed: u64,
-        absent: Absent,
-        parts: &[Part],
-        sets: &[Prepared],
+        absent: AbsentFiles,
+        parts: &[PaperPart],
+        sets: &[PreparedFile],
         measured: Evidence,
         recorded: Option<Evidence>,
     ) -> Self {
-        let is_shown = |known: &Judged| recorded.is_some() || !known.comparisons.is_empty();
-        let judged =
-            claims::judged(recorded.as_ref().unwrap_or(&measured)).into_iter().filter(is_shown).collect();
+        let is_shown = |known: &JudgedClaim| recorded.is_some() || !known.comparisons.is_empty();
+        let judged = claims::judge_claims(recorded.as_ref().unwrap_or(&measured))
+            .into_iter()
+            .filter(is_shown)
+            .collect();
         let Evidence { rows, replays, figures } = measured;
-        let set = |prepared: &Prepared| Set {
+        let set = |prepared: &PreparedFile| FileSummary {
             curves: prepared.stem,
             preparation: prepared.preparation,
             compressed: prepared.compressed,
             runs: prepared.history.len(),
             points: prepared.history.grid().len(),
-            preprocessing: prepared.says.clone(),
+            preprocessing: prepared.description.clone(),
         };
         Self {
             schema: "foretell.reproduce/1",
@@ -110,13 +112,13 @@ impl Document {
             missing: absent.missing,
             unreadable: absent.unreadable,
             sets: sets.iter().map(set).collect(),
-            summary: summary(&rows),
+            summary: summarize_cells(&rows),
             not_applicable: parts
                 .iter()
                 .copied()
                 .filter(|&part| match part {
-                    Part::Claims => false,
-                    Part::Times => figures.is_empty(),
+                    PaperPart::Claims => false,
+                    PaperPart::Times => figures.is_empty(),
                     _ => {
                         rows.iter().all(|row| row.part != part) && replays.iter().all(|row| row.part != part)
                     }
@@ -130,27 +132,27 @@ impl Document {
     }
 }
 
-pub(super) fn summary(rows: &[Row]) -> Summary {
+pub(super) fn summarize_cells(rows: &[ResultRow]) -> ReachedSummary {
     let seeds = rows.iter().map(|row| row.by_seed.len()).max().unwrap_or(0);
     let by_seed = |index: usize| {
-        move |row: &Row| row.by_seed.get(index).and_then(|seed| seed.difference_in_standard_errors)
+        move |row: &ResultRow| row.by_seed.get(index).and_then(|seed| seed.difference_in_standard_errors)
     };
-    Summary {
-        pooled: counts(rows, &|row| row.difference_in_standard_errors),
-        by_seed: (0..seeds).map(|index| counts(rows, &by_seed(index))).collect(),
+    ReachedSummary {
+        pooled: count_cells(rows, &|row| row.difference_in_standard_errors),
+        by_seed: (0..seeds).map(|index| count_cells(rows, &by_seed(index))).collect(),
     }
 }
 
 /// Counts published cells by the `difference` of their rows. The rows of one cell differ in their preparation alone, and the first is
 /// the faithful one.
-fn counts(rows: &[Row], difference: &dyn Fn(&Row) -> Option<f64>) -> Counts {
-    let published: Vec<&Row> =
+fn count_cells(rows: &[ResultRow], difference: &dyn Fn(&ResultRow) -> Option<f64>) -> ReachedCounts {
+    let published: Vec<&ResultRow> =
         rows.iter().filter(|row| row.published_mean.is_some() && !row.compressed).collect();
-    let agrees = |row: &Row| difference(row).is_some_and(|d| d.abs() <= AGREE);
-    let mut summary = Counts::default();
+    let agrees = |row: &ResultRow| difference(row).is_some_and(|d| d.abs() <= AGREEMENT_STANDARD_ERRORS);
+    let mut summary = ReachedCounts::default();
     for curves in super::named::distinct(published.iter().map(|row| row.curves)) {
         let mut reached: Vec<(&str, usize)> = Vec::new();
-        let mut cells: Vec<(String, Vec<&Row>)> = Vec::new();
+        let mut cells: Vec<(String, Vec<&ResultRow>)> = Vec::new();
         for &row in published.iter().filter(|row| row.curves == curves) {
             let cell = format!("{:?} {} {} {:?}", row.part, row.predictor, row.features, row.depth);
             match cells.iter_mut().find(|(known, _)| *known == cell) {
@@ -166,7 +168,7 @@ fn counts(rows: &[Row], difference: &dyn Fn(&Row) -> Option<f64>) -> Counts {
         for (_, rows) in &cells {
             match rows.iter().any(|row| agrees(row)) {
                 true => summary.reached_by_any += 1,
-                false => summary.unreached.extend(nearest(rows)),
+                false => summary.unreached.extend(describe_nearest(rows)),
             }
         }
         summary.reached_faithfully += reached.first().map_or(0, |(_, count)| *count);
@@ -176,14 +178,14 @@ fn counts(rows: &[Row], difference: &dyn Fn(&Row) -> Option<f64>) -> Counts {
 }
 
 /// The row that is nearest to what was published, of `rows` on one cell, in words; the first where none has a number.
-fn nearest(rows: &[&Row]) -> Option<String> {
-    let distance = |row: &Row| row.difference_in_standard_errors.map_or(f64::INFINITY, f64::abs);
+fn describe_nearest(rows: &[&ResultRow]) -> Option<String> {
+    let distance = |row: &ResultRow| row.difference_in_standard_errors.map_or(f64::INFINITY, f64::abs);
     let row = rows.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
     let away = row.difference_in_standard_errors.map_or(String::new(), |d| format!(", {d:+.1} s.e."));
     Some(format!(
         "{}, {}: {} ({}), published {}{away}{}{}",
         row.curves,
-        what(row),
+        describe_row(row),
         hundredths(row.r2_mean, row.r2_stderr),
         row.preparation,
         hundredths(row.published_mean, row.published_stderr),
@@ -193,41 +195,57 @@ fn nearest(rows: &[&Row]) -> Option<String> {
 }
 
 /// Describes what a row measures: the predictor, with its depth or features.
-fn what(row: &Row) -> String {
+fn describe_row(row: &ResultRow) -> String {
     match (row.part, row.depth) {
-        (Part::Depth, Some(depth)) => format!("{} at {depth} layers", row.predictor),
-        (Part::Table2, _) => format!("{} of {}", row.predictor, row.features),
+        (PaperPart::Depth, Some(depth)) => format!("{} at {depth} layers", row.predictor),
+        (PaperPart::Table2, _) => format!("{} of {}", row.predictor, row.features),
         _ => row.predictor.clone(),
     }
 }
 
 /// The result for people.
-pub(super) fn as_text(document: &Document, table: Layout) -> String {
+pub(super) fn as_text(document: &ReproductionReport, table: TableLayout) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for part in [Part::Table1, Part::Table2, Part::Depth, Part::Observed] {
-        let rows: Vec<&Row> = document.rows.iter().filter(|row| row.part == part).collect();
+    for part in [PaperPart::Table1, PaperPart::Table2, PaperPart::Depth, PaperPart::Observed] {
+        let rows: Vec<&ResultRow> = document.rows.iter().filter(|row| row.part == part).collect();
         if let Some(first) = rows.first() {
             let most = rows.iter().map(|row| row.repeats).max().unwrap_or(0);
             let seeds = first.by_seed.len();
             let protocol = format!("{} runs to learn from, {most} splits over {seeds} seeds", first.train);
-            let body =
-                if part == Part::Observed { observed_table(&rows, table) } else { cell_table(&rows, table) };
-            parts.push(format!("{} (R² × 100; {protocol})\n{body}", part.heading()));
+            let body = if part == PaperPart::Observed {
+                observed_table(&rows, table)
+            } else {
+                cell_table(&rows, table)
+            };
+            parts.push(format!("{} (R² × 100; {protocol})\n{body}", part.section_heading()));
         }
     }
-    for part in [Part::Stopping, Part::Hyperband] {
-        let rows: Vec<&Replayed> = document.replays.iter().filter(|row| row.part == part).collect();
+    for part in [PaperPart::Stopping, PaperPart::Hyperband] {
+        let rows: Vec<&ReplayRow> = document.replays.iter().filter(|row| row.part == part).collect();
         if !rows.is_empty() {
-            parts.push(format!("{}\n{}", part.heading(), stopping::as_text(part, &rows, true, table)));
+            parts.push(format!(
+                "{}\n{}",
+                part.section_heading(),
+                stopping::as_text(part, &rows, true, table)
+            ));
         }
     }
-    parts.extend(document.not_applicable.iter().map(|part| format!("{}: {NOT_APPLICABLE}", part.heading())));
+    parts.extend(
+        document.not_applicable.iter().map(|part| format!("{}: {NOT_APPLICABLE}", part.section_heading())),
+    );
     if !document.figures.is_empty() {
-        parts.push(format!("{}\n{}", Part::Times.heading(), times_table(&document.figures, table)));
+        parts.push(format!(
+            "{}\n{}",
+            PaperPart::Times.section_heading(),
+            times_table(&document.figures, table)
+        ));
     }
     if !document.claims.is_empty() {
         let lines: Vec<String> = document.claims.iter().map(claim_text).collect();
-        parts.push(format!("the paper's sentences, each with its verdict\n{RULE}\n\n{}", lines.join("\n")));
+        parts.push(format!(
+            "the paper's sentences, each with its verdict\n{JUDGMENT_RULE}\n\n{}",
+            lines.join("\n")
+        ));
     }
     if !document.summary.pooled.unreached.is_empty() {
         let cells = document.summary.pooled.unreached.join("\n  ");
@@ -236,43 +254,43 @@ pub(super) fn as_text(document: &Document, table: Layout) -> String {
         ));
     }
     parts.push(prepared_text(document));
-    parts.push(closing(document));
+    parts.push(closing_text(document));
     parts.join("\n\n")
 }
 
 /// A sentence, its verdict, and the measurements behind it.
-fn claim_text(known: &Judged) -> String {
+fn claim_text(known: &JudgedClaim) -> String {
     let own = match known.own {
-        Judgment::NotShown => String::new(),
+        ClaimVerdict::NotShown => String::new(),
         own => format!(" (own recordings: {own})"),
     };
-    let mut lines = vec![format!("{}{own}: {} ({})", known.released, known.worded(), known.section)];
-    lines.push(format!("published {}; here {}", known.published, known.ours()));
+    let mut lines = vec![format!("{}{own}: {} ({})", known.released, known.format_sentence(), known.section)];
+    lines.push(format!("published {}; here {}", known.published, known.describe_ours()));
     lines.extend((!known.reason.is_empty()).then(|| known.reason.to_owned()));
     let [runs, repeats, seeds] = [
-        known.size(|sample| sample.runs),
-        known.size(|sample| sample.repeats),
-        known.size(|sample| sample.seeds),
+        known.format_size_range(|sample| sample.runs),
+        known.format_size_range(|sample| sample.repeats),
+        known.format_size_range(|sample| sample.seeds),
     ];
     lines.push(format!("runs {runs}, splits or orders {repeats}, seeds {seeds}: {}", known.command));
     lines.join("\n    ")
 }
 
-fn times_table(figures: &[Figure], table: Layout) -> String {
-    let cells = |figure: &Figure| {
+fn times_table(figures: &[MeasuredFigure], table: TableLayout) -> String {
+    let cells = |figure: &MeasuredFigure| {
         let error = figure.stderr.map_or("–".to_owned(), |error| format!("{error:.1e}"));
         vec![figure.figure.clone(), format!("{:.2e}", figure.mean), error, figure.repeats.to_string()]
     };
     table(&["", "mean", "±", "repetitions"], &figures.iter().map(cells).collect::<Vec<_>>())
 }
 
-fn cell_table(rows: &[&Row], table: Layout) -> String {
-    let cells = |row: &&Row| {
+fn cell_table(rows: &[&ResultRow], table: TableLayout) -> String {
+    let cells = |row: &&ResultRow| {
         let difference = row.difference_in_standard_errors;
         vec![
             row.curves.to_owned(),
             format!("{}{}", row.preparation, if row.compressed { ", compressed" } else { "" }),
-            what(row),
+            describe_row(row),
             hundredths(row.r2_mean, row.r2_stderr),
             hundredths(row.published_mean, row.published_stderr),
             difference.map_or("–".to_owned(), |d| format!("{d:+.1} s.e.")),
@@ -285,7 +303,7 @@ fn cell_table(rows: &[&Row], table: Layout) -> String {
 }
 
 /// One line per file and regressor, one column per fraction.
-fn observed_table(rows: &[&Row], table: Layout) -> String {
+fn observed_table(rows: &[&ResultRow], table: TableLayout) -> String {
     let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
     fractions.sort_by(f64::total_cmp);
     fractions.dedup();
@@ -293,7 +311,7 @@ fn observed_table(rows: &[&Row], table: Layout) -> String {
     let curves = super::named::distinct(rows.iter().map(|row| row.curves));
     let line = |(curves, name): (&str, &str)| {
         let score = |fraction: &f64| {
-            let of_line = |row: &&&Row| {
+            let of_line = |row: &&&ResultRow| {
                 row.curves == curves && row.predictor == name && row.observed.total_cmp(fraction).is_eq()
             };
             rows.iter().find(of_line).map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
@@ -315,9 +333,9 @@ fn hundredths(mean: Option<f64>, stderr: Option<f64>) -> String {
     pair.map_or("–".to_owned(), |(m, s)| format!("{:.2} ± {:.2}", 100.0 * m, 100.0 * s))
 }
 
-fn prepared_text(document: &Document) -> String {
-    let line = |set: &Set| {
-        let Set { curves, preparation, compressed, runs, points, preprocessing } = set;
+fn prepared_text(document: &ReproductionReport) -> String {
+    let line = |set: &FileSummary| {
+        let FileSummary { curves, preparation, compressed, runs, points, preprocessing } = set;
         let compressed = if *compressed { ", compressed" } else { "" };
         format!("  {curves}, {preparation}{compressed} ({runs} runs × {points} points): {preprocessing}")
     };
@@ -325,8 +343,8 @@ fn prepared_text(document: &Document) -> String {
     format!("how the files were prepared\n{}", lines.join("\n"))
 }
 
-fn closing(document: &Document) -> String {
-    let Summary { pooled, by_seed } = &document.summary;
+fn closing_text(document: &ReproductionReport) -> String {
+    let ReachedSummary { pooled, by_seed } = &document.summary;
     let mut missing = match document.missing.as_slice() {
         [] => "all released files are there".to_owned(),
         names => format!("not there: {}", names.join(", ")),
@@ -337,14 +355,14 @@ fn closing(document: &Document) -> String {
     if pooled.published_cells == 0 {
         return missing;
     }
-    let over_seeds = |count: fn(&Counts) -> usize| {
+    let over_seeds = |count: fn(&ReachedCounts) -> usize| {
         let all: Vec<usize> = by_seed.iter().map(count).collect();
         let (least, most) = (all.iter().min().unwrap_or(&0), all.iter().max().unwrap_or(&0));
         let mean = all.iter().sum::<usize>() as f64 / all.len().max(1) as f64;
         format!("{} ({mean:.1} with one seed, {least} to {most})", count(pooled))
     };
     format!(
-        "of {} published numbers, over all splits of {} seeds, {} are within {AGREE} standard errors as first prepared, \
+        "of {} published numbers, over all splits of {} seeds, {} are within {AGREEMENT_STANDARD_ERRORS} standard errors as first prepared, \
          {} with the preparation of each file that reaches most, {} with one or another; {missing}",
         pooled.published_cells,
         by_seed.len(),
@@ -355,24 +373,27 @@ fn closing(document: &Document) -> String {
 }
 
 /// The measurement of a row, for the progress on standard error.
-pub(super) fn in_a_line(row: &Row) -> String {
+pub(super) fn row_line(row: &ResultRow) -> String {
     let published = match row.published_mean {
         Some(_) => format!(", published {}", hundredths(row.published_mean, row.published_stderr)),
         None => String::new(),
     };
-    let at =
-        if row.part == Part::Observed { format!(" at {:.0} %", 100.0 * row.observed) } else { String::new() };
-    format!("{}{at} {}{published}", what(row), hundredths(row.r2_mean, row.r2_stderr))
+    let at = if row.part == PaperPart::Observed {
+        format!(" at {:.0} %", 100.0 * row.observed)
+    } else {
+        String::new()
+    };
+    format!("{}{at} {}{published}", describe_row(row), hundredths(row.r2_mean, row.r2_stderr))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::show::Show;
+    use crate::reproduce::show::DisplayOptions;
 
-    fn row(preparation: &'static str, predictor: &str, difference: Option<f64>) -> Row {
-        Row {
-            part: Part::Table1,
+    fn row(preparation: &'static str, predictor: &str, difference: Option<f64>) -> ResultRow {
+        ResultRow {
+            part: PaperPart::Table1,
             curves: "lstm_ptb",
             preparation,
             predictor: predictor.to_owned(),
@@ -408,13 +429,13 @@ mod tests {
             row("log", "ols", Some(5.0)),
             row("raw", "random-forest", None),
         ];
-        let counts = |rows: &[Row]| {
-            let Counts { published_cells, reached_faithfully, reached, reached_by_any, unreached } =
-                summary(rows).pooled;
+        let counts = |rows: &[ResultRow]| {
+            let ReachedCounts { published_cells, reached_faithfully, reached, reached_by_any, unreached } =
+                summarize_cells(rows).pooled;
             (published_cells, reached_faithfully, reached, reached_by_any, unreached.len())
         };
         assert_eq!(counts(&rows), (3, 1, 1, 2, 1));
-        let left = summary(&rows).pooled.unreached;
+        let left = summarize_cells(&rows).pooled.unreached;
         assert_eq!(left, ["lstm_ptb, random-forest: – (raw), published 85.00 ± 2.00"]);
         let with_log = [&rows[..], &[row("log", "random-forest", Some(0.1))]].concat();
         assert_eq!(counts(&with_log), (3, 1, 2, 3, 0));
@@ -423,7 +444,7 @@ mod tests {
     #[test]
     fn tables_show_hundredths_and_a_dash_for_what_is_not_there() {
         let rows = [row("raw", "svr-rbf", Some(2.24)), row("raw", "ols", None)];
-        let text = cell_table(&rows.iter().collect::<Vec<_>>(), Show::SILENT.table);
+        let text = cell_table(&rows.iter().collect::<Vec<_>>(), DisplayOptions::SILENT.table);
         assert!(text.contains("90.00 ± 1.00") && text.contains("85.00 ± 2.00") && text.contains("+2.2 s.e."));
         assert!(text.lines().last().is_some_and(|line| line.contains('–')), "{text}");
     }

@@ -1,19 +1,19 @@
 //! Simulated architecture searches: the stop rule, the epoch from which it stops runs, and the size of the study.
 
-use super::measure::Part;
-use super::released::Prepared;
-use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
-use super::show::Layout;
-use crate::catalogue;
+use super::measure::PaperPart;
+use super::released::PreparedFile;
+use super::replayed::{BURN_IN, PlannedReplay, ReplayRow, STOPPING_PREDICTORS, blank_row, format_speedup};
+use super::show::TableLayout;
+use crate::catalogue::full_catalogue;
 use foretell::StopCriterion;
 use foretell_search::{ForecastRule, Named, Setting, StudySpec, Table};
 use serde_json::Map;
 
 /// The predictors that extrapolate curves.
-pub const EXTRAPOLATIONS: [&str; 2] = [OURS, PUBLISHED];
-const OURS: &str = "lce";
+pub const EXTRAPOLATION_PREDICTORS: [&str; 2] = [OWN_EXTRAPOLATION, PUBLISHED_EXTRAPOLATION];
+const OWN_EXTRAPOLATION: &str = "lce";
 /// The published one takes longer, so it stops runs in one order only.
-const PUBLISHED: &str = "lce-domhan2015";
+const PUBLISHED_EXTRAPOLATION: &str = "lce-domhan2015";
 /// The stop probabilities tried.
 const STOP_PROBABILITIES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 /// Those of extrapolation: Domhan et al.'s P < 0.05, and the paper's most careful one.
@@ -21,36 +21,41 @@ const EXTRAPOLATION_PROBABILITIES: [f64; 2] = [0.95, 0.99];
 /// Extrapolation learns only the range of the metric from completed runs, again when there are 5 % more.
 const EXTRAPOLATION_REFIT: f64 = 1.05;
 /// δ of the variant with an offset and n of the one with the n-th best: the paper has them in a figure, without numbers.
-const OFFSET: f64 = 0.01;
+const SCORE_OFFSET: f64 = 0.01;
 const NTH_BEST: usize = 10;
 /// The runs of a search that people can pay for; the whole of a file comes besides.
 const SMALL_STUDY: usize = 200;
 
 /// All searches on the runs of a file, in studies of 200 and of all: the SRM and `auto` after a burn-in of 100, in three variants,
 /// and extrapolation, which learns from no other run, from the second run on and after the same burn-in.
-pub(super) fn wanted(prepared: &Prepared, table: &Table, orderings: usize, seed: u64) -> Vec<Wanted> {
+pub(super) fn planned_searches(
+    prepared: &PreparedFile,
+    table: &Table,
+    orderings: usize,
+    seed: u64,
+) -> Vec<PlannedReplay> {
     let small = (table.len() > SMALL_STUDY).then_some(Some(SMALL_STUDY));
-    let mut all: Vec<Wanted> = Vec::new();
+    let mut all: Vec<PlannedReplay> = Vec::new();
     for study_size in small.into_iter().chain([None]) {
         let trials = study_size.unwrap_or(table.len()) as u64;
         let study = StudySpec { trials, seed, burn_in: BURN_IN as u64, ..table.study() };
         let usual = Setting { orderings, ..Setting::new(study, None) };
-        for predictor in PREDICTORS {
-            all.extend(by_model(prepared, predictor, study_size, &usual));
+        for predictor in STOPPING_PREDICTORS {
+            all.extend(model_searches(prepared, predictor, study_size, &usual));
         }
-        all.extend(by_extrapolation(prepared, study_size, &usual));
+        all.extend(extrapolation_searches(prepared, study_size, &usual));
     }
     all
 }
 
 /// The three variants of the paper's simulated search, with each stop probability.
-fn by_model(
-    prepared: &Prepared,
+fn model_searches(
+    prepared: &PreparedFile,
     predictor: &'static str,
     study_size: Option<usize>,
     usual: &Setting,
-) -> Vec<Wanted> {
-    let variants = [("delta", 0.0, 1), ("delta and offset", OFFSET, 1), ("nth best", 0.0, NTH_BEST)];
+) -> Vec<PlannedReplay> {
+    let variants = [("delta", 0.0, 1), ("delta and offset", SCORE_OFFSET, 1), ("nth best", 0.0, NTH_BEST)];
     let mut wanted = Vec::new();
     for (variant, offset, nth_best) in variants {
         for stop_probability in STOP_PROBABILITIES {
@@ -60,9 +65,9 @@ fn by_model(
                 && stop_probability > 0.98;
             let criterion = StopCriterion { stop_probability, offset, nth_best, ..StopCriterion::default() };
             let study = StudySpec { policy: ForecastRule.into(), criterion, ..usual.study.clone() };
-            let row = row(prepared, variant, predictor, (study_size, &study));
-            let row = Replayed { published: is_published.then_some(3.4), ..row };
-            wanted.push(Wanted { row, setting: Setting { study, ..usual.clone() } });
+            let row = search_row(prepared, variant, predictor, (study_size, &study));
+            let row = ReplayRow { published: is_published.then_some(3.4), ..row };
+            wanted.push(PlannedReplay { row, setting: Setting { study, ..usual.clone() } });
         }
     }
     wanted
@@ -70,10 +75,14 @@ fn by_model(
 
 /// Extrapolation by the spread of its forecast, as the SRM, and by both of Domhan et al.'s criteria; the published one by these alone, from
 /// the second run on, in one order of all runs of MetaQNN.
-fn by_extrapolation(prepared: &Prepared, study_size: Option<usize>, usual: &Setting) -> Vec<Wanted> {
+fn extrapolation_searches(
+    prepared: &PreparedFile,
+    study_size: Option<usize>,
+    usual: &Setting,
+) -> Vec<PlannedReplay> {
     let mut wanted = Vec::new();
     for (policy, is_published) in [("srm", false), ("lce", true), ("lce-optimistic", true)] {
-        let Ok(policy) = catalogue().policy(&Named::from(policy), &Map::new()) else { continue };
+        let Ok(policy) = full_catalogue().policy(&Named::from(policy), &Map::new()) else { continue };
         for (burn_in, stop_probability) in [1, BURN_IN as u64]
             .into_iter()
             .flat_map(|burn_in| EXTRAPOLATION_PROBABILITIES.map(|p| (burn_in, p)))
@@ -88,24 +97,27 @@ fn by_extrapolation(prepared: &Prepared, study_size: Option<usize>, usual: &Sett
             };
             let is_searched =
                 is_published && burn_in == 1 && study_size.is_none() && prepared.stem == "metaqnn_cifar10";
-            let row = |predictor| row(prepared, "delta", predictor, (study_size, &study));
+            let row = |predictor| search_row(prepared, "delta", predictor, (study_size, &study));
             let setting = Setting { study: study.clone(), ..usual.clone() };
-            wanted.push(Wanted { row: row(OURS), setting: setting.clone() });
+            wanted.push(PlannedReplay { row: row(OWN_EXTRAPOLATION), setting: setting.clone() });
             if is_searched {
-                wanted.push(Wanted { row: row(PUBLISHED), setting: Setting { orderings: 1, ..setting } });
+                wanted.push(PlannedReplay {
+                    row: row(PUBLISHED_EXTRAPOLATION),
+                    setting: Setting { orderings: 1, ..setting },
+                });
             }
         }
     }
     wanted
 }
 
-fn row(
-    prepared: &Prepared,
+fn search_row(
+    prepared: &PreparedFile,
     variant: &'static str,
     predictor: &'static str,
     (study_size, study): (Option<usize>, &StudySpec),
-) -> Replayed {
-    Replayed {
+) -> ReplayRow {
+    ReplayRow {
         predictor: Some(predictor),
         policy: Some(study.policy.name().to_owned()),
         study_size,
@@ -113,12 +125,12 @@ fn row(
         stop_probability: Some(study.criterion.stop_probability),
         offset: study.criterion.offset,
         nth_best: study.criterion.nth_best,
-        ..blank(Part::Stopping, prepared, variant)
+        ..blank_row(PaperPart::Stopping, prepared, variant)
     }
 }
 
 /// The rule that stops runs, in words.
-pub fn rule(row: &Replayed) -> &'static str {
+pub fn describe_stop_rule(row: &ReplayRow) -> &'static str {
     match row.policy.as_deref() {
         Some("lce") => "Domhan, conservative",
         Some("lce-optimistic") => "Domhan, optimistic",
@@ -127,25 +139,25 @@ pub fn rule(row: &Replayed) -> &'static str {
 }
 
 /// The figures that the paper prints of these searches.
-pub(super) const REMARK: &str = "(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best; learning-curve extrapolation \"can begin early termination immediately\")";
+pub(super) const SEARCHES_REMARK: &str = "(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best; learning-curve extrapolation \"can begin early termination immediately\")";
 
 /// The rows as a table.
-pub(super) fn as_text(rows: &[&Replayed], table: Layout) -> String {
-    let cells = |row: &&Replayed| {
+pub(super) fn as_text(rows: &[&ReplayRow], table: TableLayout) -> String {
+    let cells = |row: &&ReplayRow| {
         let particulars = match row.variant {
             "delta and offset" => format!("Δ and δ = {}", row.offset),
             "nth best" => format!("Δ and the {}th best", row.nth_best),
             _ => "Δ".to_owned(),
         };
         vec![
-            row.name(),
+            row.display_name(),
             row.numbers.runs.to_string(),
             row.predictor.unwrap_or("–").to_owned(),
-            rule(row).to_owned(),
+            describe_stop_rule(row).to_owned(),
             row.burn_in.to_string(),
             particulars,
             row.stop_probability.map_or("–".to_owned(), |p| p.to_string()),
-            times(row.numbers.speedup_mean, row.numbers.speedup_stderr),
+            format_speedup(row.numbers.speedup_mean, row.numbers.speedup_stderr),
             row.published.map_or("–".to_owned(), |published| published.to_string()),
             row.numbers.best_kept.map_or("–".to_owned(), |kept| {
                 format!("{:.0} of {}", kept * row.numbers.orderings as f64, row.numbers.orderings)

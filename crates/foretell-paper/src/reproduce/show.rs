@@ -1,19 +1,19 @@
 //! The display of measurements by a program.
 
 /// Lays rows out below their headings.
-pub type Layout = fn(&[&str], &[Vec<String>]) -> String;
+pub type TableLayout = fn(&[&str], &[Vec<String>]) -> String;
 
 /// The display of measurements by a program.
 #[derive(Clone, Copy, Debug)]
-pub struct Show {
+pub struct DisplayOptions {
     /// Prints a line of progress.
     pub note: fn(&str),
     /// Lays out a table.
-    pub table: Layout,
+    pub table: TableLayout,
 }
 
 #[cfg(test)]
-impl Show {
+impl DisplayOptions {
     /// Notes nothing, and separates cells by bars.
     pub(super) const SILENT: Self = Self {
         note: |_| {},

@@ -1,10 +1,10 @@
 //! Seconds of a fit and of a forecast: of the processor, in one thread.
 
-use super::evidence::Figure;
+use super::evidence::MeasuredFigure;
 use super::failed::Failed;
-use super::measure::Bench;
-use super::released::Prepared;
-use crate::catalogue;
+use super::measure::MeasurementBench;
+use super::released::PreparedFile;
+use crate::catalogue::full_catalogue;
 use foretell::evaluate::{Cut, splits};
 use foretell::statistics::{mean, standard_error};
 use foretell::{Forecaster, History, Predictor, PredictorOptions, Purpose, Run};
@@ -12,26 +12,30 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 
 /// The file on which times are measured, and the part of its curves that is seen.
-const TIMED: (&str, f64) = ("metaqnn_cifar10", 0.25);
+const TIMED_CURVES: (&str, f64) = ("metaqnn_cifar10", 0.25);
 /// The methods whose times the paper prints, and ours of the same kinds.
-const METHODS: [&str; 4] = ["svr-rbf", "bnn", "lce-domhan2015", "lce"];
+const TIMED_METHODS: [&str; 4] = ["svr-rbf", "bnn", "lce-domhan2015", "lce"];
 /// Fits, each on the runs of another split, and forecasts after each.
-const FITS: usize = 5;
-const FORECASTS: usize = 10;
+const FITS_PER_METHOD: usize = 5;
+const FORECASTS_PER_FIT: usize = 10;
 
 /// The times of all methods on the file of `sets` that they are measured on, each noted when it is ready.
-pub(super) fn figures(sets: &[Prepared], bench: &mut Bench) -> Result<Vec<Figure>, Failed> {
-    let Some(prepared) = sets.iter().find(|prepared| prepared.stem == TIMED.0 && prepared.is_first()) else {
+pub(super) fn measure_times(
+    sets: &[PreparedFile],
+    bench: &mut MeasurementBench,
+) -> Result<Vec<MeasuredFigure>, Failed> {
+    let Some(prepared) = sets.iter().find(|prepared| prepared.stem == TIMED_CURVES.0 && prepared.is_first())
+    else {
         return Ok(Vec::new());
     };
     let mut all = Vec::new();
-    for method in METHODS {
+    for method in TIMED_METHODS {
         let key = format!("times {method} {:08x} seed {}", prepared.fingerprint, bench.options.seed);
-        let measured = match bench.kept.get::<Vec<Figure>>(&key) {
+        let measured = match bench.kept.find_numbers::<Vec<MeasuredFigure>>(&key) {
             Some(known) => known,
             None => {
                 let measured = in_one_thread(prepared, method, bench)?;
-                bench.kept.add(&key, &measured)?;
+                bench.kept.keep_numbers(&key, &measured)?;
                 measured
             }
         };
@@ -41,10 +45,14 @@ pub(super) fn figures(sets: &[Prepared], bench: &mut Bench) -> Result<Vec<Figure
 }
 
 /// In a pool of one thread, the clock of this thread counts all of the work.
-fn in_one_thread(prepared: &Prepared, method: &str, bench: &Bench) -> Result<Vec<Figure>, Failed> {
+fn in_one_thread(
+    prepared: &PreparedFile,
+    method: &str,
+    bench: &MeasurementBench,
+) -> Result<Vec<MeasuredFigure>, Failed> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(Failed::midway)?;
-    let (fits, forecasts) = pool.install(|| timed(prepared, method, bench))?;
-    let figure = |of: &str, seconds: &[f64]| Figure {
+    let (fits, forecasts) = pool.install(|| time_fits(prepared, method, bench))?;
+    let figure = |of: &str, seconds: &[f64]| MeasuredFigure {
         figure: format!("seconds of a {of}, {method}"),
         mean: mean(seconds),
         stderr: Some(standard_error(seconds)),
@@ -56,7 +64,11 @@ fn in_one_thread(prepared: &Prepared, method: &str, bench: &Bench) -> Result<Vec
 }
 
 /// Seconds of each fit, and of a forecast after it. Each split has a predictor of its own, because some remember what they have computed.
-fn timed(prepared: &Prepared, method: &str, bench: &Bench) -> Result<(Vec<f64>, Vec<f64>), Failed> {
+fn time_fits(
+    prepared: &PreparedFile,
+    method: &str,
+    bench: &MeasurementBench,
+) -> Result<(Vec<f64>, Vec<f64>), Failed> {
     let options = PredictorOptions {
         seed: bench.options.seed,
         draws: bench.draws,
@@ -65,35 +77,35 @@ fn timed(prepared: &Prepared, method: &str, bench: &Bench) -> Result<(Vec<f64>, 
     };
     let alone: Vec<usize> = (0..prepared.history.len()).collect();
     let splits = splits(&prepared.history, &alone, &bench.options).map_err(Failed::input)?;
-    let Cut { tau, step } = Cut::after(TIMED.1, prepared.history.grid()).map_err(Failed::input)?;
+    let Cut { tau, step } = Cut::after(TIMED_CURVES.1, prepared.history.grid()).map_err(Failed::input)?;
     let (mut fits, mut forecasts) = (Vec::new(), Vec::new());
-    for split in splits.iter().take(FITS) {
+    for split in splits.iter().take(FITS_PER_METHOD) {
         let predictor: Arc<dyn Predictor> =
-            Arc::from(catalogue().predictors().predictor(method, &options).map_err(Failed::input)?);
+            Arc::from(full_catalogue().predictors().predictor(method, &options).map_err(Failed::input)?);
         let learned: Vec<Run> = split.train.iter().map(|&run| prepared.runs[run].clone()).collect();
         let history = History::new(&learned, &prepared.options).map_err(Failed::input)?;
         let asked: Vec<(&Run, foretell::Curve)> = split
             .test
             .iter()
-            .take(FORECASTS)
+            .take(FORECASTS_PER_FIT)
             .map(|&run| (&prepared.runs[run], prepared.runs[run].curve.until(step)))
             .collect();
         let forecaster = Forecaster::with_history(history, predictor)
             .among(asked.iter().map(|(run, seen)| (&run.configuration, seen)));
-        let started = now();
+        let started = thread_seconds();
         forecaster.fit(tau).map_err(Failed::midway)?;
-        fits.push(now() - started);
-        let started = now();
+        fits.push(thread_seconds() - started);
+        let started = thread_seconds();
         for (run, seen) in &asked {
             forecaster.forecast(&run.configuration, seen).map_err(Failed::midway)?;
         }
-        forecasts.push((now() - started) / asked.len().max(1) as f64);
+        forecasts.push((thread_seconds() - started) / asked.len().max(1) as f64);
     }
     Ok((fits, forecasts))
 }
 
 /// Seconds that the processor has spent on this thread.
-fn now() -> f64 {
+fn thread_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }

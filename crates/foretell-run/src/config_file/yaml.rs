@@ -10,34 +10,39 @@ use super::names::levels;
 
 /// A parameter whose value cannot be put in; without a problem, because it has no place.
 #[derive(Debug)]
-pub(super) struct Unplaced {
+pub(super) struct UnplacedParameter {
     pub(super) name: String,
     pub(super) problem: Option<&'static str>,
 }
 
 /// The way down from a document: the number of an item or of a field at each level. Aliases are no level.
-type Steps = Vec<usize>;
+type NodePath = Vec<usize>;
 
 /// `text`, whose documents are `documents`, with the values of `parameters` in the places of their names.
 ///
 /// An alias on the way to a parameter is written out, so that its anchor keeps a value of its own.
-pub(super) fn with(
+pub(super) fn replace_values(
     text: &str,
     documents: &[YamlNode],
     parameters: &Map<String, Value>,
-) -> Result<String, Unplaced> {
+) -> Result<String, UnplacedParameter> {
     let mut changed = documents.to_vec();
     let mut sites = BTreeSet::new();
     for (name, value) in parameters {
-        let (document, steps) = find(documents, name)?;
+        let (document, steps) = find_entry(documents, name)?;
         let node = steps.iter().fold(&mut changed[document], |node, step| node.child_mut(*step));
-        node.content = scalar(value);
-        sites.insert((document, steps[..site(&documents[document], &steps)].to_vec()));
+        node.content = to_scalar(value);
+        sites.insert((document, steps[..rewrite_depth(&documents[document], &steps)].to_vec()));
     }
     let mut edits = Vec::new();
     for (document, steps) in &sites {
         let node = steps.iter().fold(&changed[*document], |node, step| node.child(*step));
-        edits.push(edit(text, &documents[*document], steps, &YamlNode { tag: None, ..node.clone() }.flow()));
+        edits.push(edit_node(
+            text,
+            &documents[*document],
+            steps,
+            &YamlNode { tag: None, ..node.clone() }.to_flow_text(),
+        ));
     }
     edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
     let mut result = text.to_owned();
@@ -49,29 +54,30 @@ pub(super) fn with(
             result.replace_range(range, &new);
         }
     }
-    check(&result, parameters)?;
+    check_values(&result, parameters)?;
     Ok(result)
 }
 
 /// The place of an entry: its document and the way down.
-fn find(documents: &[YamlNode], name: &str) -> Result<(usize, Steps), Unplaced> {
+fn find_entry(documents: &[YamlNode], name: &str) -> Result<(usize, NodePath), UnplacedParameter> {
     let mut found =
-        documents.iter().enumerate().filter_map(|(at, document)| Some((at, steps(document, name)?)));
+        documents.iter().enumerate().filter_map(|(at, document)| Some((at, path_to_entry(document, name)?)));
     match (found.next(), found.next()) {
         (Some(place), None) => Ok(place),
-        (None, _) => Err(Unplaced { name: name.to_owned(), problem: None }),
-        _ => {
-            Err(Unplaced { name: name.to_owned(), problem: Some("several documents of the file contain it") })
-        }
+        (None, _) => Err(UnplacedParameter { name: name.to_owned(), problem: None }),
+        _ => Err(UnplacedParameter {
+            name: name.to_owned(),
+            problem: Some("several documents of the file contain it"),
+        }),
     }
 }
 
 /// The way from `node` to the entry called `name`: keys and numbers of items, joined by dots.
-fn steps(node: &YamlNode, name: &str) -> Option<Steps> {
+fn path_to_entry(node: &YamlNode, name: &str) -> Option<NodePath> {
     if name.is_empty() {
-        return Some(Steps::new());
+        return Some(NodePath::new());
     }
-    let below = |at: usize, node, rest| Some([vec![at], steps(node, rest)?].concat());
+    let below = |at: usize, node, rest| Some([vec![at], path_to_entry(node, rest)?].concat());
     match &node.resolved().content {
         YamlContent::List(items) => {
             let (first, rest) = levels(name).last()?;
@@ -86,8 +92,8 @@ fn steps(node: &YamlNode, name: &str) -> Option<Steps> {
                 below(at, value, rest)
             });
             own.or_else(|| {
-                let mut merged = fields().filter(|(_, (key, _))| key.is_merge());
-                merged.find_map(|(at, (_, value))| Some([vec![at], merged_steps(value, name)?].concat()))
+                let mut merged = fields().filter(|(_, (key, _))| key.is_merge_key());
+                merged.find_map(|(at, (_, value))| Some([vec![at], path_in_merged(value, name)?].concat()))
             })
         }
         _ => None,
@@ -95,17 +101,17 @@ fn steps(node: &YamlNode, name: &str) -> Option<Steps> {
 }
 
 /// The way to an entry of a merged map, or of the first of several that has it.
-fn merged_steps(merged: &YamlNode, name: &str) -> Option<Steps> {
+fn path_in_merged(merged: &YamlNode, name: &str) -> Option<NodePath> {
     match &merged.resolved().content {
         YamlContent::List(maps) => {
-            maps.iter().enumerate().find_map(|(at, map)| Some([vec![at], steps(map, name)?].concat()))
+            maps.iter().enumerate().find_map(|(at, map)| Some([vec![at], path_to_entry(map, name)?].concat()))
         }
-        _ => steps(merged, name),
+        _ => path_to_entry(merged, name),
     }
 }
 
 /// The number of steps to the node that is written again: all of them, or those to the first alias.
-fn site(document: &YamlNode, steps: &[usize]) -> usize {
+fn rewrite_depth(document: &YamlNode, steps: &[usize]) -> usize {
     let mut node = document;
     for (depth, step) in steps.iter().enumerate() {
         if matches!(node.content, YamlContent::Alias(_)) {
@@ -117,7 +123,7 @@ fn site(document: &YamlNode, steps: &[usize]) -> usize {
 }
 
 /// The bytes of the node at the end of `steps`, without its anchor and its tag, and the text `new` as it stands in their place.
-fn edit(text: &str, document: &YamlNode, steps: &[usize], new: &str) -> (Range<usize>, String) {
+fn edit_node(text: &str, document: &YamlNode, steps: &[usize], new: &str) -> (Range<usize>, String) {
     let (last, above) = steps.split_last().expect("an entry has a name, and so one step at least");
     let parent = above.iter().fold(document, |node, step| node.child(*step));
     let span = parent.child(*last).span.clone();
@@ -140,7 +146,7 @@ fn edit(text: &str, document: &YamlNode, steps: &[usize], new: &str) -> (Range<u
 }
 
 /// A value as YAML has it.
-fn scalar(value: &Value) -> YamlContent {
+fn to_scalar(value: &Value) -> YamlContent {
     let plain = |text: String| YamlContent::Scalar { text, is_plain: true };
     match value {
         Value::String(text) => YamlContent::Scalar { text: text.clone(), is_plain: false },
@@ -158,16 +164,16 @@ fn scalar(value: &Value) -> YamlContent {
 }
 
 /// The proof: each parameter is read from the new text as the value that it was given.
-fn check(text: &str, parameters: &Map<String, Value>) -> Result<(), Unplaced> {
+fn check_values(text: &str, parameters: &Map<String, Value>) -> Result<(), UnplacedParameter> {
     let documents = yaml_documents(text).unwrap_or_default();
     for (name, value) in parameters {
-        let (document, steps) = find(&documents, name)?;
+        let (document, steps) = find_entry(&documents, name)?;
         let found = steps.iter().fold(&documents[document], |node, step| node.child(*step)).json();
         let is_same_number = found.as_f64().is_some_and(|number| value.as_f64() == Some(number));
         if found != *value && !is_same_number {
             let problem =
                 Some("the script would read another value. Write the entry in one line, as `name: 1`");
-            return Err(Unplaced { name: name.clone(), problem });
+            return Err(UnplacedParameter { name: name.clone(), problem });
         }
     }
     Ok(())

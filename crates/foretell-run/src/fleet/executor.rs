@@ -6,7 +6,7 @@ use std::time::Duration;
 use foretell_logs::printed::Report;
 use foretell_search::Start;
 
-use crate::process::message::Message;
+use crate::process::message::TrialMessage;
 
 /// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), on workers, or simulated.
 pub trait Executor {
@@ -15,7 +15,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// When the file cannot be looked for.
-    fn unread(&mut self, _start: &Start) -> Result<Unread, ExecutorError> {
+    fn unread_reports(&mut self, _start: &Start) -> Result<Unread, ExecutorError> {
         Ok(Unread::default())
     }
 
@@ -29,14 +29,14 @@ pub trait Executor {
     fn stop(&mut self, trial: u64);
 
     /// The messages of all trainings since the last call, in each one's order. Waits up to `wait` for the first.
-    fn messages(&mut self, wait: Duration) -> Vec<Message>;
+    fn take_messages(&mut self, wait: Duration) -> Vec<TrialMessage>;
 
     /// `trial` has ended for good, and is not the best: its checkpoints, which it would need to continue, can be removed.
-    fn discard(&mut self, trial: u64);
+    fn discard_checkpoints(&mut self, trial: u64);
 
     /// The training of `trial` is to start from the beginning: it must find no checkpoint.
-    fn forget(&mut self, trial: u64) {
-        self.discard(trial);
+    fn forget_checkpoints(&mut self, trial: u64) {
+        self.discard_checkpoints(trial);
     }
 }
 

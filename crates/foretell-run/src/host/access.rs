@@ -11,11 +11,11 @@ use crate::log::atomic_write::write_privately;
 use crate::regular;
 
 /// The file, in a study's folder.
-const FILE: &str = "access.json";
+const ACCESS_FILE: &str = "access.json";
 
 /// The address of a study's server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Access {
+pub struct ServerAccess {
     /// Its addresses, `HOST:PORT`, or with `https://` before them; the first that answers is taken.
     pub addresses: Vec<String>,
     /// The token that it asks for.
@@ -32,7 +32,7 @@ pub enum AccessError {
     #[error(
         "ADDRESS: remove the token, since every user of this machine can read the command line. Set FORETELL_TOKEN instead"
     )]
-    Token,
+    TokenInAddress,
     /// It is encrypted.
     #[error(
         "ADDRESS {0}: a worker does not support TLS. Forward the port, for example with ssh -L 8675:127.0.0.1:8675 HOST, and name http://127.0.0.1:8675"
@@ -42,7 +42,7 @@ pub enum AccessError {
     #[error(
         "ADDRESS {0}: this is neither an address, such as http://HOST:8675, nor the folder of a study that a search with --on or --serve is running"
     )]
-    Neither(String),
+    UnknownAddress(String),
     /// Its file cannot be read.
     #[error("{path}: {source}. The file exists only while a search with --on or --serve is running", path = path.display())]
     File {
@@ -53,7 +53,7 @@ pub enum AccessError {
     },
 }
 
-impl Access {
+impl ServerAccess {
     /// The study that `text` names: `http://HOST:PORT`, `HOST:PORT`, the folder of a study, or its file with the address. The token of an
     /// address that is typed is `token`. The folder may still be missing, or have no file with an address: then there are no addresses
     /// yet, and the file is read again.
@@ -62,7 +62,7 @@ impl Access {
     /// [`AccessError`].
     pub fn parse(text: &str, token: Option<String>) -> Result<Self, AccessError> {
         let path = Path::new(text);
-        let file = path.join(FILE);
+        let file = path.join(ACCESS_FILE);
         let is_later = text.contains('/') && !text.contains("://") && !path.exists();
         if is_later || (path.is_dir() && !file.exists()) {
             return Ok(Self { file: Some(file), ..Self::default() });
@@ -79,13 +79,13 @@ impl Access {
         }
         let place = text.strip_prefix("http://").or(text.strip_prefix("https://")).unwrap_or(text);
         if place.contains("token=") {
-            return Err(AccessError::Token);
+            return Err(AccessError::TokenInAddress);
         }
         let place = place.trim_end_matches('/');
         let port = place.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port);
         let port = port.or(is_encrypted.then_some("443"));
         if place.contains('/') || port.and_then(|port| port.parse::<u16>().ok()).is_none() {
-            return Err(AccessError::Neither(text.to_owned()));
+            return Err(AccessError::UnknownAddress(text.to_owned()));
         }
         let address = if is_encrypted { format!("https://{place}") } else { place.to_owned() };
         Ok(Self { addresses: vec![address], token, file: None })
@@ -99,18 +99,18 @@ impl Access {
     }
 
     /// The same, as its file says now.
-    pub(crate) fn again(&self) -> Option<Self> {
+    pub(crate) fn reload(&self) -> Option<Self> {
         Self::read(self.file.as_deref()?).ok().filter(|now| now != self)
     }
 
     /// The access that is written in the folder of a study.
-    pub fn in_study(study: &Path) -> Option<Self> {
-        Self::read(&study.join(FILE)).ok()
+    pub fn read_in_study(study: &Path) -> Option<Self> {
+        Self::read(&study.join(ACCESS_FILE)).ok()
     }
 
     /// Where it is written, in the folder of a study.
-    pub fn file_in(study: &Path) -> PathBuf {
-        study.join(FILE)
+    pub fn file_path(study: &Path) -> PathBuf {
+        study.join(ACCESS_FILE)
     }
 
     /// Writes it into the folder of a study, for its owner's eyes alone.
@@ -118,13 +118,13 @@ impl Access {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, study: &Path) -> io::Result<()> {
-        write_privately(&study.join(FILE), serde_json::to_string_pretty(self)?.as_bytes())
+        write_privately(&study.join(ACCESS_FILE), serde_json::to_string_pretty(self)?.as_bytes())
     }
 
     /// Removes it from the folder of a study: nobody serves it any more.
     pub fn remove(study: &Path) {
         // a worker that reads it finds nobody there
-        let _ = fs::remove_file(study.join(FILE));
+        let _ = fs::remove_file(study.join(ACCESS_FILE));
     }
 
     /// A token that nobody guesses.
@@ -140,13 +140,13 @@ impl Access {
 
 #[cfg(test)]
 mod tests {
-    use super::Access;
+    use super::ServerAccess;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn an_address_is_typed_or_read_and_never_has_a_token() {
         for (text, place) in [("http://node1:8675/", "node1:8675"), ("10.0.0.1:80", "10.0.0.1:80")] {
-            let access = Access::parse(text, Some("secret".to_owned())).expect("an address");
+            let access = ServerAccess::parse(text, Some("secret".to_owned())).expect("an address");
             assert_eq!((access.addresses[0].as_str(), access.token.as_deref()), (place, Some("secret")));
         }
         let cases = [
@@ -156,7 +156,7 @@ mod tests {
             ("http://nowhere/at/all", "neither an address"),
         ];
         for (text, words) in cases {
-            let error = Access::parse(text, None).expect_err(text).to_string();
+            let error = ServerAccess::parse(text, None).expect_err(text).to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
     }
@@ -164,25 +164,27 @@ mod tests {
     #[test]
     fn only_its_owner_reads_the_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let token = Access::new_token().expect("randomness");
-        let access = Access { addresses: vec!["a:1".to_owned()], token: Some(token), ..Access::default() };
+        let token = ServerAccess::new_token().expect("randomness");
+        let access =
+            ServerAccess { addresses: vec!["a:1".to_owned()], token: Some(token), ..ServerAccess::default() };
         access.write(folder.path()).expect("it is written");
         access.write(folder.path()).expect("it is written again");
-        let file = Access::file_in(folder.path());
+        let file = ServerAccess::file_path(folder.path());
         let mode = std::fs::metadata(&file).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let read = Access::parse(folder.path().to_str().expect("a path"), None).expect("it is read");
+        let read = ServerAccess::parse(folder.path().to_str().expect("a path"), None).expect("it is read");
         assert_eq!((&read.addresses, &read.token), (&access.addresses, &access.token));
-        assert!(read.again().is_none());
-        Access { addresses: vec!["b:2".to_owned()], ..access.clone() }
+        assert!(read.reload().is_none());
+        ServerAccess { addresses: vec!["b:2".to_owned()], ..access.clone() }
             .write(folder.path())
             .expect("it is written");
-        assert_eq!(read.again().expect("it has moved").addresses, ["b:2"]);
+        assert_eq!(read.reload().expect("it has moved").addresses, ["b:2"]);
         let study = folder.path().join("later");
-        let early = Access::parse(study.to_str().expect("a path"), None).expect("the search starts later");
-        assert!(early.addresses.is_empty() && early.again().is_none());
+        let early =
+            ServerAccess::parse(study.to_str().expect("a path"), None).expect("the search starts later");
+        assert!(early.addresses.is_empty() && early.reload().is_none());
         std::fs::create_dir(&study).expect("a folder");
         access.write(&study).expect("it is written");
-        assert_eq!(early.again().expect("it has started").addresses, ["a:1"]);
+        assert_eq!(early.reload().expect("it has started").addresses, ["a:1"]);
     }
 }

@@ -6,35 +6,35 @@ use std::time::Duration;
 
 use foretell_search::Store;
 
-use crate::host::hosted::Hosted;
+use crate::host::hosted::StudyHost;
 
 /// The function that is called.
-type Call<S> = Box<dyn FnOnce(&mut Hosted<S>) + Send>;
+type HostCall<S> = Box<dyn FnOnce(&mut StudyHost<S>) + Send>;
 
 /// The outer side of a door: calls wait until the driver carries them out.
-pub struct Door<S: Store> {
-    calls: Sender<Call<S>>,
+pub struct HostDoor<S: Store> {
+    calls: Sender<HostCall<S>>,
 }
 
 /// The inner side: what the driver answers.
-pub struct Calls<S: Store> {
-    calls: Receiver<Call<S>>,
+pub struct HostCalls<S: Store> {
+    calls: Receiver<HostCall<S>>,
 }
 
-impl<S: Store> Door<S> {
+impl<S: Store> HostDoor<S> {
     /// A door, and its inner side for a [driver](crate::Driver::open_to).
-    pub fn new() -> (Self, Calls<S>) {
+    pub fn new() -> (Self, HostCalls<S>) {
         let (sender, receiver) = channel();
-        (Self { calls: sender }, Calls { calls: receiver })
+        (Self { calls: sender }, HostCalls { calls: receiver })
     }
 
     /// Calls the study's host, and waits for the answer; `None` if no driver runs the study any more.
     pub fn call<T: Send + 'static>(
         &self,
-        call: impl FnOnce(&mut Hosted<S>) -> T + Send + 'static,
+        call: impl FnOnce(&mut StudyHost<S>) -> T + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = sync_channel(1);
-        let answered = move |host: &mut Hosted<S>| {
+        let answered = move |host: &mut StudyHost<S>| {
             // whoever asked may have gone
             let _ = sender.send(call(host));
         };
@@ -43,9 +43,9 @@ impl<S: Store> Door<S> {
     }
 }
 
-impl<S: Store> Calls<S> {
+impl<S: Store> HostCalls<S> {
     /// The calls that wait. Waits up to `wait` for the first.
-    pub(crate) fn waiting(&self, wait: Duration) -> Vec<Call<S>> {
+    pub(crate) fn waiting(&self, wait: Duration) -> Vec<HostCall<S>> {
         let first = match self.calls.recv_timeout(wait) {
             Ok(call) => call,
             Err(RecvTimeoutError::Timeout) => return Vec::new(),
@@ -58,13 +58,13 @@ impl<S: Store> Calls<S> {
     }
 }
 
-impl<S: Store> Clone for Door<S> {
+impl<S: Store> Clone for HostDoor<S> {
     fn clone(&self) -> Self {
         Self { calls: self.calls.clone() }
     }
 }
 
-impl<S: Store> fmt::Debug for Door<S> {
+impl<S: Store> fmt::Debug for HostDoor<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Door").finish_non_exhaustive()
     }

@@ -14,26 +14,26 @@ use foretell_search::{Ending, Session, Store, StoreError, Study, Trial, TrialSta
 use thiserror::Error;
 
 use crate::fleet::executor::{Executor, ExecutorError};
-use crate::fleet::trainer::{Asked, Given, Happening, Heard, Link, Sent, Trainer};
-use crate::host::door::Calls;
-use crate::host::hosted::{HostError, Hosted, News, Reading};
+use crate::fleet::trainer::{Asked, Given, Heard, Link, Sent, Trainer, TrainingEvent};
+use crate::host::door::HostCalls;
+use crate::host::hosted::{HostError, MetricReading, StudyHost, StudyNews};
 use crate::host::orders::Orders;
 use crate::process::executor::is_out_of_files;
-use crate::process::message::Notice;
-use detected::Detected;
+use crate::process::message::TrialNotice;
+use detected::ScoreDetector;
 pub use elsewhere::Elsewhere;
-use fitter::Fitter;
+use fitter::ModelFitter;
 
 /// The time that the driver waits for messages before it looks for a cancellation.
-const TICK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time that it waits while a model is fitted on another thread.
-const FIT_TICK: Duration = Duration::from_millis(2);
+const FIT_POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// The time that stopped trials may take to end when a study is left.
-const PATIENCE: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// An event while a study runs.
 #[derive(Clone, Debug)]
-pub enum Event<'a> {
+pub enum DriverEvent<'a> {
     /// A record was stored and applied.
     Recorded(&'a foretell_search::Record),
     /// A training of this process reported; the study has not seen it yet.
@@ -41,17 +41,17 @@ pub enum Event<'a> {
         /// The trial's number.
         trial: u64,
         /// The report.
-        reading: &'a Reading,
+        reading: &'a MetricReading,
     },
     /// Something else was noticed of a training of this process.
     Noticed {
         /// The trial's number.
         trial: u64,
         /// The notice.
-        notice: &'a Notice,
+        notice: &'a TrialNotice,
     },
     /// So few trials run at a time from now on: the system has no files, or processes, for more.
-    Fewer {
+    FewerWorkers {
         /// The number of workers.
         workers: usize,
         /// The error of the operating system.
@@ -60,7 +60,7 @@ pub enum Event<'a> {
     /// Trainings print the best of their reports last: the best counts from now on.
     BestCounts,
     /// A sentence about the study: see [`Session::take_notices`].
-    Said {
+    StudyNotice {
         /// The sentence.
         text: &'a str,
     },
@@ -72,11 +72,11 @@ pub enum Event<'a> {
 }
 
 /// Observes events. An error ends the run with [`DriverError::Refused`], and the report is not recorded.
-pub(crate) type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
+pub(crate) type EventObserver<'a> = dyn FnMut(&Study, DriverEvent<'_>) -> Result<(), String> + 'a;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct RunLimits {
     /// The number of retries of a training that failed.
     pub retries: u32,
     /// The time that earlier runs of the study lasted: they count, too.
@@ -91,7 +91,7 @@ pub struct Limits {
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
+pub enum RunOutcome {
     /// The study is done.
     Done,
     /// The run was canceled.
@@ -99,7 +99,7 @@ pub enum Finish {
     /// Nothing runs, but the study is not done.
     Unfinished,
     /// One of the [`Limits`] was reached, named by the text.
-    Spent(&'static str),
+    LimitReached(&'static str),
 }
 
 /// The reason why a run failed. Earlier records are kept.
@@ -113,7 +113,7 @@ pub enum DriverError {
     Start(ExecutorError),
     /// The observer refused a report.
     #[error("{0}")]
-    Refused(String),
+    ObserverRefused(String),
     /// Fitting a model panicked.
     #[error("fitting a model panicked: {0}. This is a bug of the predictor")]
     Fit(String),
@@ -137,24 +137,24 @@ pub enum DriverError {
 /// The driver installs no signal handler and prints nothing, so that one process can run several studies, each on its own
 /// thread. Models are fitted on a thread of their own: reports of other trials flow on meanwhile.
 pub struct Driver<E: Executor, S: Store> {
-    host: Hosted<S>,
+    host: StudyHost<S>,
     trainer: Trainer<E>,
     workers: usize,
     /// A training that waits for a free worker, since the system had no files for one more.
     postponed: Option<Given>,
-    fitter: Fitter,
+    fitter: ModelFitter,
     /// The trial whose checkpoints are kept because it is the best.
     best: Option<u64>,
-    limits: Limits,
+    limits: RunLimits,
     /// The orders that a person gives meanwhile.
     orders: Option<Orders>,
     begun: Instant,
     /// The requests and reports of trainings elsewhere.
-    calls: Option<Calls<S>>,
+    calls: Option<HostCalls<S>>,
     /// The time for them to be handed back when the study is left.
     patience: Box<dyn Fn() -> Duration>,
     /// The values that trainings print last.
-    detected: Detected,
+    detected: ScoreDetector,
 }
 
 impl<E: Executor, S: Store> Driver<E, S> {
@@ -168,35 +168,35 @@ impl<E: Executor, S: Store> Driver<E, S> {
     ) -> Self {
         session.defer_fits();
         let trainer = Trainer::new(executor, session.study().spec().given_resource(), expected_report.into());
-        let host = Hosted::new(session).watched();
+        let host = StudyHost::new(session).with_news();
         let best = host.session.best().map(|best| best.trial);
         Self {
             host,
             trainer,
             workers: workers.max(1),
             postponed: None,
-            fitter: Fitter::default(),
+            fitter: ModelFitter::default(),
             best,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             orders: None,
             begun: Instant::now(),
             calls: None,
             patience: Box::new(|| Duration::ZERO),
-            detected: Detected::default(),
+            detected: ScoreDetector::default(),
         }
     }
 
     /// The same driver within `limits`.
     #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: RunLimits) -> Self {
         self.trainer.retries = limits.retries;
         Self { limits, ..self }
     }
 
     /// The same driver, which lets the best report of a trial count where trainings print it last. For a study whose score nobody chose.
     #[must_use]
-    pub fn detecting_score(self) -> Self {
-        Self { detected: Detected::in_study(self.host.session.study()), ..self }
+    pub fn with_score_detection(self) -> Self {
+        Self { detected: ScoreDetector::in_study(self.host.session.study()), ..self }
     }
 
     /// The session.
@@ -218,54 +218,60 @@ impl<E: Executor, S: Store> Driver<E, S> {
     ///
     /// # Errors
     /// [`DriverError`]; the running trainings are stopped then, too.
-    pub fn run(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<Finish, DriverError> {
-        let ran = self.drive(cancel, observe);
+    pub fn run(
+        &mut self,
+        cancel: &AtomicBool,
+        observe: &mut EventObserver<'_>,
+    ) -> Result<RunOutcome, DriverError> {
+        let ran = self.run_steps(cancel, observe);
         self.stop_all(ran.is_ok());
         ran?;
         self.dismiss(observe)?;
         if self.host.session.is_done() {
-            (0..self.host.session.study().trials().len() as u64).for_each(|trial| self.tidy(trial));
-            return Ok(Finish::Done);
+            (0..self.host.session.study().trials().len() as u64)
+                .for_each(|trial| self.discard_if_ended(trial));
+            return Ok(RunOutcome::Done);
         }
-        if let Some(limit) = self.spent() {
-            return Ok(Finish::Spent(limit));
+        if let Some(limit) = self.reached_limit() {
+            return Ok(RunOutcome::LimitReached(limit));
         }
         let canceled = cancel.load(Ordering::SeqCst);
-        Ok(if canceled { Finish::Canceled } else { Finish::Unfinished })
+        Ok(if canceled { RunOutcome::Canceled } else { RunOutcome::Unfinished })
     }
 
-    fn drive(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<(), DriverError> {
-        while !cancel.load(Ordering::SeqCst) && self.spent().is_none() {
+    fn run_steps(&mut self, cancel: &AtomicBool, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
+        while !cancel.load(Ordering::SeqCst) && self.reached_limit().is_none() {
             self.obey(observe)?;
-            self.fill(observe)?;
+            self.fill_workers(observe)?;
             if self.host.session.busy() == 0 && self.is_over() {
                 return Ok(());
             }
             if let Some(fit) = self.host.session.next_fit() {
                 self.fitter.start(fit).map_err(DriverError::Thread)?;
             }
-            let wait = if self.fitter.is_busy() { FIT_TICK } else { TICK };
+            let wait = if self.fitter.is_busy() { FIT_POLL_INTERVAL } else { POLL_INTERVAL };
             self.wait(wait, observe)?;
             if let Some(fitted) = self.fitter.take().map_err(DriverError::Fit)? {
-                let decided = self.host.fitted(fitted);
-                self.publish(observe)?;
-                decided.map_err(stored)?;
-                self.check_hope()?;
+                let decided = self.host.apply_fitted_model(fitted);
+                self.publish_news(observe)?;
+                decided.map_err(to_driver_error)?;
+                self.check_command_works()?;
             }
-            self.stop_what_is_to_stop();
+            self.end_stopped_trainings();
         }
         Ok(())
     }
 
     /// Ends the trainings of trials that were stopped: by a model that came later, by a person, or from elsewhere.
-    fn stop_what_is_to_stop(&mut self) {
-        let stops: Vec<u64> = self.trainer.running().filter(|&trial| self.host.stops(trial)).collect();
+    fn end_stopped_trainings(&mut self) {
+        let stops: Vec<u64> =
+            self.trainer.running_trials().filter(|&trial| self.host.must_stop(trial)).collect();
         stops.into_iter().for_each(|trial| self.trainer.stop(trial));
     }
 
     /// The limit that is reached, if one is.
-    fn spent(&self) -> Option<&'static str> {
-        let Limits { before, time, epochs, gpu_time, .. } = self.limits;
+    fn reached_limit(&self) -> Option<&'static str> {
+        let RunLimits { before, time, epochs, gpu_time, .. } = self.limits;
         let elapsed = before + self.begun.elapsed();
         let spent = || self.host.session.study().progress().spent;
         let gpu = gpu_time.is_some_and(|(most, gpus)| elapsed * gpus >= most);
@@ -279,18 +285,18 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     /// Gives every idle worker a training, as far as there are any.
-    fn fill(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
-        let is_free = self.trainer.running().count() < self.workers;
+    fn fill_workers(&mut self, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
+        let is_free = self.trainer.running_trials().count() < self.workers;
         if let Some(given) = self.postponed.take_if(|_| is_free) {
-            self.launch(given, observe)?;
+            self.launch_training(given, observe)?;
         }
-        while self.busy_here() < self.workers {
-            let busy = self.busy_here();
+        while self.count_busy_workers() < self.workers {
+            let busy = self.count_busy_workers();
             let asked = Link::ask(&mut self.host);
-            self.publish(observe)?;
-            match asked.map_err(stored)? {
-                Asked::Task(given) => self.launch(given, observe)?,
-                Asked::Nothing | Asked::Done if self.busy_here() > busy => {}
+            self.publish_news(observe)?;
+            match asked.map_err(to_driver_error)? {
+                Asked::Task(given) => self.launch_training(given, observe)?,
+                Asked::Nothing | Asked::Done if self.count_busy_workers() > busy => {}
                 Asked::Nothing | Asked::Done => return Ok(()),
             }
         }
@@ -298,57 +304,64 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     /// The number of the driver's own workers that are busy.
-    fn busy_here(&self) -> usize {
+    fn count_busy_workers(&self) -> usize {
         let session = &self.host.session;
-        match self.host.is_leasing() {
+        match self.host.allows_remote_trials() {
             false => session.busy(),
-            true => self.trainer.running().count() + session.busy() - session.running().count(),
+            true => self.trainer.running_trials().count() + session.busy() - session.running().count(),
         }
     }
 
     /// Starts a training on the first worker that is free.
-    fn launch(&mut self, given: Given, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+    fn launch_training(&mut self, given: Given, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
         let trial = given.trial();
-        let Err(error) = self.trainer.start(self.trainer.free_slot(), given.clone()) else { return Ok(()) };
-        let running = self.trainer.running().count();
+        let Err(error) = self.trainer.start_training(self.trainer.free_slot(), given.clone()) else {
+            return Ok(());
+        };
+        let running = self.trainer.running_trials().count();
         if running > 0 && is_out_of_files(error.as_ref()) {
             (self.workers, self.postponed) = (running, Some(given));
-            return self.notify(observe, Event::Fewer { workers: running, why: &error.to_string() });
+            return self.notify_observer(
+                observe,
+                DriverEvent::FewerWorkers { workers: running, why: &error.to_string() },
+            );
         }
         self.fail_if_silent(trial, &error.to_string())?;
         Err(DriverError::Start(error))
     }
 
     /// Passes on a message about a training.
-    fn take(
+    fn pass_on_event(
         &mut self,
         given: &Given,
-        happening: &Happening,
-        observe: &mut Observer<'_>,
+        happening: &TrainingEvent,
+        observe: &mut EventObserver<'_>,
     ) -> Result<(), DriverError> {
         let trial = given.trial();
         let heard = match happening {
-            Happening::Noticed(notice) => return self.notify(observe, Event::Noticed { trial, notice }),
-            Happening::Chosen(series) => {
-                let chosen = self.host.chose(series);
-                self.publish(observe)?;
-                return chosen.map_err(stored);
+            TrainingEvent::Noticed(notice) => {
+                return self.notify_observer(observe, DriverEvent::Noticed { trial, notice });
             }
-            Happening::PrintedLast(value) => {
+            TrainingEvent::Chosen(series) => {
+                let chosen = self.host.choose_series(series);
+                self.publish_news(observe)?;
+                return chosen.map_err(to_driver_error);
+            }
+            TrainingEvent::PrintedLast(value) => {
                 self.detected.printed(trial, *value);
                 return Ok(());
             }
-            Happening::Heard(heard) => heard,
+            TrainingEvent::Heard(heard) => heard,
         };
         if let Heard::Report(reading) = heard {
             self.show_report(trial, reading, observe)?;
         }
         let sent = self.host.pass_on(given, heard);
-        if let Some(why) = self.host.refused() {
+        if let Some(why) = self.host.refusal_reason() {
             // the error says what the record of the failure does
-            return Err(DriverError::Refused(why.to_owned()));
+            return Err(DriverError::ObserverRefused(why.to_owned()));
         }
-        self.publish(observe)?;
+        self.publish_news(observe)?;
         match sent {
             Ok(Sent::Stops) => {
                 self.trainer.stop(trial);
@@ -356,8 +369,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
             }
             Ok(Sent::GoesOn) => Ok(()),
             Ok(Sent::Ended(_)) => {
-                self.tidy(trial);
-                self.check_hope()
+                self.discard_if_ended(trial);
+                self.check_command_works()
             }
             Err(HostError::Store(error)) => Err(error.into()),
             // a step that was reported with another value, or an earlier one: what is recorded stays
@@ -368,12 +381,12 @@ impl<E: Executor, S: Store> Driver<E, S> {
     fn show_report(
         &mut self,
         trial: u64,
-        reading: &Reading,
-        observe: &mut Observer<'_>,
+        reading: &MetricReading,
+        observe: &mut EventObserver<'_>,
     ) -> Result<(), DriverError> {
-        if let Err(refused) = observe(self.host.session.study(), Event::Report { trial, reading }) {
+        if let Err(refused) = observe(self.host.session.study(), DriverEvent::Report { trial, reading }) {
             self.fail_if_silent(trial, &refused)?;
-            return Err(DriverError::Refused(refused));
+            return Err(DriverError::ObserverRefused(refused));
         }
         Ok(())
     }
@@ -388,43 +401,44 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     /// Shows the host's actions, and removes the data that ended trials no longer need.
-    fn publish(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
-        let News { records, ended } = self.host.take_news();
-        let closed = self.show(&records, observe)?;
+    fn publish_news(&mut self, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
+        let StudyNews { records, ended } = self.host.take_news();
+        let closed = self.show_records(&records, observe)?;
         for notice in self.host.take_notices() {
-            self.notify(observe, Event::Said { text: &notice.text })?;
+            self.notify_observer(observe, DriverEvent::StudyNotice { text: &notice.text })?;
         }
-        self.detect(&closed, observe)?;
-        self.close(closed);
-        ended.into_iter().for_each(|trial| self.tidy(trial));
+        self.detect_score(&closed, observe)?;
+        self.discard_ended_trials(closed);
+        ended.into_iter().for_each(|trial| self.discard_if_ended(trial));
         Ok(())
     }
 
     /// Lets the best report count if the trials that have `ended` show that it does.
-    fn detect(&mut self, ended: &[u64], observe: &mut Observer<'_>) -> Result<(), DriverError> {
+    fn detect_score(&mut self, ended: &[u64], observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
         let Some(settings) = self.detected.settings(self.host.session.study(), ended) else { return Ok(()) };
-        self.host.change(settings).map_err(stored)?;
-        let News { records, .. } = self.host.take_news();
-        self.show(&records, observe)?;
-        self.notify(observe, Event::BestCounts)
+        self.host.change_settings(settings).map_err(to_driver_error)?;
+        let StudyNews { records, .. } = self.host.take_news();
+        self.show_records(&records, observe)?;
+        self.notify_observer(observe, DriverEvent::BestCounts)
     }
 
     /// Shows `records`; answers which trials they end.
-    fn show(
+    fn show_records(
         &self,
         records: &[foretell_search::Record],
-        observe: &mut Observer<'_>,
+        observe: &mut EventObserver<'_>,
     ) -> Result<Vec<u64>, DriverError> {
         let mut closed = Vec::new();
         for record in records {
-            observe(self.host.session.study(), Event::Recorded(record)).map_err(DriverError::Refused)?;
+            observe(self.host.session.study(), DriverEvent::Recorded(record))
+                .map_err(DriverError::ObserverRefused)?;
             closed.extend(record.ends());
         }
         Ok(closed)
     }
 
     /// Removes the data that the trials `closed` no longer need, and that of the one that was the best before them.
-    fn close(&mut self, mut closed: Vec<u64>) {
+    fn discard_ended_trials(&mut self, mut closed: Vec<u64>) {
         if closed.is_empty() {
             return;
         }
@@ -432,15 +446,19 @@ impl<E: Executor, S: Store> Driver<E, S> {
         if best != self.best {
             closed.extend(std::mem::replace(&mut self.best, best));
         }
-        closed.into_iter().for_each(|trial| self.tidy(trial));
+        closed.into_iter().for_each(|trial| self.discard_if_ended(trial));
     }
 
-    fn notify(&self, observe: &mut Observer<'_>, event: Event<'_>) -> Result<(), DriverError> {
-        observe(self.host.session.study(), event).map_err(DriverError::Refused)
+    fn notify_observer(
+        &self,
+        observe: &mut EventObserver<'_>,
+        event: DriverEvent<'_>,
+    ) -> Result<(), DriverError> {
+        observe(self.host.session.study(), event).map_err(DriverError::ObserverRefused)
     }
 
     /// Discards `trial` if it has ended for good and is not the best.
-    fn tidy(&mut self, trial: u64) {
+    fn discard_if_ended(&mut self, trial: u64) {
         let study = self.host.session.study();
         let promotes = !study.spec().schedule.is_full() && !study.is_done();
         let may_go_on = |trial: &Trial| {
@@ -452,7 +470,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         }
     }
 
-    fn check_hope(&self) -> Result<(), DriverError> {
+    fn check_command_works(&self) -> Result<(), DriverError> {
         match self.host.session.hopeless() {
             Some(last) => Err(DriverError::Hopeless { last: last.to_owned() }),
             None => Ok(()),
@@ -463,10 +481,10 @@ impl<E: Executor, S: Store> Driver<E, S> {
     /// study still `works`.
     fn stop_all(&mut self, works: bool) {
         self.trainer.hand_back_all();
-        let until = Instant::now() + PATIENCE;
-        while self.trainer.running().next().is_some() && Instant::now() < until {
-            for (given, happening) in self.trainer.hear(TICK, None) {
-                if let Happening::Heard(heard @ (Heard::Report(_) | Heard::Began { .. })) = &happening
+        let until = Instant::now() + STOP_TIMEOUT;
+        while self.trainer.running_trials().next().is_some() && Instant::now() < until {
+            for (given, happening) in self.trainer.receive_events(POLL_INTERVAL, None) {
+                if let TrainingEvent::Heard(heard @ (Heard::Report(_) | Heard::Began { .. })) = &happening
                     && works
                 {
                     // what cannot be recorded is trained again
@@ -478,9 +496,9 @@ impl<E: Executor, S: Store> Driver<E, S> {
 }
 
 /// Only the store fails where nothing is asked of a training.
-fn stored(error: HostError) -> DriverError {
+fn to_driver_error(error: HostError) -> DriverError {
     match error {
         HostError::Store(error) => error.into(),
-        other => DriverError::Refused(other.to_string()),
+        other => DriverError::ObserverRefused(other.to_string()),
     }
 }

@@ -13,11 +13,11 @@ use foretell_search::{
 };
 use thiserror::Error;
 
-use crate::host::leases::{Leases, Sender, Sign, Unheld, WorkerView};
-use crate::host::orders::{Orders, ToEnqueue};
+use crate::host::leases::{Leases, LifeSign, MessageSender, UnheldTraining, WorkerView};
+use crate::host::orders::{EnqueueOrder, Orders};
 
 /// After so many trials in a row that failed as every one of their command would, the study does not work.
-const IN_A_ROW: u32 = 3;
+const MAX_FAILURES_IN_A_ROW: u32 = 3;
 
 /// A study that this process hosts: trainings [`ask`](Self::ask), [`report`](Self::report) and [`tell`](Self::tell), people
 /// [`order`](Self::order), and anybody may [read](Self::session).
@@ -35,7 +35,7 @@ const IN_A_ROW: u32 = 3;
 /// use foretell_search::{Order, ParameterSpace, Session, Space, StudySpec};
 ///
 /// let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
-/// let mut study = Hosted::new(Session::new(StudySpec::new(space, "val_acc", Direction::Maximize))?);
+/// let mut study = StudyHost::new(Session::new(StudySpec::new(space, "val_acc", Direction::Maximize))?);
 /// let task = study.ask(None)?.expect("nothing was trained yet");
 /// let reading = Reading { step: 1, value: Some(0.4), ..Reading::default() };
 /// assert!(study.report(task.start.trial, reading.clone(), None)?.recorded);
@@ -44,28 +44,28 @@ const IN_A_ROW: u32 = 3;
 /// assert_eq!(study.tell(task.start.trial, None, None)?, "stopped");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Hosted<S: Store> {
+pub struct StudyHost<S: Store> {
     pub(crate) session: Session<S>,
     leases: Option<Leases>,
     orders: Option<Orders>,
     /// The records stored, and the trainings that ended, since somebody who watches looked; `None` where nobody does.
-    news: Option<News>,
+    news: Option<StudyNews>,
     /// Why the study does not work.
-    refused: Option<String>,
+    refusal_reason: Option<String>,
     /// How many trials ended last, one after the other, by a failure of the command.
     failed_in_a_row: u32,
 }
 
 /// The news of a study since somebody looked.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct StudyNews {
     pub(crate) records: Vec<Record>,
     pub(crate) ended: Vec<u64>,
 }
 
 /// A training to run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Task {
+pub struct TrainingTask {
     /// The training; it continues from the epoch that it has reached.
     pub start: Start,
     /// The key by which its worker names itself in reports, and the time it may be silent once it renews; `None` without leases.
@@ -74,7 +74,7 @@ pub struct Task {
 
 /// A report of a training.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct MetricReading {
     /// The step.
     pub step: u64,
     /// The metric in its own unit; `None` if it is not finite.
@@ -98,7 +98,7 @@ pub enum HostError {
     },
     /// Its training has ended.
     #[error("trial {trial} has ended: {state}")]
-    Ended {
+    TrialEnded {
         /// The trial's number.
         trial: u64,
         /// Its state: [`TrialState::name`].
@@ -106,7 +106,7 @@ pub enum HostError {
     },
     /// A training that was recorded as a whole one is said to have failed.
     #[error("trial {trial} has ended: {state}, so it cannot fail")]
-    Contradicted {
+    CannotFail {
         /// The trial's number.
         trial: u64,
         /// Its state: [`TrialState::name`].
@@ -114,13 +114,13 @@ pub enum HostError {
     },
     /// Another worker has the trial.
     #[error("trial {trial} was silent for too long and runs elsewhere now. Ask for another")]
-    Elsewhere {
+    HeldElsewhere {
         /// The trial's number.
         trial: u64,
     },
     /// A worker's later question was answered already.
     #[error("turn {turn} is old: worker {worker} has asked again since")]
-    Outdated {
+    OutdatedTurn {
         /// The worker's name.
         worker: String,
         /// The number of its question.
@@ -128,7 +128,7 @@ pub enum HostError {
     },
     /// Another value was reported at this step.
     #[error("trial {trial} already reported {value} at step {step}, and a report cannot be changed")]
-    Reported {
+    ConflictingValue {
         /// The trial's number.
         trial: u64,
         /// The step.
@@ -138,7 +138,7 @@ pub enum HostError {
     },
     /// A later step was reported.
     #[error("trial {trial} already reported step {step}, and steps must increase")]
-    Passed {
+    StepPassed {
         /// The trial's number.
         trial: u64,
         /// The last step that it reported.
@@ -148,7 +148,7 @@ pub enum HostError {
     #[error(
         "fold is {fold}, but must be a whole number from 1 to {folds}. Count folds from 1, or change the study's folds"
     )]
-    Fold {
+    InvalidFold {
         /// The reported fold.
         fold: f64,
         /// The number of folds.
@@ -156,7 +156,7 @@ pub enum HostError {
     },
     /// Its first training failed as all others would.
     #[error("the study's command does not work: {why}")]
-    Hopeless {
+    BrokenCommand {
         /// The problem.
         why: String,
     },
@@ -170,26 +170,26 @@ pub enum HostError {
 
 impl HostError {
     /// The field of a request that is wrong; `None` if it could not be stored.
-    pub fn field(&self) -> Option<&'static str> {
+    pub fn invalid_field(&self) -> Option<&'static str> {
         match self {
-            Self::NoTrial { .. } | Self::Ended { .. } => Some("trial"),
-            Self::Contradicted { .. } => Some("failure"),
-            Self::Elsewhere { .. } => Some("lease"),
-            Self::Outdated { .. } => Some("turn"),
-            Self::Reported { .. } => Some("value"),
-            Self::Passed { .. } => Some("step"),
-            Self::Fold { .. } => Some("metrics"),
-            Self::Hopeless { .. } => Some("study"),
+            Self::NoTrial { .. } | Self::TrialEnded { .. } => Some("trial"),
+            Self::CannotFail { .. } => Some("failure"),
+            Self::HeldElsewhere { .. } => Some("lease"),
+            Self::OutdatedTurn { .. } => Some("turn"),
+            Self::ConflictingValue { .. } => Some("value"),
+            Self::StepPassed { .. } => Some("step"),
+            Self::InvalidFold { .. } => Some("metrics"),
+            Self::BrokenCommand { .. } => Some("study"),
             Self::NotEnqueued(_) => Some("configuration"),
             Self::Store(_) => None,
         }
     }
 }
 
-impl<S: Store> Hosted<S> {
+impl<S: Store> StudyHost<S> {
     /// Hosts the study of `session`. Its trainings end with this process: those that ran when it was left are asked for again.
     pub fn new(session: Session<S>) -> Self {
-        Self { session, leases: None, orders: None, news: None, refused: None, failed_in_a_row: 0 }
+        Self { session, leases: None, orders: None, news: None, refusal_reason: None, failed_in_a_row: 0 }
     }
 
     /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run still.
@@ -199,7 +199,7 @@ impl<S: Store> Hosted<S> {
     pub fn with_leases(self, leases: Leases) -> Result<Self, HostError> {
         let is_open = |(number, trial): (usize, &Trial)| trial.is_open().then_some(number as u64);
         let open = self.session.study().trials().iter().enumerate().filter_map(is_open).collect();
-        self.taking_up(open, leases)
+        self.take_up_trials(open, leases)
     }
 
     /// The same host for trainings here and elsewhere: those that [`Leases`] noted are taken to run elsewhere still, and the
@@ -207,12 +207,12 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError::Store`] if a record could not be stored.
-    pub fn leasing_some(self, leases: Leases) -> Result<Self, HostError> {
-        let noted = leases.noted();
-        self.taking_up(noted, leases)
+    pub fn with_partial_leases(self, leases: Leases) -> Result<Self, HostError> {
+        let noted = leases.noted_trials();
+        self.take_up_trials(noted, leases)
     }
 
-    fn taking_up(mut self, trials: Vec<u64>, mut leases: Leases) -> Result<Self, HostError> {
+    fn take_up_trials(mut self, trials: Vec<u64>, mut leases: Leases) -> Result<Self, HostError> {
         let mut starts = Vec::new();
         for trial in trials {
             starts.extend(self.session.take_up(trial)?);
@@ -221,13 +221,13 @@ impl<S: Store> Hosted<S> {
         Ok(Self { leases: Some(leases), ..self })
     }
 
-    /// The same host, which keeps [`News`] for somebody who watches.
-    pub(crate) fn watched(self) -> Self {
-        Self { news: Some(News::default()), ..self }
+    /// The same host, which keeps [`StudyNews`] for somebody who watches.
+    pub(crate) fn with_news(self) -> Self {
+        Self { news: Some(StudyNews::default()), ..self }
     }
 
     /// The news since the last call.
-    pub(crate) fn take_news(&mut self) -> News {
+    pub(crate) fn take_news(&mut self) -> StudyNews {
         self.news.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -237,7 +237,7 @@ impl<S: Store> Hosted<S> {
     }
 
     /// Keeps the records that the session's last call stored.
-    fn gather(&mut self) {
+    fn collect_news(&mut self) {
         if let Some(news) = &mut self.news {
             news.records.extend_from_slice(self.session.news());
         }
@@ -266,17 +266,17 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError::Store`]; ask again.
-    pub fn ask(&mut self, worker: Option<&str>) -> Result<Option<Task>, HostError> {
-        self.obey()?;
-        if let Some(why) = &self.refused {
-            return Err(HostError::Hopeless { why: why.clone() });
+    pub fn ask(&mut self, worker: Option<&str>) -> Result<Option<TrainingTask>, HostError> {
+        self.carry_out_order_files()?;
+        if let Some(why) = &self.refusal_reason {
+            return Err(HostError::BrokenCommand { why: why.clone() });
         }
         self.end_forgotten(worker)?;
         if let Some(leases) = &mut self.leases
-            && let Some(trial) = worker.and_then(|worker| leases.trial_of(worker))
+            && let Some(trial) = worker.and_then(|worker| leases.trial_of_worker(worker))
         {
-            leases.heard(trial, Sign::Asked);
-            return Ok(self.task(trial));
+            leases.note_life_sign(trial, LifeSign::Asked);
+            return Ok(self.held_task(trial));
         }
         let start = self.next_start()?;
         Ok(start.and_then(|start| self.hand_out(start, worker)))
@@ -287,23 +287,26 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError::Outdated`], [`HostError::Store`].
-    pub fn ask_in_turn(&mut self, worker: &str, turn: u64) -> Result<Option<Task>, HostError> {
-        if self.leases.as_mut().is_some_and(|leases| !leases.is_in_turn(worker, turn)) {
-            return Err(HostError::Outdated { worker: worker.to_owned(), turn });
+    pub fn ask_in_turn(&mut self, worker: &str, turn: u64) -> Result<Option<TrainingTask>, HostError> {
+        if self.leases.as_mut().is_some_and(|leases| !leases.accept_turn(worker, turn)) {
+            return Err(HostError::OutdatedTurn { worker: worker.to_owned(), turn });
         }
         let task = self.ask(Some(worker))?;
         if let Some(leases) = self.leases.as_mut().filter(|_| task.is_none() && self.session.is_done()) {
-            leases.dismiss(worker);
+            leases.dismiss_worker(worker);
         }
         Ok(task)
     }
 
     /// The next training for the process that hosts the study itself.
-    pub(crate) fn ask_here(&mut self) -> Result<Option<Task>, HostError> {
+    pub(crate) fn ask_locally(&mut self) -> Result<Option<TrainingTask>, HostError> {
         self.end_forgotten(None)?;
         let Some(start) = self.next_start()? else { return Ok(None) };
-        let lease = self.leases.as_mut().map(|leases| (leases.give_here(start.clone()), leases.lease()));
-        Ok(Some(Task { start, lease }))
+        let lease = self
+            .leases
+            .as_mut()
+            .map(|leases| (leases.grant_local_lease(start.clone()), leases.lease_duration()));
+        Ok(Some(TrainingTask { start, lease }))
     }
 
     /// A training of `trial` failed as every one of its command would. If nothing was reported yet, or three trials in a row failed so, the
@@ -311,7 +314,7 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// Those of [`tell`](Self::tell).
-    pub fn fail_for_all(
+    pub fn tell_command_failure(
         &mut self,
         trial: u64,
         why: String,
@@ -319,34 +322,34 @@ impl<S: Store> Hosted<S> {
     ) -> Result<&'static str, HostError> {
         let is_first = !self.session.study().progress().has_reports;
         // the same message again is no other failure
-        let in_a_row = self.failed_in_a_row + u32::from(self.runs(trial));
+        let in_a_row = self.failed_in_a_row + u32::from(self.is_handed_out(trial));
         let state = self.tell(trial, Some(why.clone()), lease)?;
         self.failed_in_a_row = in_a_row;
         if is_first {
-            self.refused.get_or_insert_with(|| format!("trial {trial} {why}"));
-        } else if in_a_row >= IN_A_ROW {
+            self.refusal_reason.get_or_insert_with(|| format!("trial {trial} {why}"));
+        } else if in_a_row >= MAX_FAILURES_IN_A_ROW {
             let said = || {
                 format!("{in_a_row} trials in a row ended without a value of the metric. Trial {trial} {why}")
             };
-            self.refused.get_or_insert_with(said);
+            self.refusal_reason.get_or_insert_with(said);
         }
         Ok(state)
     }
 
     /// Why the study does not work, if that is known.
-    pub(crate) fn refused(&self) -> Option<&str> {
-        self.refused.as_deref()
+    pub(crate) fn refusal_reason(&self) -> Option<&str> {
+        self.refusal_reason.as_deref()
     }
 
     /// Whether the training of `trial` is to stop.
-    pub(crate) fn stops(&self, trial: u64) -> bool {
-        !self.session.study().is_running(trial) || self.session.overran(trial).is_some()
+    pub(crate) fn must_stop(&self, trial: u64) -> bool {
+        !self.session.study().is_running(trial) || self.session.overrun_step(trial).is_some()
     }
 
     /// A training's output has shown which of its `series` is the metric.
-    pub(crate) fn chose(&mut self, series: &str) -> Result<(), HostError> {
+    pub(crate) fn choose_series(&mut self, series: &str) -> Result<(), HostError> {
         let chosen = self.session.chose(series);
-        self.gather();
+        self.collect_news();
         Ok(chosen?)
     }
 
@@ -354,33 +357,34 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn read_to(
+    pub fn record_source_position(
         &mut self,
         trial: u64,
         position: SourcePosition,
         lease: Option<&str>,
     ) -> Result<Answer, HostError> {
-        self.hear(trial, lease, Sign::Reported)?;
+        self.check_holder(trial, lease, LifeSign::Reported)?;
         let stored = self.session.read_to(trial, position);
-        self.gather();
+        self.collect_news();
         stored?;
-        self.next(trial)
+        self.next_answer(trial)
     }
 
     /// Takes in a fitted model, and decides on the trials that awaited it.
-    pub(crate) fn fitted(&mut self, fitted: Fitted) -> Result<(), HostError> {
+    pub(crate) fn apply_fitted_model(&mut self, fitted: Fitted) -> Result<(), HostError> {
         let decided = self.session.fitted(fitted);
-        self.gather();
+        self.collect_news();
         decided?;
         Ok(())
     }
 
     /// A training that was handed back, one whose worker is silent, or a new one.
     fn next_start(&mut self) -> Result<Option<Start>, HostError> {
-        while let Some(Unheld { mut start, had_worker }) = self.leases.as_mut().and_then(Leases::next_unheld)
+        while let Some(UnheldTraining { mut start, had_worker }) =
+            self.leases.as_mut().and_then(Leases::next_unheld)
         {
             let trial = start.trial;
-            let known = self.trial(trial)?;
+            let known = self.find_trial(trial)?;
             start.from = known.trained();
             let is_short = self.session.study().is_running(trial) && start.from < known.until;
             let again = match &mut self.leases {
@@ -390,7 +394,7 @@ impl<S: Store> Hosted<S> {
             let ending = match again {
                 Ok(()) if is_short => {
                     let moved = self.session.moved(trial);
-                    self.gather();
+                    self.collect_news();
                     moved?;
                     return Ok(Some(start));
                 }
@@ -398,7 +402,7 @@ impl<S: Store> Hosted<S> {
                 Err(why) => Ending::Failed(why),
             };
             let ended = self.session.tell(trial, ending);
-            self.gather();
+            self.collect_news();
             ended?;
         }
         // one that awaits a model is handed out before another is begun
@@ -407,7 +411,7 @@ impl<S: Store> Hosted<S> {
             return Ok(None);
         }
         let start = self.session.ask();
-        self.gather();
+        self.collect_news();
         Ok(start?)
     }
 
@@ -416,22 +420,23 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn begin(
+    pub fn begin_attempt(
         &mut self,
         trial: u64,
         after: u64,
         attempt: Option<u64>,
         lease: Option<&str>,
     ) -> Result<Answer, HostError> {
-        self.hear(trial, lease, Sign::Renewed)?;
-        let trained = self.trial(trial)?.trained();
-        let is_news = self.leases.as_mut().is_none_or(|leases| leases.begins(trial, trained, after, attempt));
-        if is_news && self.runs(trial) && after < trained {
+        self.check_holder(trial, lease, LifeSign::Renewed)?;
+        let trained = self.find_trial(trial)?.trained();
+        let is_news =
+            self.leases.as_mut().is_none_or(|leases| leases.note_attempt(trial, trained, after, attempt));
+        if is_news && self.is_handed_out(trial) && after < trained {
             let begun = self.session.began_after(trial, after);
-            self.gather();
+            self.collect_news();
             begun?;
         }
-        self.next(trial)
+        self.next_answer(trial)
     }
 
     /// The worker of `trial` ends, and hands the training back unfinished: it continues elsewhere, and has not failed. Answers with
@@ -443,7 +448,7 @@ impl<S: Store> Hosted<S> {
         if self.is_handed_back(trial, lease) {
             return Ok("handed_back");
         }
-        self.hear(trial, lease, Sign::Renewed)?;
+        self.check_holder(trial, lease, LifeSign::Renewed)?;
         if !self.session.study().is_running(trial) {
             return self.tell(trial, None, lease);
         }
@@ -454,78 +459,86 @@ impl<S: Store> Hosted<S> {
     }
 
     /// The workers that name themselves and were heard in the last `time`.
-    pub fn workers(&self, time: Duration) -> Vec<WorkerView> {
-        self.leases.as_ref().map(|leases| leases.workers(time)).unwrap_or_default()
+    pub fn recent_workers(&self, time: Duration) -> Vec<WorkerView> {
+        self.leases.as_ref().map(|leases| leases.recent_workers(time)).unwrap_or_default()
     }
 
     /// Whether somebody trains `trial`.
     pub(crate) fn is_held(&self, trial: u64) -> bool {
-        self.leases.as_ref().is_some_and(|leases| leases.get(trial).is_some())
+        self.leases.as_ref().is_some_and(|leases| leases.lease_of(trial).is_some())
     }
 
     /// Whether no training runs elsewhere.
-    pub(crate) fn is_free(&self) -> bool {
-        self.leases.as_ref().is_none_or(Leases::are_free)
+    pub(crate) fn has_no_remote_trials(&self) -> bool {
+        self.leases.as_ref().is_none_or(Leases::has_no_remote_trials)
     }
 
     /// Whether trainings elsewhere may take part.
-    pub(crate) fn is_leasing(&self) -> bool {
+    pub(crate) fn allows_remote_trials(&self) -> bool {
         self.leases.is_some()
     }
 
-    fn hand_out(&mut self, start: Start, worker: Option<&str>) -> Option<Task> {
-        let Some(leases) = &mut self.leases else { return Some(Task { start, lease: None }) };
+    fn hand_out(&mut self, start: Start, worker: Option<&str>) -> Option<TrainingTask> {
+        let Some(leases) = &mut self.leases else { return Some(TrainingTask { start, lease: None }) };
         let trial = start.trial;
-        leases.give(start, worker);
-        self.task(trial)
+        leases.grant_lease(start, worker);
+        self.held_task(trial)
     }
 
     /// A training reports; `lease` is the key that its worker was given.
     ///
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], report the same again.
-    pub fn report(&mut self, trial: u64, reading: Reading, lease: Option<&str>) -> Result<Answer, HostError> {
-        self.obey()?;
+    pub fn report(
+        &mut self,
+        trial: u64,
+        reading: MetricReading,
+        lease: Option<&str>,
+    ) -> Result<Answer, HostError> {
+        self.carry_out_order_files()?;
         let reading = self.place_in_folds(reading)?;
-        let known = self.trial(trial)?;
+        let known = self.find_trial(trial)?;
         let is_new = !known.has_reported() || reading.step > known.step;
-        let sender = self.leases.as_mut().map_or(Sender::Holder, |leases| leases.sender(trial, lease));
+        let sender =
+            self.leases.as_mut().map_or(MessageSender::Holder, |leases| leases.classify_sender(trial, lease));
         let is_late = match sender {
-            Sender::Holder => false,
+            MessageSender::Holder => false,
             _ if self.leases.as_ref().is_some_and(|it| it.has_reported(trial, reading.step, lease)) => {
-                return self.next(trial);
+                return self.next_answer(trial);
             }
-            Sender::Returning if is_new && self.runs(trial) => true,
-            Sender::Returning | Sender::Stranger => return self.refuse(trial, reading.step, lease),
+            MessageSender::Returning if is_new && self.is_handed_out(trial) => true,
+            MessageSender::Returning | MessageSender::Stranger => {
+                return self.refuse_report(trial, reading.step, lease);
+            }
         };
         if is_late {
             self.move_back(trial, lease)?;
         }
-        self.hear(trial, lease, Sign::Reported)?;
+        self.check_holder(trial, lease, LifeSign::Reported)?;
         let (step, maker) = (reading.step, reading.made_under.clone());
-        let next = self.take(trial, reading)?;
+        let next = self.record_reading(trial, reading)?;
         if let Some(leases) = &mut self.leases {
-            leases.reported(trial, step, 0, None);
+            leases.record_step(trial, step, 0, None);
             if maker.is_some() && leases.is_lost(trial, maker.as_deref()) {
-                leases.reported(trial, step, 0, maker.as_deref());
+                leases.record_step(trial, step, 0, maker.as_deref());
             }
             if next.recorded {
-                leases.advanced(trial);
+                leases.forbid_return(trial);
             }
         }
         if is_late && next.recorded {
-            self.session.came_late(trial, step)?;
-            self.gather();
+            self.session.mark_report_late(trial, step)?;
+            self.collect_news();
         }
         Ok(next)
     }
 
     /// The reading with its step among those of all folds.
-    fn place_in_folds(&self, mut reading: Reading) -> Result<Reading, HostError> {
+    fn place_in_folds(&self, mut reading: MetricReading) -> Result<MetricReading, HostError> {
         let spec = self.session.study().spec();
         let step = spec.step_across_folds(reading.step, &mut reading.metrics);
-        let step = step.map_err(|fold| HostError::Fold { fold, folds: spec.folds() })?;
-        Ok(Reading { step, ..reading })
+        let step = step.map_err(|fold| HostError::InvalidFold { fold, folds: spec.folds() })?;
+        Ok(MetricReading { step, ..reading })
     }
 
     /// The trial moves back to the worker that lost it: the epochs that the other one has repeated so far are no part of its training.
@@ -534,97 +547,105 @@ impl<S: Store> Hosted<S> {
             leases.give_back(trial, lease);
         }
         let moved = self.session.moved(trial);
-        self.gather();
+        self.collect_news();
         Ok(moved?)
     }
 
     /// Another worker holds the trial: reports of this one count as trained epochs, and for nothing else.
-    fn refuse(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Answer, HostError> {
-        let before = self.trial(trial)?.trained_before(step);
+    fn refuse_report(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Answer, HostError> {
+        let before = self.find_trial(trial)?.trained_before(step);
         let epochs = self.leases.as_mut().map_or(0, |leases| match leases.is_lost(trial, lease) {
-            true => leases.reported(trial, step, before, lease),
+            true => leases.record_step(trial, step, before, lease),
             false => 0,
         });
         if epochs > 0 {
             let counted = self.session.trained_again(trial, step, epochs);
-            self.gather();
+            self.collect_news();
             counted?;
         }
-        Err(HostError::Elsewhere { trial })
+        Err(HostError::HeldElsewhere { trial })
     }
 
     /// Takes a report of the worker of `trial`.
-    fn take(&mut self, trial: u64, reading: Reading) -> Result<Answer, HostError> {
+    fn record_reading(&mut self, trial: u64, reading: MetricReading) -> Result<Answer, HostError> {
         let step = reading.step;
-        let is_known = match self.is_known(trial, &reading) {
+        let is_known = match self.has_reading(trial, &reading) {
             // a training that was interrupted repeats steps with other values
-            Err(HostError::Reported { .. } | HostError::Passed { .. }) if self.may_repeat(trial, step) => {
+            Err(HostError::ConflictingValue { .. } | HostError::StepPassed { .. })
+                if self.may_repeat(trial, step) =>
+            {
                 true
             }
             known => known?,
         };
         if is_known {
-            return self.repeat(trial, reading);
+            return self.record_repeat(trial, reading);
         }
-        if !self.runs(trial) {
-            let known = self.trial(trial)?;
+        if !self.is_handed_out(trial) {
+            let known = self.find_trial(trial)?;
             let stopped = matches!(known.state, TrialState::Stopped { .. });
-            return if stopped { self.next(trial) } else { Err(self.ended(trial, known)) };
+            return if stopped { self.next_answer(trial) } else { Err(self.ended_error(trial, known)) };
         }
-        let Reading { value, metrics, late, .. } = reading;
+        let MetricReading { value, metrics, late, .. } = reading;
         let answer = match late {
             true => self.session.report_late(trial, step, value, metrics).map(|()| None),
             false => self.session.report(trial, step, value, metrics).map(Some),
         };
-        self.gather();
+        self.collect_news();
         let Some(answer) = answer? else {
-            return Ok(Answer { recorded: true, ..self.next(trial)? });
+            return Ok(Answer { recorded: true, ..self.next_answer(trial)? });
         };
-        let before = if answer.stop { self.trial(trial)?.decision.clone() } else { None };
+        let before = if answer.stop { self.find_trial(trial)?.decision.clone() } else { None };
         Ok(Answer { decision: answer.decision.or(before), ..answer })
     }
 
     /// A training reports a step that is recorded: it is a copy of a report, or was trained once more.
-    fn repeat(
+    fn record_repeat(
         &mut self,
         trial: u64,
-        Reading { step, value, metrics, .. }: Reading,
+        MetricReading { step, value, metrics, .. }: MetricReading,
     ) -> Result<Answer, HostError> {
-        if self.runs(trial) {
-            if self.leases.as_mut().is_some_and(|leases| leases.repeats_first(trial, step)) {
-                let begun = self.session.first_report(trial, step);
-                self.gather();
+        if self.is_handed_out(trial) {
+            if self.leases.as_mut().is_some_and(|leases| leases.note_first_repeat(trial, step)) {
+                let begun = self.session.record_first_report(trial, step);
+                self.collect_news();
                 begun?;
             }
             let repeated = self.session.report(trial, step, value, metrics);
-            self.gather();
+            self.collect_news();
             repeated?;
         }
-        self.next(trial)
+        self.next_answer(trial)
     }
 
     /// The worker of `trial` shows that it is alive, and hears whether to stop.
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn renew(&mut self, trial: u64, lease: Option<&str>) -> Result<Answer, HostError> {
-        self.obey()?;
-        self.hear(trial, lease, Sign::Renewed)?;
-        self.next(trial)
+    pub fn renew_lease(&mut self, trial: u64, lease: Option<&str>) -> Result<Answer, HostError> {
+        self.carry_out_order_files()?;
+        self.check_holder(trial, lease, LifeSign::Renewed)?;
+        self.next_answer(trial)
     }
 
     /// The training of `trial`, whose end is told next, returned `value`: the trial's score, unless it was stopped.
     ///
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], say the same again.
-    pub fn returned(&mut self, trial: u64, value: f64, lease: Option<&str>) -> Result<(), HostError> {
-        self.trial(trial)?;
-        let sender = self.leases.as_mut().map_or(Sender::Holder, |leases| leases.sender(trial, lease));
-        if sender == Sender::Stranger || !self.runs(trial) {
+    pub fn record_returned_value(
+        &mut self,
+        trial: u64,
+        value: f64,
+        lease: Option<&str>,
+    ) -> Result<(), HostError> {
+        self.find_trial(trial)?;
+        let sender =
+            self.leases.as_mut().map_or(MessageSender::Holder, |leases| leases.classify_sender(trial, lease));
+        if sender == MessageSender::Stranger || !self.is_handed_out(trial) {
             return Ok(());
         }
         let noted = self.session.returned(trial, value);
-        self.gather();
+        self.collect_news();
         Ok(noted?)
     }
 
@@ -639,40 +660,41 @@ impl<S: Store> Hosted<S> {
         failure: Option<String>,
         lease: Option<&str>,
     ) -> Result<&'static str, HostError> {
-        self.trial(trial)?;
-        let is_well = self.runs(trial) && failure.is_none();
-        let sender = self.leases.as_mut().map_or(Sender::Holder, |leases| leases.sender(trial, lease));
-        if is_well && sender == Sender::Returning {
+        self.find_trial(trial)?;
+        let is_well = self.is_handed_out(trial) && failure.is_none();
+        let sender =
+            self.leases.as_mut().map_or(MessageSender::Holder, |leases| leases.classify_sender(trial, lease));
+        if is_well && sender == MessageSender::Returning {
             self.move_back(trial, lease)?;
         }
         if self.is_handed_back(trial, lease) {
             return Ok("handed_back");
         }
-        if self.runs(trial) {
-            self.hear(trial, lease, Sign::Asked)?;
+        if self.is_handed_out(trial) {
+            self.check_holder(trial, lease, LifeSign::Asked)?;
             self.failed_in_a_row = 0;
-            return self.end(trial, failure);
+            return self.end_training(trial, failure);
         }
-        let known = self.trial(trial)?;
+        let known = self.find_trial(trial)?;
         if known.is_open() {
-            return Err(self.ended(trial, known));
+            return Err(self.ended_error(trial, known));
         }
         let state = &known.state;
         let is_whole = matches!(state, TrialState::Completed { .. } | TrialState::Paused { .. });
         if is_whole && failure.is_some() {
-            return Err(HostError::Contradicted { trial, state: state.name() });
+            return Err(HostError::CannotFail { trial, state: state.name() });
         }
         Ok(state.name())
     }
 
     /// Whether `trial` waits for its next worker, and this is a copy of the last one's message.
     fn is_handed_back(&self, trial: u64, lease: Option<&str>) -> bool {
-        lease.is_some() && self.leases.as_ref().is_some_and(|leases| leases.is_returned(trial))
+        lease.is_some() && self.leases.as_ref().is_some_and(|leases| leases.is_handed_back(trial))
     }
 
     /// The training of `trial`, which runs, has ended.
-    fn end(&mut self, trial: u64, failure: Option<String>) -> Result<&'static str, HostError> {
-        let known = self.trial(trial)?;
+    fn end_training(&mut self, trial: u64, failure: Option<String>) -> Result<&'static str, HostError> {
+        let known = self.find_trial(trial)?;
         let is_short = self.session.study().is_running(trial) && known.trained() < known.until;
         let from = known.trained();
         let mut ending = failure.map_or(Ending::Finished, Ending::Failed);
@@ -681,27 +703,27 @@ impl<S: Store> Hosted<S> {
             && ending == Ending::Finished
             && leases.is_silent_end(trial)
         {
-            if leases.ends_silently(trial) {
+            if leases.note_silent_end(trial) {
                 leases.hand_back(trial);
                 return Ok("handed_back");
             }
-            ending = Ending::Failed(silent_end(from));
+            ending = Ending::Failed(describe_silent_end(from));
         }
         let ended = self.session.tell(trial, ending);
-        self.gather();
+        self.collect_news();
         ended?;
-        self.leases.as_mut().and_then(|leases| leases.end(trial));
+        self.leases.as_mut().and_then(|leases| leases.end_lease(trial));
         self.news.iter_mut().for_each(|news| news.ended.push(trial));
-        Ok(self.trial(trial)?.state.name())
+        Ok(self.find_trial(trial)?.state.name())
     }
 
     /// Carries out an order of a person.
     ///
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], order the same again.
-    pub fn order(&mut self, trial: u64, order: Order) -> Result<Answer, HostError> {
-        let ordered = by_hand(&mut self.session, trial, order);
-        self.gather();
+    pub fn carry_out_order(&mut self, trial: u64, order: Order) -> Result<Answer, HostError> {
+        let ordered = carry_out_manual_order(&mut self.session, trial, order);
+        self.collect_news();
         ordered
     }
 
@@ -710,20 +732,20 @@ impl<S: Store> Hosted<S> {
     /// # Errors
     /// [`HostError::NotEnqueued`]; after [`HostError::Store`], enqueue the same again.
     pub fn enqueue(&mut self, configuration: Configuration) -> Result<(), HostError> {
-        self.enqueue_by(configuration, None)
+        self.enqueue_once(configuration, None)
     }
 
     /// The same by an `order`: the same order twice is carried out once.
     ///
     /// # Errors
     /// Those of [`enqueue`](Self::enqueue).
-    pub fn enqueue_by(
+    pub fn enqueue_once(
         &mut self,
         configuration: Configuration,
         order: Option<String>,
     ) -> Result<(), HostError> {
         let enqueued = self.session.enqueue(configuration, order);
-        self.gather();
+        self.collect_news();
         Ok(enqueued??)
     }
 
@@ -731,25 +753,25 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError::Store`].
-    pub fn change(&mut self, settings: Settings) -> Result<(), HostError> {
+    pub fn change_settings(&mut self, settings: Settings) -> Result<(), HostError> {
         let changed = self.session.change(settings);
-        self.gather();
+        self.collect_news();
         Ok(changed?)
     }
 
     /// Carries out orders by files. An order is withdrawn only once it is recorded.
-    fn obey(&mut self) -> Result<(), HostError> {
+    fn carry_out_order_files(&mut self) -> Result<(), HostError> {
         let Some(orders) = &self.orders else { return Ok(()) };
         let orders = orders.clone();
-        for (trial, order) in orders.waiting() {
+        for (trial, order) in orders.waiting_orders() {
             self.session.by_hand(trial, order)?;
-            self.gather();
-            orders.withdraw(trial, order);
+            self.collect_news();
+            orders.withdraw_order(trial, order);
         }
-        for ToEnqueue { file, id, configuration } in orders.to_enqueue() {
+        for EnqueueOrder { file, id, configuration } in orders.waiting_configurations() {
             // whoever gave the order has checked it; a configuration for which no place is left is dropped
             let enqueued = self.session.enqueue(configuration, Some(id));
-            self.gather();
+            self.collect_news();
             let _ = enqueued?;
             orders.withdraw_enqueued(&file);
         }
@@ -759,8 +781,8 @@ impl<S: Store> Hosted<S> {
     /// Ends, in the place of their workers, stopped trainings whose worker asks for another, or is silent.
     fn end_forgotten(&mut self, worker: Option<&str>) -> Result<(), HostError> {
         let Some(leases) = &mut self.leases else { return Ok(()) };
-        let own = worker.and_then(|worker| leases.trial_of(worker));
-        for trial in leases.trials() {
+        let own = worker.and_then(|worker| leases.trial_of_worker(worker));
+        for trial in leases.held_trials() {
             let is_left = own == Some(trial) || leases.is_silent(trial);
             if is_left && !self.session.study().is_running(trial) {
                 if self.session.running().any(|running| running == trial) {
@@ -771,16 +793,16 @@ impl<S: Store> Hosted<S> {
                     }
                     ended?;
                 }
-                leases.end(trial);
+                leases.end_lease(trial);
             }
         }
         Ok(())
     }
 
     /// The training of `trial`, which somebody holds, as it stands.
-    fn task(&self, trial: u64) -> Option<Task> {
+    fn held_task(&self, trial: u64) -> Option<TrainingTask> {
         let leases = self.leases.as_ref()?;
-        let (known, lease) = (self.session.study().trial(trial)?, leases.get(trial)?);
+        let (known, lease) = (self.session.study().trial(trial)?, leases.lease_of(trial)?);
         let start = Start {
             from: known.trained(),
             until: known.until,
@@ -788,12 +810,15 @@ impl<S: Store> Hosted<S> {
             read: known.read,
             ..lease.start.clone()
         };
-        Some(Task { start, lease: Some((lease.key.clone().unwrap_or_default(), leases.lease())) })
+        Some(TrainingTask {
+            start,
+            lease: Some((lease.key.clone().unwrap_or_default(), leases.lease_duration())),
+        })
     }
 
     /// Whether the study has this reading already.
-    fn is_known(&self, trial: u64, reading: &Reading) -> Result<bool, HostError> {
-        let (study, known) = (self.session.study(), self.trial(trial)?);
+    fn has_reading(&self, trial: u64, reading: &MetricReading) -> Result<bool, HostError> {
+        let (study, known) = (self.session.study(), self.find_trial(trial)?);
         if !known.has_reported() {
             return Ok(false);
         }
@@ -802,8 +827,8 @@ impl<S: Store> Hosted<S> {
         match (value, reading.value) {
             (Some(value), Some(given)) if value.total_cmp(&given).is_eq() => Ok(true),
             (None, None) if step <= known.step && curve.diverged_at().is_some() => Ok(true),
-            (Some(value), _) => Err(HostError::Reported { trial, step, value }),
-            (None, _) if step <= known.step => Err(HostError::Passed { trial, step: known.step }),
+            (Some(value), _) => Err(HostError::ConflictingValue { trial, step, value }),
+            (None, _) if step <= known.step => Err(HostError::StepPassed { trial, step: known.step }),
             _ => Ok(false),
         }
     }
@@ -814,43 +839,43 @@ impl<S: Store> Hosted<S> {
     }
 
     /// Whether the training of `trial` was handed out and has not ended, be it that it is to stop.
-    fn runs(&self, trial: u64) -> bool {
+    fn is_handed_out(&self, trial: u64) -> bool {
         self.session.running().any(|running| running == trial)
     }
 
-    fn next(&self, trial: u64) -> Result<Answer, HostError> {
-        let decision = self.trial(trial)?.decision.clone();
-        let stop = self.stops(trial);
+    fn next_answer(&self, trial: u64) -> Result<Answer, HostError> {
+        let decision = self.find_trial(trial)?.decision.clone();
+        let stop = self.must_stop(trial);
         Ok(Answer { trial, stop, recorded: false, decision })
     }
 
-    fn trial(&self, trial: u64) -> Result<&Trial, HostError> {
+    fn find_trial(&self, trial: u64) -> Result<&Trial, HostError> {
         self.session.study().trial(trial).ok_or(HostError::NoTrial { trial })
     }
 
-    fn ended(&self, trial: u64, known: &Trial) -> HostError {
+    fn ended_error(&self, trial: u64, known: &Trial) -> HostError {
         // one that is open ran before this process began, and was not asked for again
         if known.is_open() {
             HostError::NoTrial { trial }
         } else {
-            HostError::Ended { trial, state: known.state.name() }
+            HostError::TrialEnded { trial, state: known.state.name() }
         }
     }
 
     /// Refuses a worker whose trial was given to another one meanwhile.
-    fn hear(&mut self, trial: u64, lease: Option<&str>, sign: Sign) -> Result<(), HostError> {
-        self.trial(trial)?;
+    fn check_holder(&mut self, trial: u64, lease: Option<&str>, sign: LifeSign) -> Result<(), HostError> {
+        self.find_trial(trial)?;
         let Some(leases) = &mut self.leases else { return Ok(()) };
-        if leases.sender(trial, lease) != Sender::Holder {
-            return Err(HostError::Elsewhere { trial });
+        if leases.classify_sender(trial, lease) != MessageSender::Holder {
+            return Err(HostError::HeldElsewhere { trial });
         }
-        leases.heard(trial, sign);
+        leases.note_life_sign(trial, sign);
         Ok(())
     }
 }
 
 /// Why a training that went on after `from` epochs, and ended without a report, has failed.
-pub(crate) fn silent_end(from: u64) -> String {
+pub(crate) fn describe_silent_end(from: u64) -> String {
     format!(
         "it continued after epoch {from} and ended without a report, so its final value is unknown: its checkpoint may be from a later epoch than the last report"
     )
@@ -860,8 +885,12 @@ pub(crate) fn silent_end(from: u64) -> String {
 ///
 /// # Errors
 /// [`HostError`]; after [`HostError::Store`], order the same again.
-pub fn by_hand<S: Store>(session: &mut Session<S>, trial: u64, order: Order) -> Result<Answer, HostError> {
-    check_open(session.study(), trial)?;
+pub fn carry_out_manual_order<S: Store>(
+    session: &mut Session<S>,
+    trial: u64,
+    order: Order,
+) -> Result<Answer, HostError> {
+    check_running(session.study(), trial)?;
     let answer = session.by_hand(trial, order)?;
     Ok(answer.unwrap_or(Answer { trial, stop: true, recorded: false, decision: None }))
 }
@@ -870,10 +899,10 @@ pub fn by_hand<S: Store>(session: &mut Session<S>, trial: u64, order: Order) -> 
 ///
 /// # Errors
 /// [`HostError::NoTrial`] and [`HostError::Ended`].
-pub fn check_open(study: &Study, trial: u64) -> Result<(), HostError> {
+pub fn check_running(study: &Study, trial: u64) -> Result<(), HostError> {
     match study.trial(trial) {
         None => Err(HostError::NoTrial { trial }),
         Some(known) if known.is_open() => Ok(()),
-        Some(known) => Err(HostError::Ended { trial, state: known.state.name() }),
+        Some(known) => Err(HostError::TrialEnded { trial, state: known.state.name() }),
     }
 }

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::log::atomic_write::write_atomically;
 
 /// The file in a study's folder that says who runs which trial, for the next process that hosts the study.
-const FILE: &str = "leases.json";
+const LEASES_FILE: &str = "leases.json";
 /// A training that only reports may be silent for this many times the mean pause between the study's reports.
-const PAUSES: u32 = 10;
+const SILENCE_PAUSE_FACTOR: u32 = 10;
 /// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
-const LONGEST: Duration = Duration::from_secs(3600);
+const MAX_REPORT_LEASE: Duration = Duration::from_secs(3600);
 /// A trial that has started again so often without passing its furthest epoch does not start once more.
-const VAIN: u32 = 2;
+const MAX_VAIN_STARTS: u32 = 2;
 
 /// The time that a trial may be silent before another worker gets it.
 ///
@@ -55,32 +55,32 @@ pub struct Leases {
     pauses: (Duration, u32),
     /// Tells the keys of this host from those of the one before.
     stamp: String,
-    given: u64,
+    keys_given: u64,
     noted: Option<PathBuf>,
     /// Trainings that their workers handed back: they continue elsewhere first of all.
     returned: VecDeque<Start>,
     /// The workers that name themselves.
-    workers: BTreeMap<String, Seen>,
+    workers: BTreeMap<String, WorkerContact>,
     /// The leases that were lost, by trial.
-    lost: BTreeMap<u64, Vec<Lost>>,
+    lost: BTreeMap<u64, Vec<LostLease>>,
     /// The trials whose training ended without a report after it had gone on.
     ended_silently: BTreeSet<u64>,
     /// How often each trial has started again since it passed its furthest epoch.
-    again: BTreeMap<u64, Again>,
+    again: BTreeMap<u64, VainStarts>,
     /// The limit that ends workers, in words.
     limit: Option<String>,
 }
 
 /// The starts of a trial that have trained nothing new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Again {
+struct VainStarts {
     starts: u32,
     furthest: u64,
 }
 
 /// A lease whose trial has moved to another worker.
 #[derive(Debug)]
-struct Lost {
+struct LostLease {
     lease: Lease,
     /// Whether nobody has reported a new step since.
     may_return: bool,
@@ -88,7 +88,7 @@ struct Lost {
 
 /// A training that nobody holds.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Unheld {
+pub(crate) struct UnheldTraining {
     pub(crate) start: Start,
     /// Whether a worker had it.
     pub(crate) had_worker: bool,
@@ -96,7 +96,7 @@ pub(crate) struct Unheld {
 
 /// The sender of a message about a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sender {
+pub(crate) enum MessageSender {
     /// The holder, or somebody who names no lease.
     Holder,
     /// A worker that has lost it, and may get it back.
@@ -107,8 +107,8 @@ pub(crate) enum Sender {
 
 /// A worker that names itself.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    heard: Instant,
+struct WorkerContact {
+    last_heard: Instant,
     /// The number of its last `ask`; a lower one was late on its way.
     turn: u64,
 }
@@ -152,17 +152,17 @@ pub(crate) struct Lease {
 
 /// A lease as it is noted.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Noted {
+struct LeaseNote {
     lease: Option<String>,
     worker: Option<String>,
     #[serde(default)]
     renews: bool,
     #[serde(default, skip_serializing_if = "is_default")]
-    again: Again,
+    again: VainStarts,
 }
 
-fn is_default(again: &Again) -> bool {
-    *again == Again::default()
+fn is_default(again: &VainStarts) -> bool {
+    *again == VainStarts::default()
 }
 
 impl Leases {
@@ -175,7 +175,7 @@ impl Leases {
             lease,
             pauses: (Duration::ZERO, 0),
             stamp,
-            given: 0,
+            keys_given: 0,
             noted: None,
             returned: VecDeque::new(),
             workers: BTreeMap::new(),
@@ -195,7 +195,7 @@ impl Leases {
     /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is restarted.
     #[must_use]
     pub fn with_folder(self, folder: &Path) -> Self {
-        Self { noted: Some(folder.join(FILE)), ..self }
+        Self { noted: Some(folder.join(LEASES_FILE)), ..self }
     }
 
     /// The same, for a study whose log knows such [pauses](foretell_search::Times::pauses).
@@ -206,56 +206,58 @@ impl Leases {
     }
 
     /// The time within which a training that renews should be heard.
-    pub(crate) fn lease(&self) -> Duration {
+    pub(crate) fn lease_duration(&self) -> Duration {
         self.lease
     }
 
-    pub(crate) fn get(&self, trial: u64) -> Option<&Lease> {
+    pub(crate) fn lease_of(&self, trial: u64) -> Option<&Lease> {
         self.held.get(&trial)
     }
 
-    pub(crate) fn trials(&self) -> Vec<u64> {
+    pub(crate) fn held_trials(&self) -> Vec<u64> {
         self.held.keys().copied().collect()
     }
 
     /// The trial that `worker` runs.
-    pub(crate) fn trial_of(&self, worker: &str) -> Option<u64> {
+    pub(crate) fn trial_of_worker(&self, worker: &str) -> Option<u64> {
         let is_own = |(_, lease): &(&u64, &Lease)| lease.worker.as_deref() == Some(worker);
         self.held.iter().find(is_own).map(|(trial, _)| *trial)
     }
 
     /// Whether the worker of `trial` has been silent for too long.
     pub(crate) fn is_silent(&self, trial: u64) -> bool {
-        let is_late = |lease: &Lease| !lease.is_here && lease.heard.elapsed() >= self.patience(lease);
+        let is_late = |lease: &Lease| !lease.is_here && lease.heard.elapsed() >= self.max_silence(lease);
         self.held.get(&trial).is_some_and(is_late)
     }
 
-    fn patience(&self, lease: &Lease) -> Duration {
-        let longest = self.lease.max(LONGEST);
+    fn max_silence(&self, lease: &Lease) -> Duration {
+        let longest = self.lease.max(MAX_REPORT_LEASE);
         match self.pauses {
             _ if lease.patience.is_some() => lease.patience.unwrap_or_default(),
             _ if lease.renews => self.lease,
             (_, 0) => longest,
-            (pauses, count) => (pauses / count).saturating_mul(PAUSES).clamp(self.lease, longest),
+            (pauses, count) => {
+                (pauses / count).saturating_mul(SILENCE_PAUSE_FACTOR).clamp(self.lease, longest)
+            }
         }
     }
 
     /// Hands the training out under a key of its own.
-    pub(crate) fn give(&mut self, start: Start, worker: Option<&str>) {
+    pub(crate) fn grant_lease(&mut self, start: Start, worker: Option<&str>) {
         let (trial, key) = (start.trial, self.next_key());
-        self.hold(start, Some(key), worker.map(str::to_owned));
+        self.insert_lease(start, Some(key), worker.map(str::to_owned));
         // a worker that asks in turns renews its lease from the beginning
         let promises = worker.is_some_and(|name| self.workers.contains_key(name));
         if let Some(lease) = self.held.get_mut(&trial) {
             lease.renews = promises;
         }
-        self.note();
+        self.write_notes();
     }
 
     /// The training runs in the process that hosts the study: it has a key, so that reports of others are refused.
-    pub(crate) fn give_here(&mut self, start: Start) -> String {
+    pub(crate) fn grant_local_lease(&mut self, start: Start) -> String {
         let (trial, key) = (start.trial, self.next_key());
-        self.hold(start, Some(key.clone()), None);
+        self.insert_lease(start, Some(key.clone()), None);
         if let Some(lease) = self.held.get_mut(&trial) {
             lease.is_here = true;
         }
@@ -263,17 +265,17 @@ impl Leases {
     }
 
     fn next_key(&mut self) -> String {
-        self.given += 1;
-        format!("{}-{}", self.stamp, self.given - 1)
+        self.keys_given += 1;
+        format!("{}-{}", self.stamp, self.keys_given - 1)
     }
 
     /// The trials that the host before noted as run elsewhere.
-    pub(crate) fn noted(&self) -> Vec<u64> {
-        self.read().unwrap_or_default().into_keys().collect()
+    pub(crate) fn noted_trials(&self) -> Vec<u64> {
+        self.read_notes().unwrap_or_default().into_keys().collect()
     }
 
     /// The leases that the host before noted; `None` if the file is missing or damaged.
-    fn read(&self) -> Option<BTreeMap<u64, Noted>> {
+    fn read_notes(&self) -> Option<BTreeMap<u64, LeaseNote>> {
         serde_json::from_slice(&crate::regular::read(self.noted.as_ref()?).ok()?).ok()
     }
 
@@ -282,23 +284,23 @@ impl Leases {
     /// A lease is noted before its worker gets an answer. So a trial without a note was given to nobody, because the host ended in
     /// between, and the next worker that asks gets it at once. If the notes are missing as a whole, any trial may have a worker.
     pub(crate) fn take_over(&mut self, starts: Vec<Start>) {
-        let mut noted = self.read();
+        let mut noted = self.read_notes();
         for start in starts {
             let trial = start.trial;
             let known = noted.as_mut().map(|noted| noted.remove(&trial));
             let is_nobodys = matches!(known, Some(None));
-            let Noted { lease, worker, renews, again } = known.flatten().unwrap_or_default();
-            self.hold(start, lease, worker);
+            let LeaseNote { lease, worker, renews, again } = known.flatten().unwrap_or_default();
+            self.insert_lease(start, lease, worker);
             self.again.insert(trial, again);
             if let Some(lease) = self.held.get_mut(&trial) {
                 (lease.renews, lease.is_noted) = (renews, true);
                 lease.patience = is_nobodys.then_some(Duration::ZERO);
             }
         }
-        self.note();
+        self.write_notes();
     }
 
-    fn hold(&mut self, start: Start, key: Option<String>, worker: Option<String>) {
+    fn insert_lease(&mut self, start: Start, key: Option<String>, worker: Option<String>) {
         let heard = Instant::now();
         let base = start.from;
         let lease = Lease {
@@ -319,10 +321,10 @@ impl Leases {
     }
 
     /// Takes a trial from a worker that has been silent for too long.
-    fn end_silent(&mut self) -> Option<Unheld> {
-        let trial = self.trials().into_iter().find(|&trial| self.is_silent(trial))?;
-        let had_worker = self.get(trial).is_some_and(|lease| lease.key.is_some());
-        self.lose(trial).map(|start| Unheld { start, had_worker })
+    fn reclaim_silent(&mut self) -> Option<UnheldTraining> {
+        let trial = self.held_trials().into_iter().find(|&trial| self.is_silent(trial))?;
+        let had_worker = self.lease_of(trial).is_some_and(|lease| lease.key.is_some());
+        self.lose_lease(trial).map(|start| UnheldTraining { start, had_worker })
     }
 
     /// The training of `trial`, which has `trained` so many epochs, is to start again. If it has done so too often without training anything
@@ -330,10 +332,10 @@ impl Leases {
     pub(crate) fn start_again(&mut self, trial: u64, trained: u64) -> Result<(), String> {
         let again = self.again.entry(trial).or_default();
         if trained > again.furthest {
-            *again = Again { starts: 0, furthest: trained };
+            *again = VainStarts { starts: 0, furthest: trained };
         }
         again.starts += 1;
-        if again.starts <= VAIN {
+        if again.starts <= MAX_VAIN_STARTS {
             return Ok(());
         }
         self.again.remove(&trial);
@@ -344,38 +346,38 @@ impl Leases {
         let limit = self.limit.as_deref().unwrap_or("a time limit or a lost machine");
         Err(format!(
             "it started {} times {passed}, because its worker always ended before ({limit}). Raise the limit above the time of a trial, or write checkpoints to FORETELL_CHECKPOINT_DIR, from which a trial continues",
-            VAIN + 1
+            MAX_VAIN_STARTS + 1
         ))
     }
 
     /// The holder of `trial` loses it.
-    fn lose(&mut self, trial: u64) -> Option<Start> {
+    fn lose_lease(&mut self, trial: u64) -> Option<Start> {
         let lease = self.held.remove(&trial)?;
         let start = lease.start.clone();
-        self.lost.entry(trial).or_default().push(Lost { lease, may_return: true });
+        self.lost.entry(trial).or_default().push(LostLease { lease, may_return: true });
         Some(start)
     }
 
-    fn lost(&self, trial: u64, key: Option<&str>) -> Option<&Lost> {
-        let is_own = |lost: &&Lost| key.is_some() && lost.lease.key.as_deref() == key;
+    fn find_lost_lease(&self, trial: u64, key: Option<&str>) -> Option<&LostLease> {
+        let is_own = |lost: &&LostLease| key.is_some() && lost.lease.key.as_deref() == key;
         self.lost.get(&trial)?.iter().find(is_own)
     }
 
     /// Gives `trial` back to the worker that has lost it with the lease `key`, from the one that it moved to.
     pub(crate) fn give_back(&mut self, trial: u64, key: Option<&str>) {
         let Some(lost) = self.lost.get_mut(&trial) else { return };
-        let is_own = |lost: &Lost| key.is_some() && lost.lease.key.as_deref() == key;
+        let is_own = |lost: &LostLease| key.is_some() && lost.lease.key.as_deref() == key;
         let Some(place) = lost.iter().position(is_own) else { return };
         let mut lease = lost.remove(place).lease;
         (lease.heard, lease.patience) = (Instant::now(), None);
         self.returned.retain(|start| start.trial != trial);
-        self.lose(trial);
+        self.lose_lease(trial);
         self.held.insert(trial, lease);
-        self.note();
+        self.write_notes();
     }
 
     /// A new step of `trial` was reported: no worker that has lost it continues from its present step.
-    pub(crate) fn advanced(&mut self, trial: u64) {
+    pub(crate) fn forbid_return(&mut self, trial: u64) {
         for lost in self.lost.get_mut(&trial).into_iter().flatten() {
             lost.may_return = false;
         }
@@ -384,7 +386,7 @@ impl Leases {
     /// Notes that `step` of `trial` was reported under the lease `key`, and answers how many epochs were trained for it since the
     /// last one; 0 if it was reported before. The first report under a lease tells nothing of the steps that are recorded up to
     /// `before`: its training may have gone on from another worker's checkpoint.
-    pub(crate) fn reported(&mut self, trial: u64, step: u64, before: u64, key: Option<&str>) -> u64 {
+    pub(crate) fn record_step(&mut self, trial: u64, step: u64, before: u64, key: Option<&str>) -> u64 {
         let lost = self.lost.get_mut(&trial).into_iter().flatten().map(|lost| &mut lost.lease);
         let lease = lost.filter(|lease| key.is_some() && lease.key.as_deref() == key).last();
         let Some(lease) = lease.or(self.held.get_mut(&trial)) else { return 0 };
@@ -398,12 +400,12 @@ impl Leases {
 
     /// Whether `key` is that of a lease that has lost `trial`.
     pub(crate) fn is_lost(&self, trial: u64, key: Option<&str>) -> bool {
-        self.lost(trial, key).is_some()
+        self.find_lost_lease(trial, key).is_some()
     }
 
     /// Whether `step` of `trial` was reported under the lost lease `key`.
     pub(crate) fn has_reported(&self, trial: u64, step: u64, key: Option<&str>) -> bool {
-        let lost = self.lost(trial, key);
+        let lost = self.find_lost_lease(trial, key);
         lost.is_some_and(|lost| lost.lease.step.is_some_and(|last| step <= last))
     }
 
@@ -414,44 +416,50 @@ impl Leases {
     }
 
     /// The training of `trial` has ended without a report: whether that is the first time.
-    pub(crate) fn ends_silently(&mut self, trial: u64) -> bool {
+    pub(crate) fn note_silent_end(&mut self, trial: u64) -> bool {
         self.ended_silently.insert(trial)
     }
 
     /// Makes the worker of `trial` silent for too long.
     #[cfg(test)]
-    pub(crate) fn expire(&mut self, trial: u64) {
+    pub(crate) fn expire_lease(&mut self, trial: u64) {
         if let Some(lease) = self.held.get_mut(&trial) {
             lease.patience = Some(Duration::ZERO);
         }
     }
 
-    pub(crate) fn end(&mut self, trial: u64) -> Option<Lease> {
+    pub(crate) fn end_lease(&mut self, trial: u64) -> Option<Lease> {
         self.held.remove(&trial)
     }
 
     /// The worker of `trial` hands it back.
     pub(crate) fn hand_back(&mut self, trial: u64) {
-        if let Some(lease) = self.end(trial) {
+        if let Some(lease) = self.end_lease(trial) {
             self.returned.push_back(lease.start);
-            self.note();
+            self.write_notes();
         }
     }
 
     /// Whether `trial` was handed back, and nobody has it yet.
-    pub(crate) fn is_returned(&self, trial: u64) -> bool {
+    pub(crate) fn is_handed_back(&self, trial: u64) -> bool {
         self.returned.iter().any(|start| start.trial == trial)
     }
 
     /// The first training that was handed back, else one whose worker is silent.
-    pub(crate) fn next_unheld(&mut self) -> Option<Unheld> {
-        let returned = self.returned.pop_front().map(|start| Unheld { start, had_worker: true });
-        returned.or_else(|| self.end_silent())
+    pub(crate) fn next_unheld(&mut self) -> Option<UnheldTraining> {
+        let returned = self.returned.pop_front().map(|start| UnheldTraining { start, had_worker: true });
+        returned.or_else(|| self.reclaim_silent())
     }
 
     /// The training of `trial` begins, or begins again, with `trained` epochs reported: it may repeat those. Answers whether this is
     /// no copy of an earlier message: attempts are numbered.
-    pub(crate) fn begins(&mut self, trial: u64, trained: u64, after: u64, attempt: Option<u64>) -> bool {
+    pub(crate) fn note_attempt(
+        &mut self,
+        trial: u64,
+        trained: u64,
+        after: u64,
+        attempt: Option<u64>,
+    ) -> bool {
         let Some(lease) = self.held.get_mut(&trial) else { return true };
         if attempt.is_some() && lease.attempt >= attempt {
             return false;
@@ -463,7 +471,7 @@ impl Leases {
     }
 
     /// Whether a report of `step` is the first sign that the training of `trial` repeats what was reported before its lease.
-    pub(crate) fn repeats_first(&mut self, trial: u64, step: u64) -> bool {
+    pub(crate) fn note_first_repeat(&mut self, trial: u64, step: u64) -> bool {
         let lease = self.held.get_mut(&trial).filter(|lease| step <= lease.start.from);
         lease.is_some_and(|lease| !std::mem::replace(&mut lease.has_begun, true))
     }
@@ -474,27 +482,27 @@ impl Leases {
     }
 
     /// Worker `name` asks for the `turn`th time. Answers whether that ask is not outdated.
-    pub(crate) fn is_in_turn(&mut self, name: &str, turn: u64) -> bool {
+    pub(crate) fn accept_turn(&mut self, name: &str, turn: u64) -> bool {
         let heard = Instant::now();
-        let seen = self.workers.entry(name.to_owned()).or_insert(Seen { heard, turn });
+        let seen = self.workers.entry(name.to_owned()).or_insert(WorkerContact { last_heard: heard, turn });
         if turn < seen.turn {
             return false;
         }
-        *seen = Seen { heard, turn };
+        *seen = WorkerContact { last_heard: heard, turn };
         true
     }
 
     /// Worker `name` knows that there is nothing more to do.
-    pub(crate) fn dismiss(&mut self, name: &str) {
+    pub(crate) fn dismiss_worker(&mut self, name: &str) {
         self.workers.remove(name);
     }
 
     /// The workers that name themselves and were heard in the last `time`.
-    pub(crate) fn workers(&self, time: Duration) -> Vec<WorkerView> {
-        let view = |(name, seen): (&String, &Seen)| {
-            let trial = self.trial_of(name);
-            let heard = trial.and_then(|trial| self.get(trial)).map_or(seen.heard, |it| it.heard);
-            let heard_seconds_ago = heard.max(seen.heard).elapsed().as_secs_f64();
+    pub(crate) fn recent_workers(&self, time: Duration) -> Vec<WorkerView> {
+        let view = |(name, seen): (&String, &WorkerContact)| {
+            let trial = self.trial_of_worker(name);
+            let heard = trial.and_then(|trial| self.lease_of(trial)).map_or(seen.last_heard, |it| it.heard);
+            let heard_seconds_ago = heard.max(seen.last_heard).elapsed().as_secs_f64();
             WorkerView { name: name.clone(), trial, heard_seconds_ago }
         };
         let views = self.workers.iter().map(view);
@@ -502,38 +510,42 @@ impl Leases {
     }
 
     /// Whether no training runs elsewhere.
-    pub(crate) fn are_free(&self) -> bool {
+    pub(crate) fn has_no_remote_trials(&self) -> bool {
         self.held.values().all(|lease| lease.is_here)
     }
 
     /// The sender of a message about `trial` under the lease `key`; one that names none is believed.
-    pub(crate) fn sender(&mut self, trial: u64, key: Option<&str>) -> Sender {
+    pub(crate) fn classify_sender(&mut self, trial: u64, key: Option<&str>) -> MessageSender {
         let is_here = self.held.get(&trial).is_some_and(|lease| lease.is_here);
-        if let Some(lost) = self.lost(trial, key) {
-            return if lost.may_return && !is_here { Sender::Returning } else { Sender::Stranger };
+        if let Some(lost) = self.find_lost_lease(trial, key) {
+            return if lost.may_return && !is_here {
+                MessageSender::Returning
+            } else {
+                MessageSender::Stranger
+            };
         }
-        let is_returned = key.is_some() && self.is_returned(trial);
+        let is_returned = key.is_some() && self.is_handed_back(trial);
         let Some(lease) = self.held.get_mut(&trial) else {
-            return if is_returned { Sender::Stranger } else { Sender::Holder };
+            return if is_returned { MessageSender::Stranger } else { MessageSender::Holder };
         };
         match (&lease.key, key) {
-            (Some(there), Some(given)) if there != given => Sender::Stranger,
+            (Some(there), Some(given)) if there != given => MessageSender::Stranger,
             (None, Some(given)) => {
                 lease.key = Some(given.to_owned());
-                Sender::Holder
+                MessageSender::Holder
             }
-            _ => Sender::Holder,
+            _ => MessageSender::Holder,
         }
     }
 
     /// The worker of `trial` was heard.
-    pub(crate) fn heard(&mut self, trial: u64, sign: Sign) {
+    pub(crate) fn note_life_sign(&mut self, trial: u64, sign: LifeSign) {
         let Some(lease) = self.held.get_mut(&trial) else { return };
         match sign {
-            Sign::Asked => {}
-            Sign::Renewed => lease.renews = true,
-            Sign::Reported if lease.renews => {}
-            Sign::Reported => {
+            LifeSign::Asked => {}
+            LifeSign::Renewed => lease.renews = true,
+            LifeSign::Reported if lease.renews => {}
+            LifeSign::Reported => {
                 let (pauses, count) = self.pauses;
                 self.pauses = (pauses.saturating_add(lease.heard.elapsed()), count.saturating_add(1));
             }
@@ -541,15 +553,15 @@ impl Leases {
         (lease.heard, lease.patience) = (Instant::now(), None);
     }
 
-    fn note(&self) {
+    fn write_notes(&self) {
         let Some(file) = &self.noted else { return };
         let noted = |(trial, lease): (&u64, &Lease)| {
             let again = self.again.get(trial).copied().unwrap_or_default();
             let (key, worker) = (lease.key.clone(), lease.worker.clone());
-            (*trial, Noted { lease: key, worker, renews: lease.renews, again })
+            (*trial, LeaseNote { lease: key, worker, renews: lease.renews, again })
         };
         let elsewhere = self.held.iter().filter(|(_, lease)| !lease.is_here);
-        let noted: BTreeMap<u64, Noted> = elsewhere.map(noted).collect();
+        let noted: BTreeMap<u64, LeaseNote> = elsewhere.map(noted).collect();
         // without it a worker waits for a lease after a restart, and no more: no trial is held up for it
         let _ = serde_json::to_vec(&noted).map(|text| write_atomically(file, &text));
     }
@@ -557,7 +569,7 @@ impl Leases {
 
 /// The sign by which a worker was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum LifeSign {
     /// It asked for its own trial again.
     Asked,
     /// It renewed its lease.
@@ -568,7 +580,7 @@ pub(crate) enum Sign {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, Leases, Sign, Unheld};
+    use super::{Leases, LifeSign, MAX_REPORT_LEASE, UnheldTraining};
     use foretell_search::Start;
     use std::time::Duration;
 
@@ -589,26 +601,26 @@ mod tests {
 
     fn held(leases: Leases) -> Leases {
         let mut leases = leases;
-        leases.give(first_start(), None);
+        leases.grant_lease(first_start(), None);
         leases
     }
 
     fn patience(leases: &Leases) -> Duration {
-        leases.patience(leases.get(0).expect("it is held"))
+        leases.max_silence(leases.lease_of(0).expect("it is held"))
     }
 
     #[test]
     fn who_renews_has_the_lease_and_who_only_reports_ten_pauses() {
-        assert_eq!(patience(&held(Leases::new(MINUTE))), LONGEST, "nothing is known yet");
-        let cases = [(10, MINUTE), (30_000, Duration::from_secs(300)), (7_200_000, LONGEST)];
+        assert_eq!(patience(&held(Leases::new(MINUTE))), MAX_REPORT_LEASE, "nothing is known yet");
+        let cases = [(10, MINUTE), (30_000, Duration::from_secs(300)), (7_200_000, MAX_REPORT_LEASE)];
         for (milliseconds, expected) in cases {
             assert_eq!(patience(&held(Leases::new(MINUTE).with_pauses((3 * milliseconds, 3)))), expected);
         }
         let mut renewing = held(Leases::new(MINUTE).with_pauses((7_200_000, 1)));
-        renewing.heard(0, Sign::Renewed);
+        renewing.note_life_sign(0, LifeSign::Renewed);
         assert_eq!(patience(&renewing), MINUTE);
         let mut reporting = held(Leases::new(MINUTE));
-        reporting.heard(0, Sign::Reported);
+        reporting.note_life_sign(0, LifeSign::Reported);
         assert_eq!(patience(&reporting), MINUTE, "its pause was short");
     }
 
@@ -623,12 +635,12 @@ mod tests {
         };
         let nobody_knows = restarted().next_unheld();
         assert_eq!(nobody_knows, None, "without notes, any of them may have a worker");
-        std::fs::write(folder.path().join(super::FILE), "{}").expect("it is written");
+        std::fs::write(folder.path().join(super::LEASES_FILE), "{}").expect("it is written");
         let mut before = Leases::new(MINUTE).with_folder(folder.path());
-        before.give(start(0), Some("a"));
+        before.grant_lease(start(0), Some("a"));
         // the host ended after it had recorded trial 1 and before it noted a worker
         let mut after = restarted();
-        assert_eq!(after.next_unheld(), Some(Unheld { start: start(1), had_worker: false }));
+        assert_eq!(after.next_unheld(), Some(UnheldTraining { start: start(1), had_worker: false }));
         assert_eq!(after.next_unheld(), None, "trial 0 has its worker");
     }
     #[test]
@@ -641,7 +653,7 @@ mod tests {
         assert_eq!(leases.start_again(0, 5), Ok(()));
         assert_eq!(leases.start_again(0, 6), Ok(()), "epoch 6 is new");
         assert_eq!(leases.start_again(0, 6), Ok(()));
-        leases.give(start.clone(), Some("a"));
+        leases.grant_lease(start.clone(), Some("a"));
         let mut leases = host();
         leases.take_over(vec![start]);
         let why = leases.start_again(0, 6).expect_err("the third time");

@@ -14,9 +14,9 @@ use crate::log::no_links;
 use crate::regular;
 
 /// The folder of the orders, in a study's folder.
-const FOLDER: &str = "orders";
+const ORDERS_FOLDER: &str = "orders";
 /// The ending of the file of an enqueued configuration.
-const ENQUEUE: &str = "enqueue";
+const ENQUEUE_EXTENSION: &str = "enqueue";
 
 /// Orders to the process that drives a study, one file each next to the log: `orders/7.stop` or `orders/7.keep`, which are empty, or
 /// `orders/TIME.enqueue`, which holds a configuration to try next, as JSON.
@@ -31,7 +31,7 @@ pub struct Orders {
 
 /// An order to try a configuration next.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToEnqueue {
+pub struct EnqueueOrder {
     /// The name of its file.
     pub file: String,
     /// The name under which it is carried out once: that of its sender, or that of its file.
@@ -42,41 +42,41 @@ pub struct ToEnqueue {
 
 /// The file of an order to which its sender gave a name.
 #[derive(Serialize, Deserialize)]
-struct Named {
+struct NamedConfiguration {
     id: String,
     configuration: Configuration,
 }
 
 impl Orders {
     /// The orders to the study in folder `study`.
-    pub fn in_study(study: &Path) -> Self {
-        Self { folder: study.join(FOLDER) }
+    pub fn for_study(study: &Path) -> Self {
+        Self { folder: study.join(ORDERS_FOLDER) }
     }
 
     /// Orders something about `trial`; what was ordered about it before, and is not carried out yet, is void.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn give(&self, trial: u64, order: Order) -> io::Result<()> {
+    pub fn write_order(&self, trial: u64, order: Order) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        self.withdraw(trial, opposite(order));
-        let file = self.file(trial, order);
+        self.withdraw_order(trial, opposite_order(order));
+        let file = self.order_path(trial, order);
         no_links::open(OpenOptions::new().write(true).create(true), &file).map(drop)
     }
 
     /// The orders that are not carried out yet, by trial.
-    pub fn waiting(&self) -> Vec<(u64, Order)> {
+    pub fn waiting_orders(&self) -> Vec<(u64, Order)> {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
         let mut orders: Vec<_> =
-            files.flatten().filter_map(|file| parse(file.file_name().to_str()?)).collect();
+            files.flatten().filter_map(|file| parse_file_name(file.file_name().to_str()?)).collect();
         orders.sort_unstable();
         orders
     }
 
     /// Removes an order.
-    pub fn withdraw(&self, trial: u64, order: Order) {
+    pub fn withdraw_order(&self, trial: u64, order: Order) {
         // one that stays is carried out again, which changes nothing
-        let _ = fs::remove_file(self.file(trial, order));
+        let _ = fs::remove_file(self.order_path(trial, order));
     }
 
     /// Orders that `configuration` is tried next. Orders with the same `id` are carried out once.
@@ -86,35 +86,38 @@ impl Orders {
     pub fn enqueue(&self, configuration: &Configuration, id: Option<&str>) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let text = match id {
-            Some(id) => {
-                serde_json::to_string(&Named { id: id.to_owned(), configuration: configuration.clone() })
-            }
+            Some(id) => serde_json::to_string(&NamedConfiguration {
+                id: id.to_owned(),
+                configuration: configuration.clone(),
+            }),
             None => serde_json::to_string(configuration),
         }?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         // names sort by time; two at once differ by the process, or the next nanosecond is free
         let name = |nanos: u128| format!("{nanos:020}-{}", std::process::id());
-        let is_free = |nanos: &u128| !self.enqueued(&name(*nanos)).exists();
+        let is_free = |nanos: &u128| !self.enqueue_path(&name(*nanos)).exists();
         let free = (now..now + 1000).find(is_free).unwrap_or(now);
-        write_atomically(&self.enqueued(&name(free)), text.as_bytes())
+        write_atomically(&self.enqueue_path(&name(free)), text.as_bytes())
     }
 
     /// The configurations to try next, oldest first. A file without a configuration is left out.
-    pub fn to_enqueue(&self) -> Vec<ToEnqueue> {
+    pub fn waiting_configurations(&self) -> Vec<EnqueueOrder> {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
         let read = |file: fs::DirEntry| {
-            let name = file.file_name().to_str()?.strip_suffix(&format!(".{ENQUEUE}"))?.to_owned();
+            let name = file.file_name().to_str()?.strip_suffix(&format!(".{ENQUEUE_EXTENSION}"))?.to_owned();
             let text = regular::read_to_string(&file.path()).ok()?;
             match serde_json::from_str(&text) {
-                Ok(Named { id, configuration }) => Some(ToEnqueue { file: name, id, configuration }),
-                Err(_) => Some(ToEnqueue {
+                Ok(NamedConfiguration { id, configuration }) => {
+                    Some(EnqueueOrder { file: name, id, configuration })
+                }
+                Err(_) => Some(EnqueueOrder {
                     id: name.clone(),
                     file: name,
                     configuration: serde_json::from_str(&text).ok()?,
                 }),
             }
         };
-        let mut orders: Vec<ToEnqueue> = files.flatten().filter_map(read).collect();
+        let mut orders: Vec<EnqueueOrder> = files.flatten().filter_map(read).collect();
         orders.sort_by(|a, b| a.file.cmp(&b.file));
         orders
     }
@@ -122,35 +125,35 @@ impl Orders {
     /// Removes the order in `file` to enqueue something.
     pub fn withdraw_enqueued(&self, file: &str) {
         // one that stays is carried out again, which changes nothing
-        let _ = fs::remove_file(self.enqueued(file));
+        let _ = fs::remove_file(self.enqueue_path(file));
     }
 
-    fn enqueued(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.{ENQUEUE}"))
+    fn enqueue_path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{ENQUEUE_EXTENSION}"))
     }
 
-    fn file(&self, trial: u64, order: Order) -> PathBuf {
-        self.folder.join(format!("{trial}.{}", word(order)))
+    fn order_path(&self, trial: u64, order: Order) -> PathBuf {
+        self.folder.join(format!("{trial}.{}", order_extension(order)))
     }
 }
 
-fn word(order: Order) -> &'static str {
+fn order_extension(order: Order) -> &'static str {
     match order {
         Order::Stop => "stop",
         Order::Keep => "keep",
     }
 }
 
-fn opposite(order: Order) -> Order {
+fn opposite_order(order: Order) -> Order {
     match order {
         Order::Stop => Order::Keep,
         Order::Keep => Order::Stop,
     }
 }
 
-fn parse(name: &str) -> Option<(u64, Order)> {
+fn parse_file_name(name: &str) -> Option<(u64, Order)> {
     let (trial, order) = name.split_once('.')?;
-    let order = [Order::Stop, Order::Keep].into_iter().find(|known| word(*known) == order)?;
+    let order = [Order::Stop, Order::Keep].into_iter().find(|known| order_extension(*known) == order)?;
     Some((trial.parse().ok()?, order))
 }
 
@@ -161,34 +164,34 @@ mod tests {
     #[test]
     fn an_order_waits_until_it_is_withdrawn_and_the_last_one_counts() {
         let folder = tempfile::tempdir().expect("a folder");
-        let orders = Orders::in_study(folder.path());
-        assert_eq!(orders.waiting(), []);
+        let orders = Orders::for_study(folder.path());
+        assert_eq!(orders.waiting_orders(), []);
         for (trial, order) in [(12, Order::Stop), (3, Order::Stop), (3, Order::Stop), (3, Order::Keep)] {
-            orders.give(trial, order).expect("it is written");
+            orders.write_order(trial, order).expect("it is written");
         }
         std::fs::write(folder.path().join("orders/x.stop"), "").expect("it is written");
-        assert_eq!(orders.waiting(), [(3, Order::Keep), (12, Order::Stop)]);
-        orders.withdraw(3, Order::Keep);
-        assert_eq!(orders.waiting(), [(12, Order::Stop)]);
+        assert_eq!(orders.waiting_orders(), [(3, Order::Keep), (12, Order::Stop)]);
+        orders.withdraw_order(3, Order::Keep);
+        assert_eq!(orders.waiting_orders(), [(12, Order::Stop)]);
     }
 
     #[test]
     fn configurations_wait_in_the_order_in_which_they_were_given() {
         let folder = tempfile::tempdir().expect("a folder");
-        let orders = Orders::in_study(folder.path());
+        let orders = Orders::for_study(folder.path());
         let rate = |lr: f64| foretell::Configuration::from([("lr".to_owned(), foretell::Value::Number(lr))]);
         for lr in [0.3, 0.1, 0.1, 0.2] {
             orders.enqueue(&rate(lr), None).expect("it is written");
         }
         std::fs::write(folder.path().join("orders/5.enqueue"), "{").expect("it is written");
-        let waiting = orders.to_enqueue();
+        let waiting = orders.waiting_configurations();
         let configurations: Vec<_> = waiting.iter().map(|order| order.configuration.clone()).collect();
         assert_eq!(configurations, [rate(0.3), rate(0.1), rate(0.1), rate(0.2)]);
         orders.withdraw_enqueued(&waiting[0].file);
-        assert_eq!(orders.to_enqueue().len(), 3);
+        assert_eq!(orders.waiting_configurations().len(), 3);
         orders.enqueue(&rate(0.4), Some("mine")).expect("it is written");
-        let named = orders.to_enqueue().pop().expect("it is there");
+        let named = orders.waiting_configurations().pop().expect("it is there");
         assert_eq!((named.id.as_str(), named.configuration), ("mine", rate(0.4)));
-        assert_eq!(orders.waiting(), []);
+        assert_eq!(orders.waiting_orders(), []);
     }
 }

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::config_file::{ConfigFile, ConfigFileError};
 use crate::log::atomic_write::write_atomically;
-use crate::process::hook::{Hook, PRINTED};
-use crate::process::trial::Watch;
+use crate::process::hook::{HookScope, PRINTED_SOURCE};
+use crate::process::trial::WatchSettings;
 use crate::regular;
 use crate::secrets::{keep_secrets, restore_secrets};
 use foretell_logs::printed::{MetricSource, PatternError};
 
 /// The file, in a study's folder.
-const FILE: &str = "work.json";
+const WORK_FILE: &str = "work.json";
 
 /// The description of a study's trials: the command, the parsing of its output, and the limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Work {
     pub fn write(&self, study: &Path) -> io::Result<()> {
         let [command] = keep_secrets(study, [&self.command])?;
         let shown = Self { command, ..self.clone() };
-        write_atomically(&study.join(FILE), serde_json::to_string_pretty(&shown)?.as_bytes())
+        write_atomically(&study.join(WORK_FILE), serde_json::to_string_pretty(&shown)?.as_bytes())
     }
 
     /// Reads it from the folder of a study; `None` for a study whose trials others run.
@@ -102,7 +102,7 @@ impl Work {
     /// # Errors
     /// When the file is there and cannot be read.
     pub fn read(study: &Path) -> io::Result<Option<Self>> {
-        match regular::read(&study.join(FILE)) {
+        match regular::read(&study.join(WORK_FILE)) {
             Ok(text) => {
                 let shown: Self = serde_json::from_slice(&text)?;
                 // a user without the secrets may still see the rest
@@ -121,20 +121,20 @@ impl Work {
     }
 
     /// The limits of each trial.
-    pub fn watch(&self) -> Watch {
+    pub fn watch_settings(&self) -> WatchSettings {
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let once = self.once.clone();
-        let hook = Hook::for_source(self.source.as_deref(), self.metric.as_deref().unwrap_or_default());
+        let hook = HookScope::for_source(self.source.as_deref(), self.metric.as_deref().unwrap_or_default());
         let (follow, flushes) = (self.follow.clone(), self.is_built_in);
-        Watch { follow, hook, timeout, stall: self.stall, flushes, once }
+        WatchSettings { follow, hook, timeout, stall: self.stall, flushes, once }
     }
 
     /// Where the metric is in the output.
     ///
     /// # Errors
     /// [`WorkError::Metric`].
-    pub fn metric(&self) -> Result<MetricSource, WorkError> {
-        if self.source.as_deref().is_some_and(|source| source != PRINTED) {
+    pub fn metric_source(&self) -> Result<MetricSource, WorkError> {
+        if self.source.as_deref().is_some_and(|source| source != PRINTED_SOURCE) {
             return Ok(MetricSource::default());
         }
         let step = self.step.as_deref();
@@ -147,8 +147,8 @@ impl Work {
     ///
     /// # Errors
     /// [`WorkError::Config`].
-    pub fn config(&self) -> Result<Option<ConfigFile>, WorkError> {
-        let written = self.config.as_ref().map(|(path, text)| ConfigFile::with_text(path, text.clone()));
+    pub fn read_config(&self) -> Result<Option<ConfigFile>, WorkError> {
+        let written = self.config.as_ref().map(|(path, text)| ConfigFile::from_text(path, text.clone()));
         Ok(written.transpose()?)
     }
 }

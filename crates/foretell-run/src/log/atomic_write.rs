@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The mode of files for everybody, of which the umask takes away what the user wants.
-const FOR_ALL: u32 = 0o666;
+const MODE_FOR_ALL: u32 = 0o666;
 /// The mode of files for their owner alone.
-const FOR_OWNER: u32 = 0o600;
+const MODE_FOR_OWNER: u32 = 0o600;
 
 /// A file that is written next to its place, and moved there once it is complete: readers see all of it or the old content. It is
 /// not flushed to the device. A path that is no file, such as `/dev/stdout`, is written directly.
@@ -27,20 +27,20 @@ impl Draft {
     /// # Errors
     /// When it cannot be made.
     pub fn of_output(path: &Path) -> io::Result<Self> {
-        let Ok(about) = fs::metadata(path) else { return Self::beside(path, FOR_ALL) };
+        let Ok(about) = fs::metadata(path) else { return Self::beside(path, MODE_FOR_ALL) };
         if !about.is_file() {
             let file = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
             return Ok(Self { file, draft: None, path: path.to_owned() });
         }
-        let draft = Self::beside(&fs::canonicalize(path)?, FOR_OWNER)?;
+        let draft = Self::beside(&fs::canonicalize(path)?, MODE_FOR_OWNER)?;
         draft.file.get_ref().set_permissions(about.permissions())?;
         Ok(draft)
     }
 
     /// A draft of the file at `path` itself: a symbolic link there is replaced, and not followed.
     fn beside(path: &Path, mode: u32) -> io::Result<Self> {
-        static DRAFTS: AtomicU64 = AtomicU64::new(0);
-        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        static DRAFT_COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = DRAFT_COUNT.fetch_add(1, Ordering::Relaxed);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let draft = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
         match fs::remove_file(&draft) {
@@ -90,7 +90,7 @@ impl Drop for Draft {
 /// # Errors
 /// When the file cannot be written next to `path`, or not be moved there; `path` is as it was.
 pub fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut draft = Draft::beside(path, FOR_ALL)?;
+    let mut draft = Draft::beside(path, MODE_FOR_ALL)?;
     draft.write_all(text)?;
     draft.finish()
 }
@@ -100,7 +100,7 @@ pub fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Those of [`write_atomically`].
 pub fn write_privately(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut draft = Draft::beside(path, FOR_OWNER)?;
+    let mut draft = Draft::beside(path, MODE_FOR_OWNER)?;
     draft.write_all(text)?;
     draft.finish()
 }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
-use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, LONGEST, parts};
+use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, LONGEST, split_line};
 use super::recover::{nearly_begins, recover};
 
 /// So many lines are put together at most: a record that is damaged in more places is lost.
-const MOST: usize = 8;
+const MAX_JOINED_LINES: usize = 8;
 
 /// Some bytes of a log: a line, or what is left of one.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +51,9 @@ impl<F: BufRead> Chunks<F> {
     /// the newline before them was none; and without the record that begins inside, which is next.
     pub(super) fn piece(&mut self, mut chunk: Chunk) -> io::Result<Chunk> {
         let mut lines = 1;
-        while lines < MOST && nearly_begins(&chunk.bytes) && !is_known(&chunk.bytes) {
+        while lines < MAX_JOINED_LINES && nearly_begins(&chunk.bytes) && !is_known_line(&chunk.bytes) {
             let Some(next) = self.next()? else { break };
-            if begins_line(&next.bytes) || is_known(&next.bytes) || chunk.bytes.len() > LONGEST {
+            if begins_line(&next.bytes) || is_known_line(&next.bytes) || chunk.bytes.len() > LONGEST {
                 self.ahead.push_front(next);
                 break;
             }
@@ -61,7 +61,7 @@ impl<F: BufRead> Chunks<F> {
             lines += 1;
         }
         let inside = (1..chunk.bytes.len()).find(|&place| begins_line(&chunk.bytes[place..]));
-        if let Some(place) = inside.filter(|_| !is_known(&chunk.bytes)) {
+        if let Some(place) = inside.filter(|_| !is_known_line(&chunk.bytes)) {
             let bytes = chunk.bytes.split_off(place);
             let before = chunk.bytes.iter().filter(|&&byte| byte == b'\n').count();
             let (line, offset) = (chunk.line + before, chunk.offset + place as u64);
@@ -77,20 +77,20 @@ fn begins_line(text: &[u8]) -> bool {
     rest.is_some_and(|rest| rest.starts_with(BEFORE_CHECKSUM.as_bytes()))
 }
 
-fn is_known(line: &[u8]) -> bool {
-    parts(line).is_ok() || recover(line).is_some()
+fn is_known_line(line: &[u8]) -> bool {
+    split_line(line).is_ok() || recover(line).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::line::{Stamp, write_line};
+    use crate::log::line::{LineStamp, write_line};
 
     #[test]
     fn lines_whose_newlines_are_damaged_are_taken_apart_though_their_records_begin_like_lines() {
         let mut lines = Vec::new();
         for number in 1..=3 {
-            let stamp = Stamp { number, run: 1, time: 1_763_908_529_123 };
+            let stamp = LineStamp { number, run: 1, time: 1_763_908_529_123 };
             write_line(&mut lines, Some(stamp), "{\"v\":1,\"event\":\"paused\"}");
         }
         let length = lines.len() / 3;
@@ -103,9 +103,9 @@ mod tests {
             let mut chunks = Chunks::new(&damaged[..]);
             let mut known = Vec::new();
             while let Some(chunk) = chunks.next().expect("it is in memory") {
-                let is_whole = parts(&chunk.bytes).is_ok();
+                let is_whole = split_line(&chunk.bytes).is_ok();
                 let piece = if is_whole { chunk } else { chunks.piece(chunk).expect("it is in memory") };
-                known.extend(is_known(&piece.bytes).then_some(piece.offset as usize / length));
+                known.extend(is_known_line(&piece.bytes).then_some(piece.offset as usize / length));
             }
             let own_newline = (zeroed == (length - 1..length)).then_some(0);
             assert_eq!(known, own_newline.into_iter().chain(whole).collect::<Vec<_>>(), "{zeroed:?}");

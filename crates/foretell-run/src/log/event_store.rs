@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use foretell_search::{Moment, Record, Records, Store, StoreError, StudySpec, Times};
+use foretell_search::{Record, RecordTime, Records, Store, StoreError, StudySpec, Times};
 
 use crate::log::flusher::Flusher;
-use crate::log::room::Room;
-use crate::log::{Dropped, EventLog, EventLogError, LogReader, Position, Stamp};
+use crate::log::room::FullDiskWait;
+use crate::log::{EventLog, EventLogError, LineStamp, LogPosition, LogReader, TornLine};
 
 /// A study's event log, `events.jsonl` in its folder.
 ///
@@ -17,7 +17,7 @@ pub struct EventStore {
     log: EventLog<Record>,
     flusher: Flusher,
     times: Times,
-    room: Room,
+    room: FullDiskWait,
 }
 
 /// The content of a log when it was opened.
@@ -36,7 +36,7 @@ pub struct Survey {
     /// The time that the study had taken.
     pub times: Times,
     /// A torn last line that was dropped; it was never acknowledged.
-    pub dropped: Option<Dropped>,
+    pub dropped: Option<TornLine>,
 }
 
 impl Survey {
@@ -45,19 +45,19 @@ impl Survey {
     pub fn read(path: impl AsRef<Path>) -> (Self, Option<EventLogError>) {
         let mut survey = Self::default();
         let read = || {
-            let mut reader = LogReader::open(path, Position::START)?;
+            let mut reader = LogReader::open(path, LogPosition::START)?;
             while let Some(record) = reader.next() {
-                survey.see(record?, reader.stamp());
+                survey.see(record?, reader.last_stamp());
             }
-            survey.dropped = reader.into_dropped();
+            survey.dropped = reader.into_torn_line();
             Ok(())
         };
         let trouble = read().err();
         (survey, trouble)
     }
 
-    fn see(&mut self, record: Record, stamp: Option<Stamp>) {
-        self.times.see(&record, stamp.map(Moment::from));
+    fn see(&mut self, record: Record, stamp: Option<LineStamp>) {
+        self.times.see(&record, stamp.map(RecordTime::from));
         self.records += 1;
         self.trials = self.trials.max(record.trials_started());
         match record {
@@ -79,8 +79,8 @@ impl Survey {
     }
 }
 
-impl From<Stamp> for Moment {
-    fn from(stamp: Stamp) -> Self {
+impl From<LineStamp> for RecordTime {
+    fn from(stamp: LineStamp) -> Self {
         Self { run: stamp.run, time: stamp.time }
     }
 }
@@ -100,11 +100,11 @@ impl EventStore {
             path: log.path().to_owned(),
             source,
         })?;
-        Ok((Self { log, flusher, times, room: Room::default() }, survey))
+        Ok((Self { log, flusher, times, room: FullDiskWait::default() }, survey))
     }
 
     /// From now on a full disk is waited out as `room` says.
-    pub fn wait_by(&mut self, room: Room) {
+    pub fn set_full_disk_wait(&mut self, room: FullDiskWait) {
         self.room = room;
     }
 
@@ -128,7 +128,7 @@ impl EventStore {
     /// Those of [`EventLog::sync`].
     pub fn sync(&mut self) -> Result<(), EventLogError> {
         let Self { room, log, .. } = self;
-        room.until_there_is(|error| error, || log.sync())
+        room.retry_while_full(|error| error, || log.sync())
     }
 
     fn append_once(&mut self, record: &Record) -> Result<(), StoreError> {
@@ -144,8 +144,8 @@ impl EventStore {
 impl Store for EventStore {
     fn append(&mut self, record: &Record) -> Result<(), StoreError> {
         let room = self.room.clone();
-        room.until_there_is(|error| error, || self.append_once(record))?;
-        self.times.see(record, self.log.stamp().map(Moment::from));
+        room.retry_while_full(|error| error, || self.append_once(record))?;
+        self.times.see(record, self.log.last_stamp().map(RecordTime::from));
         if record.ends().is_some() {
             self.flusher.ask();
         }
@@ -153,7 +153,7 @@ impl Store for EventStore {
     }
 
     fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError> {
-        let records = self.log.read_from(Position::START).map_err(StoreError::new)?;
+        let records = self.log.read_from(LogPosition::START).map_err(StoreError::new)?;
         let first = usize::try_from(first).unwrap_or(usize::MAX);
         Ok(Box::new(records.skip(first).map(|record| record.map_err(StoreError::new))))
     }

@@ -12,7 +12,7 @@ use crc32fast::hash as crc32;
 
 /// The version of the line format that this crate writes. It reads version 1, too: lines without number, run and time.
 pub(crate) const VERSION: u32 = 2;
-pub(super) const UNNUMBERED: u32 = 1;
+pub(super) const UNNUMBERED_VERSION: u32 = 1;
 /// The most bytes of a line: a log that holds a longer one, such as the zeros that a crash left at its end, takes no more memory.
 pub(super) const LONGEST: usize = 16 << 20;
 
@@ -27,7 +27,7 @@ const AFTER_RECORD: &str = "}";
 
 /// The metadata of a line. No decision depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct LineStamp {
     /// The record's sequence number, which is also its line: 1, 2, 3, …
     pub number: u64,
     /// The opening of the log that wrote it: 1, 2, 3, … Between two runs nobody was writing.
@@ -41,10 +41,10 @@ pub struct Stamp {
 pub enum LineProblem {
     /// The beginning of a line that was being written: its newline is missing, and nothing in it is damaged.
     #[error("it is cut short")]
-    Cut,
+    CutShort,
     /// The line is longer than any record.
     #[error("it is longer than {LONGEST} bytes, the maximum for a record")]
-    Long,
+    TooLong,
     /// The frame `{"v":2,"crc":"…","seq":…,"run":…,"time":…,"record":…}` around the record is broken.
     #[error(
         "it is not of the form {{\"v\":{VERSION},\"crc\":\"…\",\"seq\":…,\"run\":…,\"time\":…,\"record\":…}}"
@@ -52,7 +52,7 @@ pub enum LineProblem {
     Frame,
     /// The line holds a whole record and more: the newline after that record is damaged.
     #[error("it contains more than one record, because the newline between them is damaged")]
-    Joined,
+    JoinedRecords,
     /// The record's text is not the one that was written.
     #[error("its checksum is {found:08x}, but {written:08x} was written")]
     Checksum {
@@ -102,10 +102,12 @@ pub enum LineProblem {
 impl LineProblem {
     /// Whether the bytes are not those that were written (as opposed to written by another program).
     pub fn is_damage(&self) -> bool {
-        use LineProblem::{Edited, FlippedBit, Joined, Long, Sequence, Unnumbered};
-        let is_other =
-            matches!(self, Long | Joined | Sequence { .. } | Unnumbered | FlippedBit { .. } | Edited);
-        is_other || matches!(self, Self::Cut | Self::Frame | Self::Checksum { .. })
+        use LineProblem::{Edited, FlippedBit, JoinedRecords, Sequence, TooLong, Unnumbered};
+        let is_other = matches!(
+            self,
+            TooLong | JoinedRecords | Sequence { .. } | Unnumbered | FlippedBit { .. } | Edited
+        );
+        is_other || matches!(self, Self::CutShort | Self::Frame | Self::Checksum { .. })
     }
 }
 
@@ -124,7 +126,7 @@ fn misplacement(found: u64, due: u64) -> String {
 /// When the record has no JSON form; `lines` is as it was.
 pub(crate) fn encode_into<R: Serialize>(
     lines: &mut Vec<u8>,
-    stamp: Stamp,
+    stamp: LineStamp,
     record: &R,
 ) -> Result<(), serde_json::Error> {
     let text = serde_json::to_string(record)?;
@@ -133,10 +135,10 @@ pub(crate) fn encode_into<R: Serialize>(
 }
 
 /// Adds the line, newline included, that holds the record with this `text`; without a stamp one of version 1.
-pub(super) fn write_line(lines: &mut Vec<u8>, stamp: Option<Stamp>, text: &str) {
+pub(super) fn write_line(lines: &mut Vec<u8>, stamp: Option<LineStamp>, text: &str) {
     let (version, body, crc) = match stamp {
-        None => (UNNUMBERED, format!("{BEFORE_RECORD}{text}"), crc32(text.as_bytes())),
-        Some(Stamp { number, run, time }) => {
+        None => (UNNUMBERED_VERSION, format!("{BEFORE_RECORD}{text}"), crc32(text.as_bytes())),
+        Some(LineStamp { number, run, time }) => {
             let stamp = format!("{BEFORE_NUMBER}{number}{BEFORE_RUN}{run}{BEFORE_TIME}{time},");
             let body = stamp + BEFORE_RECORD + text;
             let crc = crc32(body.as_bytes());
@@ -150,20 +152,22 @@ pub(super) fn write_line(lines: &mut Vec<u8>, stamp: Option<Stamp>, text: &str) 
 }
 
 /// The record in `line`, which ends with its newline, and the line's stamp; lines of version 1 have none.
-pub(crate) fn decode<R: DeserializeOwned>(line: &[u8]) -> Result<(Option<Stamp>, R), LineProblem> {
-    let (stamp, text) = parts(line)?;
+pub(crate) fn decode_line<R: DeserializeOwned>(line: &[u8]) -> Result<(Option<LineStamp>, R), LineProblem> {
+    let (stamp, text) = split_line(line)?;
     let record = serde_json::from_slice(text)
         .map_err(|error| LineProblem::Record { problem: without_place(&error) })?;
     Ok((stamp, record))
 }
 
 /// The stamp and the record's text of `line`, which ends with its newline.
-pub(super) fn parts(line: &[u8]) -> Result<(Option<Stamp>, &[u8]), LineProblem> {
+pub(super) fn split_line(line: &[u8]) -> Result<(Option<LineStamp>, &[u8]), LineProblem> {
     if line.len() > LONGEST {
-        return Err(LineProblem::Long);
+        return Err(LineProblem::TooLong);
     }
     let whole = line.strip_suffix(b"\n");
-    unframed(whole.ok_or_else(|| if is_cut_short(line) { LineProblem::Cut } else { LineProblem::Frame })?)
+    parse_frame(
+        whole.ok_or_else(|| if is_cut_short(line) { LineProblem::CutShort } else { LineProblem::Frame })?,
+    )
 }
 
 /// Whether `line`, which has no newline, is the beginning of a line, as a write that was cut short leaves it. Zeros, rubbish and a
@@ -188,9 +192,9 @@ fn begins_json(text: &[u8]) -> bool {
 }
 
 /// The sequence number of a line that may be cut short behind it.
-pub(super) fn number_of_cut(line: &[u8]) -> Option<u64> {
+pub(super) fn number_of_cut_line(line: &[u8]) -> Option<u64> {
     let place = line.windows(BEFORE_NUMBER.len()).position(|text| text == BEFORE_NUMBER.as_bytes())?;
-    let (found, rest) = number(&line[place..], BEFORE_NUMBER).ok()?;
+    let (found, rest) = parse_number(&line[place..], BEFORE_NUMBER).ok()?;
     rest.starts_with(b",").then_some(found)
 }
 
@@ -222,68 +226,68 @@ fn without_place(error: &serde_json::Error) -> String {
 /// `problem`, or [`LineProblem::Joined`] when the damaged `line` starts with a whole one and another follows, or
 /// [`LineProblem::Frame`] when its version is damaged: with the right one its checksum is right. A later version must let its
 /// checksum cover its version, so that its lines are not taken for such.
-pub(crate) fn diagnose(line: &[u8], problem: LineProblem) -> LineProblem {
+pub(crate) fn diagnose_line(line: &[u8], problem: LineProblem) -> LineProblem {
     if matches!(problem, LineProblem::Version { .. }) && is_of_known_version(line) {
         return LineProblem::Frame;
     }
     let starts = |at: &usize| line[*at..].starts_with(BEFORE_VERSION.as_bytes());
     let mut second = (1..line.len()).filter(starts);
-    let joined = problem.is_damage() && second.any(|at| unframed(&line[..at - 1]).is_ok());
-    if joined { LineProblem::Joined } else { problem }
+    let joined = problem.is_damage() && second.any(|at| parse_frame(&line[..at - 1]).is_ok());
+    if joined { LineProblem::JoinedRecords } else { problem }
 }
 
 /// Whether `line` is whole but for the digit of its version.
 fn is_of_known_version(line: &[u8]) -> bool {
     let mut line = line.to_vec();
     let at = BEFORE_VERSION.len();
-    [UNNUMBERED, VERSION].into_iter().any(|version| {
+    [UNNUMBERED_VERSION, VERSION].into_iter().any(|version| {
         line.get_mut(at).is_some_and(|digit| {
             *digit = b'0' + version as u8;
             true
-        }) && parts(&line).is_ok()
+        }) && split_line(&line).is_ok()
     })
 }
 
 /// The stamp and the record's text, once frame, version and checksum are found right.
 ///
 /// The frame is compared byte by byte rather than parsed as JSON, so that no bit of it can change unnoticed.
-fn unframed(line: &[u8]) -> Result<(Option<Stamp>, &[u8]), LineProblem> {
-    let (version, rest) = number(line, BEFORE_VERSION)?;
-    let rest = after(rest, BEFORE_CHECKSUM)?;
+fn parse_frame(line: &[u8]) -> Result<(Option<LineStamp>, &[u8]), LineProblem> {
+    let (version, rest) = parse_number(line, BEFORE_VERSION)?;
+    let rest = strip_start(rest, BEFORE_CHECKSUM)?;
     let found = u32::try_from(version).map_err(|_| LineProblem::Frame)?;
-    if ![UNNUMBERED, VERSION].contains(&found) {
+    if ![UNNUMBERED_VERSION, VERSION].contains(&found) {
         return Err(LineProblem::Version { found });
     }
     let (crc, rest) = rest.split_at_checked(8).ok_or(LineProblem::Frame)?;
-    let rest = after(rest, BEFORE_BODY)?;
+    let rest = strip_start(rest, BEFORE_BODY)?;
     let body = rest.strip_suffix(AFTER_RECORD.as_bytes()).ok_or(LineProblem::Frame)?;
     let written = std::str::from_utf8(crc).map_err(|_| LineProblem::Frame)?;
     let written = u32::from_str_radix(written, 16).map_err(|_| LineProblem::Frame)?;
-    if found == UNNUMBERED {
-        let text = after(body, BEFORE_RECORD)?;
-        return check(written, crc32(text)).map(|()| (None, text));
+    if found == UNNUMBERED_VERSION {
+        let text = strip_start(body, BEFORE_RECORD)?;
+        return check_checksum(written, crc32(text)).map(|()| (None, text));
     }
-    let (number_is, rest) = number(body, BEFORE_NUMBER)?;
-    let (run, rest) = number(rest, BEFORE_RUN)?;
-    let (time, rest) = number(rest, BEFORE_TIME)?;
-    let text = after(after(rest, ",")?, BEFORE_RECORD)?;
-    check(written, crc32(body))?;
+    let (number_is, rest) = parse_number(body, BEFORE_NUMBER)?;
+    let (run, rest) = parse_number(rest, BEFORE_RUN)?;
+    let (time, rest) = parse_number(rest, BEFORE_TIME)?;
+    let text = strip_start(strip_start(rest, ",")?, BEFORE_RECORD)?;
+    check_checksum(written, crc32(body))?;
     let run = u32::try_from(run).map_err(|_| LineProblem::Frame)?;
-    Ok((Some(Stamp { number: number_is, run, time }), text))
+    Ok((Some(LineStamp { number: number_is, run, time }), text))
 }
 
-fn check(written: u32, found: u32) -> Result<(), LineProblem> {
+fn check_checksum(written: u32, found: u32) -> Result<(), LineProblem> {
     if written == found { Ok(()) } else { Err(LineProblem::Checksum { written, found }) }
 }
 
 /// The text that follows `start`.
-fn after<'a>(text: &'a [u8], start: &str) -> Result<&'a [u8], LineProblem> {
+fn strip_start<'a>(text: &'a [u8], start: &str) -> Result<&'a [u8], LineProblem> {
     text.strip_prefix(start.as_bytes()).ok_or(LineProblem::Frame)
 }
 
 /// The number that follows `start`, and what follows it.
-fn number<'a>(text: &'a [u8], start: &str) -> Result<(u64, &'a [u8]), LineProblem> {
-    let rest = after(text, start)?;
+fn parse_number<'a>(text: &'a [u8], start: &str) -> Result<(u64, &'a [u8]), LineProblem> {
+    let rest = strip_start(text, start)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = rest.split_at(digits);
     let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());
@@ -292,10 +296,10 @@ fn number<'a>(text: &'a [u8], start: &str) -> Result<(u64, &'a [u8]), LineProble
 
 #[cfg(test)]
 mod tests {
-    use super::{LineProblem, Stamp, decode, encode_into};
+    use super::{LineProblem, LineStamp, decode_line, encode_into};
     use serde::Serialize;
 
-    const STAMP: Stamp = Stamp { number: 4, run: 2, time: 1_763_908_529_123 };
+    const STAMP: LineStamp = LineStamp { number: 4, run: 2, time: 1_763_908_529_123 };
 
     fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, serde_json::Error> {
         let mut line = Vec::new();
@@ -312,13 +316,13 @@ mod tests {
         assert_eq!(value["time"], 1_763_908_529_123_u64);
         assert_eq!(value["record"]["trial"], 3);
         assert_eq!(value["crc"].as_str().map(str::len), Some(8));
-        assert_eq!(decode::<serde_json::Value>(&line).expect("it is readable").0, Some(STAMP));
+        assert_eq!(decode_line::<serde_json::Value>(&line).expect("it is readable").0, Some(STAMP));
     }
 
     #[test]
     fn a_line_of_the_first_version_is_read() {
         let line = b"{\"v\":1,\"crc\":\"6abf4a82\",\"record\":7}\n";
-        assert_eq!(decode::<u32>(line), Ok((None, 7)));
+        assert_eq!(decode_line::<u32>(line), Ok((None, 7)));
     }
 
     #[test]
@@ -337,7 +341,7 @@ mod tests {
             ("\n".to_owned(), "not of the form"),
         ];
         for (line, expected) in cases {
-            let problem = decode::<u32>(line.as_bytes()).expect_err(&line).to_string();
+            let problem = decode_line::<u32>(line.as_bytes()).expect_err(&line).to_string();
             assert!(problem.contains(expected), "{line:?} gave {problem:?}");
         }
     }
@@ -345,7 +349,7 @@ mod tests {
     #[test]
     fn a_record_of_another_kind_is_not_taken_for_damage() {
         let line = encode(&"text").expect("a string encodes");
-        let problem = decode::<u32>(&line).expect_err("a string is no number");
+        let problem = decode_line::<u32>(&line).expect_err("a string is no number");
         assert!(matches!(problem, LineProblem::Record { .. }));
         assert!(!problem.is_damage());
     }

@@ -14,8 +14,8 @@ use super::file::with_suffix;
 use crate::log::no_links;
 
 /// The number of waits for a lock whose holder is dead, and the time of each: two seconds in all.
-const WAITS: u32 = 200;
-const WAIT: Duration = Duration::from_millis(10);
+const MAX_WAITS: u32 = 200;
+const WAIT_TIME: Duration = Duration::from_millis(10);
 
 /// The reason why the lock was not acquired.
 #[derive(Debug, Error)]
@@ -45,16 +45,16 @@ pub enum LockError {
 /// Child processes do not inherit the lock. If the parent is killed while starting a child, the child holds it for the moment
 /// until it executes its program, which [`Lock::acquire`] waits for.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct LogLock {
     _log: File,
     _note: File,
 }
 
-impl Lock {
+impl LogLock {
     /// Locks `log`, the opened file at `path`, and writes this process's id next to it for others to name. Waits a little if
     /// the process that signed is dead.
     pub(crate) fn acquire(log: &File, path: &Path) -> Result<Self, LockError> {
-        let mut waits = 0..WAITS;
+        let mut waits = 0..MAX_WAITS;
         loop {
             match try_acquire(log, path) {
                 Ok(lock) => return Ok(lock),
@@ -62,32 +62,32 @@ impl Lock {
                     return Err(LockError::Unavailable { path: path.to_owned(), source });
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let holder = holder(path);
+                    let holder = read_holder(path);
                     if !holder.is_some_and(is_dead) || waits.next().is_none() {
                         let holder = holder.map(|pid| format!("process {pid}"));
                         let holder = holder.unwrap_or_else(|| "an unknown process".to_owned());
                         return Err(LockError::Held { path: path.to_owned(), holder });
                     }
-                    std::thread::sleep(WAIT);
+                    std::thread::sleep(WAIT_TIME);
                 }
             }
         }
     }
 }
 
-fn try_acquire(log: &File, path: &Path) -> Result<Lock, TryLockError> {
+fn try_acquire(log: &File, path: &Path) -> Result<LogLock, TryLockError> {
     let log = log.try_clone().map_err(TryLockError::Error)?;
     log.try_lock()?;
     let mut options = OpenOptions::new();
-    let note = no_links::open(options.read(true).write(true).create(true).truncate(false), &note_of(path));
+    let note = no_links::open(options.read(true).write(true).create(true).truncate(false), &note_path(path));
     let locked = note.map_err(TryLockError::Error).and_then(|mut note| {
         note.try_lock()?;
         // The name is a courtesy: a full disk must not keep the log from being opened.
-        let _ = sign(&mut note);
+        let _ = write_holder(&mut note);
         Ok(note)
     });
     match locked {
-        Ok(note) => Ok(Lock { _log: log, _note: note }),
+        Ok(note) => Ok(LogLock { _log: log, _note: note }),
         Err(error) => {
             let _ = log.unlock(); // the caller's file shares the lock
             Err(error)
@@ -96,11 +96,11 @@ fn try_acquire(log: &File, path: &Path) -> Result<Lock, TryLockError> {
 }
 
 /// The file that names who holds the log at `path`.
-fn note_of(path: &Path) -> PathBuf {
+fn note_path(path: &Path) -> PathBuf {
     with_suffix(path, ".lock")
 }
 
-fn sign(file: &mut File) -> io::Result<()> {
+fn write_holder(file: &mut File) -> io::Result<()> {
     let mut there = String::new();
     file.take(32).read_to_string(&mut there)?;
     if there.trim() == std::process::id().to_string() {
@@ -112,9 +112,9 @@ fn sign(file: &mut File) -> io::Result<()> {
 }
 
 /// The process that signed for the log at `path`.
-fn holder(path: &Path) -> Option<u32> {
+fn read_holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
-    crate::regular::open(&note_of(path)).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;
+    crate::regular::open(&note_path(path)).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;
     text.trim().parse().ok()
 }
 
@@ -125,7 +125,7 @@ fn is_dead(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lock, LockError, note_of};
+    use super::{LockError, LogLock, note_path};
     use std::fs::{self, File};
     use std::path::{Path, PathBuf};
 
@@ -139,33 +139,33 @@ mod tests {
     }
 
     fn refusal(log: &File, path: &Path) -> String {
-        Lock::acquire(log, path).expect_err("it is held").to_string()
+        LogLock::acquire(log, path).expect_err("it is held").to_string()
     }
 
     #[test]
     fn a_second_holder_is_refused_and_told_who_holds_it() {
         let (_folder, path, open) = log();
-        let first = Lock::acquire(&open(), &path).expect("nobody holds it");
+        let first = LogLock::acquire(&open(), &path).expect("nobody holds it");
         let said = refusal(&open(), &path);
         assert!(said.contains(&format!("process {}", std::process::id())), "{said}");
         drop(first);
-        Lock::acquire(&open(), &path).expect("it was let go");
+        LogLock::acquire(&open(), &path).expect("it was let go");
     }
 
     #[test]
     fn removing_the_note_lets_no_second_holder_in() {
         let (_folder, path, open) = log();
-        let first = Lock::acquire(&open(), &path).expect("nobody holds it");
-        fs::remove_file(note_of(&path)).expect("it is there");
+        let first = LogLock::acquire(&open(), &path).expect("nobody holds it");
+        fs::remove_file(note_path(&path)).expect("it is there");
         assert!(refusal(&open(), &path).contains("an unknown process"));
         drop(first);
-        Lock::acquire(&open(), &path).expect("it was let go");
+        LogLock::acquire(&open(), &path).expect("it was let go");
     }
 
     #[test]
     fn who_is_refused_by_an_earlier_version_leaves_the_log_unlocked() {
         let (_folder, path, open) = log();
-        let note = File::create(note_of(&path)).expect("a file is written");
+        let note = File::create(note_path(&path)).expect("a file is written");
         note.try_lock().expect("nobody holds it");
         let log = open();
         refusal(&log, &path);
@@ -180,21 +180,21 @@ mod tests {
         let mut dead = std::process::Command::new("true").spawn().expect("a process");
         let pid = dead.id();
         dead.wait().expect("it ends");
-        fs::write(note_of(&path), format!("{pid}\n")).expect("it is signed");
+        fs::write(note_path(&path), format!("{pid}\n")).expect("it is signed");
         #[allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
         let release = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(50));
             drop(orphan);
         });
-        Lock::acquire(&open(), &path).expect("it was let go in time");
+        LogLock::acquire(&open(), &path).expect("it was let go in time");
         release.join().expect("it ends");
     }
 
     #[test]
     fn a_stale_note_hinders_nobody() {
         let (_folder, path, open) = log();
-        fs::write(note_of(&path), "1234567890\n").expect("a file is written");
-        Lock::acquire(&open(), &path).expect("the note is there, but nobody holds the lock");
+        fs::write(note_path(&path), "1234567890\n").expect("a file is written");
+        LogLock::acquire(&open(), &path).expect("the note is there, but nobody holds the lock");
     }
 
     #[test]
@@ -202,8 +202,8 @@ mod tests {
         let (folder, path, open) = log();
         let victim = folder.path().join("victim");
         fs::write(&victim, "precious").expect("a file is written");
-        std::os::unix::fs::symlink(&victim, note_of(&path)).expect("a link is made");
-        let error = Lock::acquire(&open(), &path).expect_err("it is a link");
+        std::os::unix::fs::symlink(&victim, note_path(&path)).expect("a link is made");
+        let error = LogLock::acquire(&open(), &path).expect_err("it is a link");
         assert!(matches!(error, LockError::Unavailable { .. }), "{error}");
         assert!(error.to_string().contains("symbolic link"), "{error}");
         assert_eq!(fs::read_to_string(&victim).expect("it is there"), "precious");

@@ -13,7 +13,7 @@ use crate::regular;
 /// Opens the file at `path` by `options`, but not through a symbolic link in its last part, and only a regular one. Folders
 /// may be links.
 pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    regular::open_with(options, OFlag::O_NOFOLLOW, path).map_err(|error| {
+    regular::open_regular_with(options, OFlag::O_NOFOLLOW, path).map_err(|error| {
         if error.raw_os_error() != Some(Errno::ELOOP as i32) {
             return error;
         }

@@ -8,13 +8,13 @@ use crate::log::atomic_write::write_atomically;
 use crate::regular;
 
 /// The file, in a study's folder.
-pub const NOTES: &str = "notes.txt";
+pub const NOTES_FILE: &str = "notes.txt";
 /// Longer notes are refused.
-const MOST: usize = 64 * 1024;
+const MAX_NOTES_BYTES: usize = 64 * 1024;
 
 /// The notes about the study in `directory`; `None` if there are none.
 pub fn notes(directory: &Path) -> Option<String> {
-    let text = regular::read_to_string(&directory.join(NOTES)).ok()?;
+    let text = regular::read_to_string(&directory.join(NOTES_FILE)).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
@@ -23,9 +23,9 @@ pub fn notes(directory: &Path) -> Option<String> {
 /// # Errors
 /// When the file cannot be written, is a symbolic link, or `text` is longer than 64 KiB.
 pub fn replace_notes(directory: &Path, text: &str) -> io::Result<()> {
-    let path = directory.join(NOTES);
+    let path = directory.join(NOTES_FILE);
     let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why.to_owned()));
-    if text.len() > MOST {
+    if text.len() > MAX_NOTES_BYTES {
         return refused("notes are at most 64 KiB long");
     }
     if path.is_symlink() {
@@ -43,7 +43,7 @@ pub fn replace_notes(directory: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, NOTES, notes, replace_notes};
+    use super::{MAX_NOTES_BYTES, NOTES_FILE, notes, replace_notes};
 
     #[test]
     fn notes_are_replaced_and_removed_and_not_written_through_a_link() {
@@ -54,9 +54,9 @@ mod tests {
         assert_eq!(notes(here).as_deref(), Some("first try #baseline"));
         replace_notes(here, " \n").expect("it is removed");
         replace_notes(here, "").expect("nothing is there");
-        assert!(notes(here).is_none() && !here.join(NOTES).exists());
-        assert!(replace_notes(here, &"x".repeat(MOST + 1)).is_err());
-        std::os::unix::fs::symlink(here.join("other"), here.join(NOTES)).expect("a link");
+        assert!(notes(here).is_none() && !here.join(NOTES_FILE).exists());
+        assert!(replace_notes(here, &"x".repeat(MAX_NOTES_BYTES + 1)).is_err());
+        std::os::unix::fs::symlink(here.join("other"), here.join(NOTES_FILE)).expect("a link");
         assert!(replace_notes(here, "text").is_err() && !here.join("other").exists());
     }
 }

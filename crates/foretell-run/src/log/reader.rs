@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::EventLogError;
-use super::line::{LineProblem, Stamp, decode, diagnose, number_of_cut, read_line};
+use super::line::{LineProblem, LineStamp, decode_line, diagnose_line, number_of_cut_line, read_line};
 
 /// The number of bytes of the file read at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -18,14 +18,14 @@ const SHOWN_BYTES: usize = 64 * 1024;
 
 /// A position between two records of a log. It stays valid while the log is only appended to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
+pub struct LogPosition {
     /// The number of records before it.
     pub records: u64,
     /// The number of bytes before it.
     pub bytes: u64,
 }
 
-impl Position {
+impl LogPosition {
     /// Before the first record.
     pub const START: Self = Self { records: 0, bytes: 0 };
 }
@@ -34,7 +34,7 @@ impl Position {
 ///
 /// It is what a crash in the middle of a write leaves behind; such a record was never acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped {
+pub struct TornLine {
     /// The line, from 1.
     pub line: usize,
     /// Its length in bytes.
@@ -55,7 +55,7 @@ pub struct Dropped {
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("events.jsonl");
-/// let Opened { mut log, .. } = EventLog::<u64>::open(&path)?;
+/// let OpenedLog { mut log, .. } = EventLog::<u64>::open(&path)?;
 /// log.append_all(&[1, 2])?;
 /// let after_two = log.end();
 /// log.append(&3)?;
@@ -71,9 +71,9 @@ pub struct LogReader<R, F = BufReader<io::Take<File>>> {
     path: PathBuf,
     file: F,
     line: Vec<u8>,
-    position: Position,
-    stamp: Option<Stamp>,
-    dropped: Option<Dropped>,
+    position: LogPosition,
+    stamp: Option<LineStamp>,
+    dropped: Option<TornLine>,
     ended: bool,
     _record: PhantomData<fn() -> R>,
 }
@@ -84,30 +84,30 @@ impl<R: DeserializeOwned> LogReader<R> {
     /// # Errors
     /// [`EventLogError::File`]; [`EventLogError::Position`] when no record begins at `position`. The iterator's items
     /// have the errors of [`EventLog::open`](crate::EventLog::open), except for the lock.
-    pub fn open(path: impl AsRef<Path>, position: Position) -> Result<Self, EventLogError> {
-        Self::open_to(path.as_ref(), position, u64::MAX)
+    pub fn open(path: impl AsRef<Path>, position: LogPosition) -> Result<Self, EventLogError> {
+        Self::open_until(path.as_ref(), position, u64::MAX)
     }
 
     /// The same, without what the file has beyond byte `end`.
-    pub(super) fn open_to(path: &Path, position: Position, end: u64) -> Result<Self, EventLogError> {
-        let opened = super::only_a_file(path).and_then(|()| File::open(path));
+    pub(super) fn open_until(path: &Path, position: LogPosition, end: u64) -> Result<Self, EventLogError> {
+        let opened = super::check_regular_file(path).and_then(|()| File::open(path));
         let mut file = opened.map_err(EventLogError::file("open", path))?;
         if !begins_record(&mut file, position.bytes).map_err(EventLogError::file("read", path))? {
             return Err(EventLogError::Position { path: path.to_owned(), bytes: position.bytes });
         }
         let rest = file.take(end.saturating_sub(position.bytes));
-        Ok(Self { position, ..Self::over(path, BufReader::with_capacity(BUFFER_BYTES, rest)) })
+        Ok(Self { position, ..Self::from_reader(path, BufReader::with_capacity(BUFFER_BYTES, rest)) })
     }
 }
 
 impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
     /// Reads a log that is not in a file, but in memory, for example. Errors call it `name`.
-    pub fn over(name: impl Into<PathBuf>, log: F) -> Self {
+    pub fn from_reader(name: impl Into<PathBuf>, log: F) -> Self {
         Self {
             path: name.into(),
             file: log,
             line: Vec::new(),
-            position: Position::START,
+            position: LogPosition::START,
             stamp: None,
             dropped: None,
             ended: false,
@@ -116,32 +116,32 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
     }
 
     /// The place after the last record that was handed over.
-    pub fn position(&self) -> Position {
+    pub fn position(&self) -> LogPosition {
         self.position
     }
 
     /// When the last record that was handed over was written, and by which run; `None` for lines of version 1.
-    pub fn stamp(&self) -> Option<Stamp> {
+    pub fn last_stamp(&self) -> Option<LineStamp> {
         self.stamp
     }
 
     /// The torn last line, once the iterator has ended; in a log that is being written it may be a record on its way.
-    pub fn dropped(&self) -> Option<&Dropped> {
+    pub fn torn_line(&self) -> Option<&TornLine> {
         self.dropped.as_ref()
     }
 
     /// Takes the torn last line out.
-    pub fn into_dropped(self) -> Option<Dropped> {
+    pub fn into_torn_line(self) -> Option<TornLine> {
         self.dropped
     }
 
-    fn read(&mut self) -> Result<Option<R>, EventLogError> {
+    fn read_record(&mut self) -> Result<Option<R>, EventLogError> {
         let read = read_line(&mut self.file, &mut self.line);
         let (length, is_long) = read.map_err(EventLogError::file("read", &self.path))?;
         if length == 0 {
             return Ok(None);
         }
-        let decoded = if is_long { Err(LineProblem::Long) } else { decode(&self.line) };
+        let decoded = if is_long { Err(LineProblem::TooLong) } else { decode_line(&self.line) };
         match decoded.and_then(|(stamp, record)| self.check_place(stamp).map(|()| (stamp, record))) {
             Ok((stamp, record)) => {
                 self.stamp = stamp;
@@ -154,11 +154,13 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
     }
 
     /// Whether a line with this stamp is due after those that were read.
-    fn check_place(&self, stamp: Option<Stamp>) -> Result<(), LineProblem> {
+    fn check_place(&self, stamp: Option<LineStamp>) -> Result<(), LineProblem> {
         let due = self.position.records + 1;
         match stamp {
             None if self.stamp.is_some() => Err(LineProblem::Unnumbered),
-            Some(Stamp { number, .. }) if number != due => Err(LineProblem::Sequence { found: number, due }),
+            Some(LineStamp { number, .. }) if number != due => {
+                Err(LineProblem::Sequence { found: number, due })
+            }
             _ => Ok(()),
         }
     }
@@ -166,8 +168,8 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
     /// `problem`, or the one of a line that is cut short and not due: records before it are missing.
     fn check_cut(&self, problem: LineProblem) -> LineProblem {
         let due = self.position.records + 1;
-        match number_of_cut(&self.line) {
-            Some(found) if problem == LineProblem::Cut && found != due => {
+        match number_of_cut_line(&self.line) {
+            Some(found) if problem == LineProblem::CutShort && found != due => {
                 LineProblem::Sequence { found, due }
             }
             _ => problem,
@@ -179,11 +181,11 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
         let rest = self.file.fill_buf().map_err(EventLogError::file("read", &self.path))?;
         let is_last = rest.is_empty();
         let line = self.position.records as usize + 1;
-        let problem = self.check_cut(diagnose(&self.line, problem));
-        if is_last && problem == LineProblem::Cut {
+        let problem = self.check_cut(diagnose_line(&self.line, problem));
+        if is_last && problem == LineProblem::CutShort {
             let shown = &self.line[..self.line.len().min(SHOWN_BYTES)];
             let text = String::from_utf8_lossy(shown).into_owned();
-            self.dropped = Some(Dropped { line, bytes, text, problem });
+            self.dropped = Some(TornLine { line, bytes, text, problem });
             return Ok(());
         }
         Err(EventLogError::Line {
@@ -203,7 +205,7 @@ impl<R: DeserializeOwned, F: BufRead> Iterator for LogReader<R, F> {
         if self.ended {
             return None;
         }
-        let item = self.read().transpose();
+        let item = self.read_record().transpose();
         self.ended = !matches!(item, Some(Ok(_)));
         item
     }
@@ -232,8 +234,8 @@ fn begins_record(file: &mut File, at: u64) -> io::Result<bool> {
 /// As [`EventLog::open`](crate::EventLog::open), except for the lock.
 pub fn read_log<R: DeserializeOwned>(
     path: impl AsRef<Path>,
-) -> Result<(Vec<R>, Option<Dropped>), EventLogError> {
-    let mut reader = LogReader::open(path, Position::START)?;
+) -> Result<(Vec<R>, Option<TornLine>), EventLogError> {
+    let mut reader = LogReader::open(path, LogPosition::START)?;
     let records = reader.by_ref().collect::<Result<_, _>>()?;
-    Ok((records, reader.into_dropped()))
+    Ok((records, reader.into_torn_line()))
 }

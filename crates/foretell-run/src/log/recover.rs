@@ -1,16 +1,16 @@
 //! Recovery of a damaged line, where its checksum proves the original.
 
 use super::checksum::flipped_bit;
-use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, LineProblem, UNNUMBERED, VERSION, parts};
+use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, LineProblem, UNNUMBERED_VERSION, VERSION, split_line};
 use crc32fast::hash as crc32;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The bytes of `{"v":2,"crc":"9ae0daaf",`, which no checksum covers.
-const HEAD: usize = 24;
+const HEAD_BYTES: usize = 24;
 /// The bytes of `}` and the newline.
-const TAIL: usize = 2;
+const TAIL_BYTES: usize = 2;
 /// Where the body of an unnumbered line begins that its checksum covers.
-const UNNUMBERED_BODY: usize = HEAD + "\"record\":".len();
+const UNNUMBERED_BODY: usize = HEAD_BYTES + "\"record\":".len();
 
 /// The line that was written in the place of `line`, which is damaged, and what happened to it. `None` where nobody can tell.
 ///
@@ -21,41 +21,41 @@ pub(super) fn recover(line: &[u8]) -> Option<(Vec<u8>, LineProblem)> {
     if !nearly_begins(line) {
         return None;
     }
-    edited(line)
+    without_editor_marks(line)
         .map(|whole| (whole, LineProblem::Edited))
-        .or_else(|| with_newline(line).map(|whole| (whole, LineProblem::Joined)))
+        .or_else(|| with_newline(line).map(|whole| (whole, LineProblem::JoinedRecords)))
         .or_else(|| {
-            let (whole, bit) = unflipped(line)?;
+            let (whole, bit) = unflip_bit(line)?;
             Some((whole, LineProblem::FlippedBit { byte: bit / 8 + 1, bit: bit % 8 }))
         })
 }
 
-fn is_whole(line: &[u8]) -> bool {
-    parts(line).is_ok()
+fn is_whole_line(line: &[u8]) -> bool {
+    split_line(line).is_ok()
 }
 
 /// Without what an editor or a transfer has added.
-fn edited(line: &[u8]) -> Option<Vec<u8>> {
+fn without_editor_marks(line: &[u8]) -> Option<Vec<u8>> {
     let without_mark = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     let text = without_mark.strip_suffix(b"\n")?;
     let text = text.strip_suffix(b"\r").unwrap_or(text);
-    Some([text, b"\n"].concat()).filter(|whole| is_whole(whole))
+    Some([text, b"\n"].concat()).filter(|whole| is_whole_line(whole))
 }
 
 /// With a newline in the place of its last byte, or after it.
 fn with_newline(line: &[u8]) -> Option<Vec<u8>> {
     let (_, text) = line.split_last()?;
-    [text, line].map(|text| [text, b"\n"].concat()).into_iter().find(|whole| is_whole(whole))
+    [text, line].map(|text| [text, b"\n"].concat()).into_iter().find(|whole| is_whole_line(whole))
 }
 
 /// Whether `line` begins as a line does, but for one bit or an editor's mark.
 pub(super) fn nearly_begins(line: &[u8]) -> bool {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-    differing(line, BEFORE_VERSION.as_bytes()).take(2).count() < 2
+    differing_bits(line, BEFORE_VERSION.as_bytes()).take(2).count() < 2
 }
 
 /// The bits of `line` that are not as in `expected`, which it should begin with.
-fn differing(line: &[u8], expected: &[u8]) -> impl Iterator<Item = usize> {
+fn differing_bits(line: &[u8], expected: &[u8]) -> impl Iterator<Item = usize> {
     let there = line.iter().copied().chain(std::iter::repeat(0));
     let bits = there.zip(expected).enumerate().flat_map(|(byte, (there, &expected))| {
         let wrong = there ^ expected;
@@ -65,20 +65,21 @@ fn differing(line: &[u8], expected: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 /// With one bit flipped back, and which.
-fn unflipped(line: &[u8]) -> Option<(Vec<u8>, usize)> {
-    nearly_begins(line)
-        .then(|| [VERSION, UNNUMBERED].into_iter().find_map(|version| unflipped_of(line, version)))?
+fn unflip_bit(line: &[u8]) -> Option<(Vec<u8>, usize)> {
+    nearly_begins(line).then(|| {
+        [VERSION, UNNUMBERED_VERSION].into_iter().find_map(|version| unflip_bit_in_version(line, version))
+    })?
 }
 
 /// The same for a line of this version.
-fn unflipped_of(line: &[u8], version: u32) -> Option<(Vec<u8>, usize)> {
-    let start = if version == UNNUMBERED { UNNUMBERED_BODY } else { HEAD };
-    let end = line.len().checked_sub(TAIL).filter(|&end| end > start)?;
+fn unflip_bit_in_version(line: &[u8], version: u32) -> Option<(Vec<u8>, usize)> {
+    let start = if version == UNNUMBERED_VERSION { UNNUMBERED_BODY } else { HEAD_BYTES };
+    let end = line.len().checked_sub(TAIL_BYTES).filter(|&end| end > start)?;
     let found = crc32(&line[start..end]);
     let head = format!("{BEFORE_VERSION}{version}{BEFORE_CHECKSUM}{found:08x}\",\"record\":").into_bytes();
     let head = &head[..start];
-    let in_tail = differing(&line[end..], b"}\n").map(|bit| end * 8 + bit);
-    let mut in_frame = differing(line, head).chain(in_tail);
+    let in_tail = differing_bits(&line[end..], b"}\n").map(|bit| end * 8 + bit);
+    let mut in_frame = differing_bits(line, head).chain(in_tail);
     let bit = match (in_frame.next(), in_frame.next()) {
         (Some(bit), None) => bit,
         _ => {
@@ -88,17 +89,17 @@ fn unflipped_of(line: &[u8], version: u32) -> Option<(Vec<u8>, usize)> {
     };
     let mut whole = line.to_vec();
     whole[bit / 8] ^= 1 << (bit % 8);
-    Some((whole, bit)).filter(|(whole, _)| is_whole(whole))
+    Some((whole, bit)).filter(|(whole, _)| is_whole_line(whole))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::line::{Stamp, write_line};
+    use crate::log::line::{LineStamp, write_line};
 
     fn line() -> Vec<u8> {
         let mut line = Vec::new();
-        let stamp = Stamp { number: 4, run: 2, time: 1_763_908_529_123 };
+        let stamp = LineStamp { number: 4, run: 2, time: 1_763_908_529_123 };
         write_line(&mut line, Some(stamp), "{\"trial\":3}");
         line
     }
@@ -115,11 +116,11 @@ mod tests {
             for bit in 0..line.len() * 8 {
                 let mut damaged = line.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
-                if parts(&damaged).is_ok() {
+                if split_line(&damaged).is_ok() {
                     continue; // the case of a digit of the checksum
                 }
                 let (whole, _) = recover(&damaged).unwrap_or_else(|| panic!("bit {bit} is not put right"));
-                assert_eq!(parts(&whole), parts(&line), "bit {bit}");
+                assert_eq!(split_line(&whole), split_line(&line), "bit {bit}");
             }
         }
     }
@@ -132,8 +133,8 @@ mod tests {
             ([BYTE_ORDER_MARK, &line].concat(), LineProblem::Edited),
             ([text, b"\r\n"].concat(), LineProblem::Edited),
             ([BYTE_ORDER_MARK, text, b"\r\n"].concat(), LineProblem::Edited),
-            (text.to_vec(), LineProblem::Joined),
-            ([text, b" "].concat(), LineProblem::Joined),
+            (text.to_vec(), LineProblem::JoinedRecords),
+            ([text, b" "].concat(), LineProblem::JoinedRecords),
         ];
         for (damaged, expected) in cases {
             assert_eq!(recover(&damaged), Some((line.clone(), expected)));

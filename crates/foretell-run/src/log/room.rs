@@ -9,35 +9,35 @@ use std::thread;
 use std::time::Duration;
 
 /// The time after which it is tried again.
-const AGAIN: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Waits while the disk is full, and retries the write until space is free. Meanwhile, trials continue and their reports are kept.
 ///
 /// The default does not wait: a full disk is an error like any other.
 #[derive(Clone, Default)]
-pub struct Room {
-    waits: Option<Waits>,
+pub struct FullDiskWait {
+    waits: Option<WaitState>,
 }
 
 #[derive(Clone)]
-struct Waits {
+struct WaitState {
     cancel: Arc<AtomicBool>,
     /// The number of waits now: the search for its log or a start, trials for their output.
     waiting: Arc<AtomicUsize>,
     say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-impl Room {
+impl FullDiskWait {
     /// Waits until `cancel` is set, and `say`s once that it waits, and once that it continues.
-    pub fn waiting(cancel: Arc<AtomicBool>, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { waits: Some(Waits { cancel, waiting: Arc::default(), say: Arc::new(say) }) }
+    pub fn until_canceled(cancel: Arc<AtomicBool>, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { waits: Some(WaitState { cancel, waiting: Arc::default(), say: Arc::new(say) }) }
     }
 
     /// Does `write`, again and again as long as a full disk refuses it, by its error as `cause` sees it.
     ///
     /// # Errors
     /// That of `write`, where it is another, or where waiting was canceled.
-    pub(crate) fn until_there_is<T, E>(
+    pub(crate) fn retry_while_full<T, E>(
         &self,
         cause: impl Fn(&E) -> &(dyn Error + 'static),
         mut write: impl FnMut() -> Result<T, E>,
@@ -47,13 +47,13 @@ impl Room {
             let written = write();
             let Some(waits) = &self.waits else { return written };
             match &written {
-                Err(error) if is_full(cause(error)) && !waits.cancel.load(Ordering::SeqCst) => {
-                    waiting.get_or_insert_with(|| self.wait(cause(error)));
-                    thread::sleep(AGAIN);
+                Err(error) if is_disk_full(cause(error)) && !waits.cancel.load(Ordering::SeqCst) => {
+                    waiting.get_or_insert_with(|| self.begin_wait(cause(error)));
+                    thread::sleep(RETRY_INTERVAL);
                 }
                 _ => {
                     if let Some(waiting) = waiting.filter(|_| written.is_ok()) {
-                        waiting.goes_on();
+                        waiting.announce_free_space();
                     }
                     return written;
                 }
@@ -69,24 +69,24 @@ impl Room {
     }
 
     /// Begins to wait because of `cause`, which is said unless somebody waits already.
-    pub(crate) fn wait(&self, cause: impl fmt::Display) -> Waiting {
+    pub(crate) fn begin_wait(&self, cause: impl fmt::Display) -> WaitingGuard {
         if let Some(waits) = &self.waits
             && waits.waiting.fetch_add(1, Ordering::SeqCst) == 0
         {
             (waits.say)(&format!("the search and its trials wait until disk space is free: {cause}"));
         }
-        Waiting { waits: self.waits.clone() }
+        WaitingGuard { waits: self.waits.clone() }
     }
 }
 
 /// One that waits for room.
-pub(crate) struct Waiting {
-    waits: Option<Waits>,
+pub(crate) struct WaitingGuard {
+    waits: Option<WaitState>,
 }
 
-impl Waiting {
+impl WaitingGuard {
     /// There is room, which is said if nobody else waits.
-    pub(crate) fn goes_on(self) {
+    pub(crate) fn announce_free_space(self) {
         if let Some(waits) = &self.waits
             && waits.waiting.load(Ordering::SeqCst) == 1
         {
@@ -95,7 +95,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingGuard {
     fn drop(&mut self) {
         if let Some(waits) = &self.waits {
             waits.waiting.fetch_sub(1, Ordering::SeqCst);
@@ -103,20 +103,20 @@ impl Drop for Waiting {
     }
 }
 
-impl fmt::Debug for Waiting {
+impl fmt::Debug for WaitingGuard {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Waiting").finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for FullDiskWait {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Room").field("waits", &self.waits.is_some()).finish()
     }
 }
 
 /// Whether a full disk, or a used-up quota, is behind `error`.
-pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
+pub(crate) fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |&error| error.source());
     causes.any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -126,7 +126,7 @@ pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Room;
+    use super::FullDiskWait;
     use foretell_search::StoreError;
     use std::error::Error;
     use std::io::{Error as IoError, ErrorKind};
@@ -134,11 +134,11 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     /// A room that waits, what it says, and what cancels it.
-    fn room() -> (Room, Arc<Mutex<Vec<String>>>, Arc<AtomicBool>) {
+    fn room() -> (FullDiskWait, Arc<Mutex<Vec<String>>>, Arc<AtomicBool>) {
         let (said, cancel) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let shared = Arc::clone(&said);
         let say = move |text: &str| shared.lock().expect("no panic").push(text.to_owned());
-        (Room::waiting(Arc::clone(&cancel), say), said, cancel)
+        (FullDiskWait::until_canceled(Arc::clone(&cancel), say), said, cancel)
     }
 
     fn refused(kind: ErrorKind) -> StoreError {
@@ -154,7 +154,7 @@ mod tests {
         let (room, said, _) = room();
         let full = [ErrorKind::StorageFull, ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
         let mut refusals = full.map(refused).into_iter();
-        let written = room.until_there_is(cause, || refusals.next().map_or(Ok("written"), Err));
+        let written = room.retry_while_full(cause, || refusals.next().map_or(Ok("written"), Err));
         assert_eq!(written.expect("there is room in the end"), "written");
         let said = said.lock().expect("no panic");
         assert_eq!(said.len(), 2, "{said:?}");
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn of_several_that_wait_the_first_and_the_last_are_heard() {
         let (room, said, _) = room();
-        let (first, second) = (room.wait("no room"), room.wait("no room either"));
-        first.goes_on();
-        second.goes_on();
-        drop(room.wait("no room once more"));
+        let (first, second) = (room.begin_wait("no room"), room.begin_wait("no room either"));
+        first.announce_free_space();
+        second.announce_free_space();
+        drop(room.begin_wait("no room once more"));
         let said = said.lock().expect("no panic");
         assert_eq!(said.len(), 3, "{said:?}");
         assert!(said[0].ends_with(": no room") && said[1].contains("continues"), "{said:?}");
@@ -181,11 +181,11 @@ mod tests {
             tries.fetch_add(1, Ordering::SeqCst);
             Err::<(), _>(refused(kind))
         };
-        assert!(room.until_there_is(cause, || write(ErrorKind::PermissionDenied)).is_err());
-        assert!(Room::default().until_there_is(cause, || write(ErrorKind::StorageFull)).is_err());
+        assert!(room.retry_while_full(cause, || write(ErrorKind::PermissionDenied)).is_err());
+        assert!(FullDiskWait::default().retry_while_full(cause, || write(ErrorKind::StorageFull)).is_err());
         assert_eq!((tries.load(Ordering::SeqCst), said.lock().expect("no panic").len()), (2, 0));
         cancel.store(true, Ordering::SeqCst);
-        assert!(room.until_there_is(cause, || write(ErrorKind::StorageFull)).is_err());
+        assert!(room.retry_while_full(cause, || write(ErrorKind::StorageFull)).is_err());
         assert_eq!(tries.load(Ordering::SeqCst), 3);
     }
 }

@@ -12,20 +12,20 @@ use serde::de::DeserializeOwned;
 use super::chunks::{Chunk, Chunks};
 use super::error::EventLogError;
 use super::file::with_suffix;
-use super::line::{LineProblem, Stamp, decode, diagnose, parts, read_line, write_line};
-use super::lock::Lock;
+use super::line::{LineProblem, LineStamp, decode_line, diagnose_line, read_line, split_line, write_line};
+use super::lock::LogLock;
 use super::recover::recover;
-use super::{first_of, open_locked};
+use super::{first_line_path, open_locked};
 
 /// A log that is checked or repaired line by line. During a repair, no other process can write it.
 ///
 /// It holds some 60 bytes per record; the records themselves are read again from the file.
 #[derive(Debug)]
-pub struct Salvage<R> {
+pub struct LogSalvage<R> {
     path: PathBuf,
-    _lock: Option<Lock>,
+    _lock: Option<LogLock>,
     /// Where the sound records are, in the order of their sequence numbers.
-    places: Vec<Place>,
+    places: Vec<RecordPlace>,
     /// The first line of the log, where only its copy is sound.
     first: Option<Vec<u8>>,
     unsound: Vec<UnsoundLine>,
@@ -34,16 +34,16 @@ pub struct Salvage<R> {
 
 /// Where a sound record is.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RecordPlace {
     line: usize,
-    stamp: Option<Stamp>,
+    stamp: Option<LineStamp>,
     /// The bytes in the file; `None` for the copy of the first line.
     bytes: Option<(u64, usize)>,
 }
 
 /// An intact record of a log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Salvaged<R> {
+pub struct SalvagedRecord<R> {
     /// The record.
     pub record: R,
     /// Its line, from 1.
@@ -60,12 +60,12 @@ pub struct UnsoundLine {
     /// The problem.
     pub problem: LineProblem,
     /// The treatment of its record.
-    pub fate: Fate,
+    pub treatment: LineTreatment,
 }
 
 /// The treatment of a damaged line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum LineTreatment {
     /// Its record is sound; it only stands in the wrong place.
     Kept,
     /// Its checksum tells what it was.
@@ -74,53 +74,53 @@ pub enum Fate {
     LeftOut,
 }
 
-/// The records to put into a repaired log, and those to drop. Records are counted from 0 in the order of [`Salvage::records`].
+/// The records to put into a repaired log, and those to drop. Records are counted from 0 in the order of [`LogSalvage::records`].
 #[derive(Clone, Debug)]
-pub struct Repair<R> {
+pub struct LogRepair<R> {
     /// Records that are put before a sound one.
     pub inserted: BTreeMap<usize, Vec<R>>,
     /// Sound records that follow from nothing.
     pub left_out: BTreeSet<usize>,
 }
 
-impl<R: Serialize + DeserializeOwned> Salvage<R> {
+impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
     /// Reads the log at `path` without lock or change, past all that is damaged.
     ///
     /// # Errors
     /// [`EventLogError::File`] if it cannot be read; [`EventLogError::Line`] for a line that a newer program wrote: that
     /// is no damage.
-    pub fn look(path: impl AsRef<Path>) -> Result<Self, EventLogError> {
-        Self::read(path.as_ref(), None)
+    pub fn open_unlocked(path: impl AsRef<Path>) -> Result<Self, EventLogError> {
+        Self::read_lines(path.as_ref(), None)
     }
 
     /// The same, with the log locked until this is dropped.
     ///
     /// # Errors
     /// Those of [`look`](Self::look), and [`EventLogError::Lock`] while somebody writes the log.
-    pub fn locked(path: impl AsRef<Path>) -> Result<Self, EventLogError> {
+    pub fn open_locked(path: impl AsRef<Path>) -> Result<Self, EventLogError> {
         let (_, path, lock) = open_locked(path.as_ref())?;
-        Self::read(&path, Some(lock))
+        Self::read_lines(&path, Some(lock))
     }
 
-    fn read(path: &Path, lock: Option<Lock>) -> Result<Self, EventLogError> {
+    fn read_lines(path: &Path, lock: Option<LogLock>) -> Result<Self, EventLogError> {
         let file = File::open(path).map_err(EventLogError::file("open", path))?;
         let mut chunks = Chunks::new(BufReader::new(file));
         let (mut places, mut unsound) = (Vec::new(), Vec::new());
         while let Some(chunk) = chunks.next().map_err(EventLogError::file("read", path))? {
             let place = |stamp, chunk: &Chunk| {
                 let bytes = Some((chunk.offset, chunk.bytes.len()));
-                Place { line: chunk.line, stamp, bytes }
+                RecordPlace { line: chunk.line, stamp, bytes }
             };
-            match decode::<R>(&chunk.bytes) {
+            match decode_line::<R>(&chunk.bytes) {
                 Ok((stamp, _)) => places.push(place(stamp, &chunk)),
                 Err(problem) => {
-                    let problem = diagnose(&chunk.bytes, problem);
+                    let problem = diagnose_line(&chunk.bytes, problem);
                     if !problem.is_damage() {
                         let (line, good_records, path) = (chunk.line, places.len(), path.to_owned());
                         return Err(EventLogError::Line { path, line, problem, good_records, good_bytes: 0 });
                     }
                     let piece = chunks.piece(chunk).map_err(EventLogError::file("read", path))?;
-                    let (stamp, found) = salvaged::<R>(&piece, &problem);
+                    let (stamp, found) = diagnose_piece::<R>(&piece, &problem);
                     places.extend(stamp.map(|stamp| place(stamp, &piece)));
                     if unsound.last() != Some(&found) {
                         unsound.push(found);
@@ -128,14 +128,14 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
                 }
             }
         }
-        let mut places = in_order(places, &mut unsound);
+        let mut places = sort_by_number(places, &mut unsound);
         let has_first = places.first().is_some_and(|first| match first.stamp {
             Some(stamp) => stamp.number == 1,
             None => first.line == 1,
         });
-        let first = if has_first { None } else { copy_of_first::<R>(path) };
+        let first = if has_first { None } else { read_first_line_copy::<R>(path) };
         if let Some((stamp, _)) = &first {
-            places.insert(0, Place { line: 1, stamp: *stamp, bytes: None });
+            places.insert(0, RecordPlace { line: 1, stamp: *stamp, bytes: None });
         }
         unsound.sort_by_key(|unsound| unsound.line);
         let first = first.map(|(_, bytes)| bytes);
@@ -143,13 +143,13 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
     }
 
     /// The lines that are not sound, or not in their place.
-    pub fn unsound(&self) -> &[UnsoundLine] {
+    pub fn unsound_lines(&self) -> &[UnsoundLine] {
         &self.unsound
     }
 
     /// The file that the first record comes from, if its line is lost: the copy that is kept of it.
-    pub fn first_from(&self) -> Option<PathBuf> {
-        self.first.is_some().then(|| first_of(&self.path))
+    pub fn first_record_source(&self) -> Option<PathBuf> {
+        self.first.is_some().then(|| first_line_path(&self.path))
     }
 
     /// The last line that has anything.
@@ -162,8 +162,10 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
     ///
     /// # Errors
     /// [`EventLogError::File`] if the log cannot be read, also for single records.
-    pub fn records(&self) -> Result<impl Iterator<Item = Result<Salvaged<R>, EventLogError>>, EventLogError> {
-        let mut file = self.open()?;
+    pub fn records(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<SalvagedRecord<R>, EventLogError>>, EventLogError> {
+        let mut file = self.open_file()?;
         let (mut written, mut last_line) = (0, 0);
         Ok(self.places.iter().map(move |place| {
             let number = match place.stamp {
@@ -172,10 +174,10 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
             };
             let missing = number.saturating_sub(written + 1);
             (written, last_line) = (number, place.line);
-            let decoded = self.line(place, &mut file).map(|line| decode::<R>(&line));
-            let decoded = decoded.and_then(|decoded| decoded.map_err(|_| changed()));
+            let decoded = self.read_record_line(place, &mut file).map(|line| decode_line::<R>(&line));
+            let decoded = decoded.and_then(|decoded| decoded.map_err(|_| changed_error()));
             let (_, record) = decoded.map_err(EventLogError::file("read", &self.path))?;
-            Ok(Salvaged { record, line: place.line, missing })
+            Ok(SalvagedRecord { record, line: place.line, missing })
         }))
     }
 
@@ -185,26 +187,26 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
     ///
     /// # Errors
     /// [`EventLogError::File`]: the log is as it was.
-    pub fn write(&self, repair: &Repair<R>) -> Result<PathBuf, EventLogError> {
-        let aside = self.put_aside().map_err(EventLogError::file("copy aside", &self.path))?;
+    pub fn write_repaired(&self, repair: &LogRepair<R>) -> Result<PathBuf, EventLogError> {
+        let aside = self.copy_aside().map_err(EventLogError::file("copy aside", &self.path))?;
         let new = with_suffix(&self.path, ".repaired");
-        let written = self.write_new(repair, &new).and_then(|()| fs::rename(&new, &self.path));
+        let written = self.write_repaired_file(repair, &new).and_then(|()| fs::rename(&new, &self.path));
         written.map_err(EventLogError::file("write", &new))?;
         Ok(aside)
     }
 
-    fn write_new(&self, repair: &Repair<R>, path: &Path) -> io::Result<()> {
+    fn write_repaired_file(&self, repair: &LogRepair<R>, path: &Path) -> io::Result<()> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let mut out = BufWriter::new(File::create_new(path)?);
-        let mut file = self.open().map_err(io::Error::other)?;
+        let mut file = self.open_file().map_err(io::Error::other)?;
         let (mut line, mut number) = (Vec::new(), 0);
-        let mut write = |stamp: Option<Stamp>, text: &str| {
+        let mut write = |stamp: Option<LineStamp>, text: &str| {
             line.clear();
             number += 1;
-            write_line(&mut line, stamp.map(|stamp| Stamp { number, ..stamp }), text);
+            write_line(&mut line, stamp.map(|stamp| LineStamp { number, ..stamp }), text);
             out.write_all(&line)
         };
         let mut last = self.places.first().and_then(|place| place.stamp);
@@ -213,8 +215,8 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
                 write(last, &serde_json::to_string(record)?)?;
             }
             if !repair.left_out.contains(&index) {
-                let bytes = self.line(place, &mut file)?;
-                let (_, record) = parts(&bytes).map_err(|_| changed())?;
+                let bytes = self.read_record_line(place, &mut file)?;
+                let (_, record) = split_line(&bytes).map_err(|_| changed_error())?;
                 write(place.stamp, &String::from_utf8_lossy(record))?;
                 last = place.stamp;
             }
@@ -222,13 +224,13 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
-    fn open(&self) -> Result<BufReader<File>, EventLogError> {
+    fn open_file(&self) -> Result<BufReader<File>, EventLogError> {
         let file = File::open(&self.path).map_err(EventLogError::file("open", &self.path))?;
         Ok(BufReader::with_capacity(256 * 1024, file))
     }
 
     /// The line of a sound record, as it was written.
-    fn line(&self, place: &Place, file: &mut BufReader<File>) -> io::Result<Vec<u8>> {
+    fn read_record_line(&self, place: &RecordPlace, file: &mut BufReader<File>) -> io::Result<Vec<u8>> {
         let Some((offset, length)) = place.bytes else {
             return Ok(self.first.clone().unwrap_or_default());
         };
@@ -239,14 +241,14 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
         }
         let mut line = vec![0; length];
         file.read_exact(&mut line)?;
-        if parts(&line).is_err() {
-            line = recover(&line).ok_or_else(changed)?.0;
+        if split_line(&line).is_err() {
+            line = recover(&line).ok_or_else(changed_error)?.0;
         }
         Ok(line)
     }
 
     /// Copies the log to `events.jsonl.damaged`, or to that with the first number that is free.
-    fn put_aside(&self) -> io::Result<PathBuf> {
+    fn copy_aside(&self) -> io::Result<PathBuf> {
         let first = with_suffix(&self.path, ".damaged");
         let mut names = (1..).map(|number| match number {
             1 => first.clone(),
@@ -266,50 +268,53 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
 }
 
 /// The stamp of a piece of a damaged line, if it is a whole record or its checksum tells which it was; and what is said of it.
-fn salvaged<R: DeserializeOwned>(
+fn diagnose_piece<R: DeserializeOwned>(
     piece: &Chunk,
     problem: &LineProblem,
-) -> (Option<Option<Stamp>>, UnsoundLine) {
+) -> (Option<Option<LineStamp>>, UnsoundLine) {
     let line = piece.line;
-    if let Ok((stamp, _)) = decode::<R>(&piece.bytes) {
-        return (Some(stamp), UnsoundLine { line, problem: LineProblem::Joined, fate: Fate::Kept });
+    if let Ok((stamp, _)) = decode_line::<R>(&piece.bytes) {
+        return (
+            Some(stamp),
+            UnsoundLine { line, problem: LineProblem::JoinedRecords, treatment: LineTreatment::Kept },
+        );
     }
     if let Some((whole, problem)) = recover(&piece.bytes)
-        && let Ok((stamp, _)) = decode::<R>(&whole)
+        && let Ok((stamp, _)) = decode_line::<R>(&whole)
     {
-        return (Some(stamp), UnsoundLine { line, problem, fate: Fate::Corrected });
+        return (Some(stamp), UnsoundLine { line, problem, treatment: LineTreatment::Corrected });
     }
-    (None, UnsoundLine { line, problem: problem.clone(), fate: Fate::LeftOut })
+    (None, UnsoundLine { line, problem: problem.clone(), treatment: LineTreatment::LeftOut })
 }
 
 /// The copy of the first line, if it is sound.
-fn copy_of_first<R: DeserializeOwned>(path: &Path) -> Option<(Option<Stamp>, Vec<u8>)> {
+fn read_first_line_copy<R: DeserializeOwned>(path: &Path) -> Option<(Option<LineStamp>, Vec<u8>)> {
     let mut bytes = Vec::new();
-    read_line(&mut BufReader::new(crate::regular::open(&first_of(path)).ok()?), &mut bytes).ok()?;
-    let (stamp, _) = decode::<R>(&bytes).ok()?;
+    read_line(&mut BufReader::new(crate::regular::open(&first_line_path(path)).ok()?), &mut bytes).ok()?;
+    let (stamp, _) = decode_line::<R>(&bytes).ok()?;
     stamp.is_none_or(|stamp| stamp.number == 1).then_some((stamp, bytes))
 }
 
-fn changed() -> io::Error {
+fn changed_error() -> io::Error {
     io::Error::other("it changed while it was read")
 }
 
 /// The records by their sequence numbers, each once; what stands in a wrong place, and holes, are noted.
-fn in_order(places: Vec<Place>, unsound: &mut Vec<UnsoundLine>) -> Vec<Place> {
+fn sort_by_number(places: Vec<RecordPlace>, unsound: &mut Vec<UnsoundLine>) -> Vec<RecordPlace> {
     let first_numbered = places.iter().position(|place| place.stamp.is_some()).unwrap_or(places.len());
-    let number = |place: &Place| place.stamp.map_or(0, |stamp| stamp.number);
+    let number = |place: &RecordPlace| place.stamp.map_or(0, |stamp| stamp.number);
     let mut due = places[..first_numbered].last().map_or(0, |place| place.line as u64) + 1;
     let mut kept = Vec::with_capacity(places.len());
     for (index, place) in places.into_iter().enumerate() {
-        let fate = |problem, fate| UnsoundLine { line: place.line, problem, fate };
+        let fate = |problem, fate| UnsoundLine { line: place.line, problem, treatment: fate };
         match place.stamp {
             None if index > first_numbered => {
-                unsound.push(fate(LineProblem::Unnumbered, Fate::LeftOut));
+                unsound.push(fate(LineProblem::Unnumbered, LineTreatment::LeftOut));
                 continue;
             }
-            Some(Stamp { number: found, .. }) => {
+            Some(LineStamp { number: found, .. }) => {
                 if found != due {
-                    unsound.push(fate(LineProblem::Sequence { found, due }, Fate::Kept));
+                    unsound.push(fate(LineProblem::Sequence { found, due }, LineTreatment::Kept));
                 }
                 due = due.max(found.saturating_add(1));
             }
@@ -328,7 +333,7 @@ fn in_order(places: Vec<Place>, unsound: &mut Vec<UnsoundLine>) -> Vec<Place> {
     });
     for unsound in unsound.iter_mut() {
         if matches!(unsound.problem, LineProblem::Sequence { .. }) && doubled.contains(&unsound.line) {
-            unsound.fate = Fate::LeftOut;
+            unsound.treatment = LineTreatment::LeftOut;
         }
     }
     kept

@@ -1,16 +1,16 @@
 //! Studies as they are stored: read from their logs, without lock or change, also while they run.
 
-use crate::log::{Dropped, EventLogError, LogReader, Position};
+use crate::log::{EventLogError, LogPosition, LogReader, TornLine};
 use foretell::{Curve, Run};
 use foretell_search::{
-    Catalogue, Moment, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial, name_lesson,
+    Catalogue, Record, RecordTime, RestoreError, Study, StudyError, StudySpec, Times, Trial, name_lesson,
 };
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// A study read from its folder.
-pub struct Stored {
+pub struct StoredStudy {
     /// The folder.
     pub directory: PathBuf,
     /// The study.
@@ -20,7 +20,7 @@ pub struct Stored {
     /// Its durations.
     pub times: Times,
     /// A torn last line; in a study that runs it may be a record on its way.
-    pub dropped: Option<Dropped>,
+    pub dropped: Option<TornLine>,
 }
 
 /// The reason why a stored study cannot be read, or learned from.
@@ -57,7 +57,7 @@ pub enum StoredError {
 }
 
 /// The log of the study in `directory`.
-pub fn log_in(directory: &Path) -> PathBuf {
+pub fn log_path(directory: &Path) -> PathBuf {
     directory.join("events.jsonl")
 }
 
@@ -65,39 +65,39 @@ pub fn log_in(directory: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When `folder` cannot be read.
-pub fn studies_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn list_studies(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut directories = entries.collect::<io::Result<Vec<PathBuf>>>()?;
-    directories.retain(|directory| log_in(directory).is_file());
+    directories.retain(|directory| log_path(directory).is_file());
     directories.sort();
     Ok(directories)
 }
 
 /// The first `count` records of `log`, which may have grown since they were counted.
-fn first(
+fn first_records(
     log: &Path,
     count: u64,
 ) -> Result<impl Iterator<Item = Result<Record, EventLogError>> + use<>, EventLogError> {
-    let reader = LogReader::<Record>::open(log, Position::START)?;
+    let reader = LogReader::<Record>::open(log, LogPosition::START)?;
     Ok(reader.take(usize::try_from(count).unwrap_or(usize::MAX)))
 }
 
 /// The description of the study in `directory` when it was new: only the first record of its log is read. `None` without a readable one.
-pub fn stored_spec(directory: &Path) -> Option<StudySpec> {
-    let mut reader = LogReader::<Record>::open(log_in(directory), Position::START).ok()?;
+pub fn read_stored_spec(directory: &Path) -> Option<StudySpec> {
+    let mut reader = LogReader::<Record>::open(log_path(directory), LogPosition::START).ok()?;
     match reader.next()? {
         Ok(Record::Created { study }) => Some(*study),
         _ => None,
     }
 }
 
-impl Stored {
+impl StoredStudy {
     /// Reads the study in `directory`, whose parts `catalogue` knows.
     ///
     /// # Errors
     /// [`StoredError`].
     pub fn read(directory: &Path, catalogue: &Catalogue) -> Result<Self, StoredError> {
-        let log = log_in(directory);
+        let log = log_path(directory);
         if !log.is_file() {
             return Err(StoredError::Missing(directory.to_owned()));
         }
@@ -105,11 +105,11 @@ impl Stored {
             return Err(StoredError::Empty(log));
         }
         let no_study = |error| StoredError::Study { log: log.clone(), error: Box::new(error) };
-        let mut reader = LogReader::<Record>::open(&log, Position::START)?;
+        let mut reader = LogReader::<Record>::open(&log, LogPosition::START)?;
         let (mut spec, mut trials, mut times) = (None, 0, Times::default());
         while let Some(record) = reader.next() {
             let record = record?;
-            times.see(&record, reader.stamp().map(Moment::from));
+            times.see(&record, reader.last_stamp().map(RecordTime::from));
             trials = trials.max(record.trials_started());
             spec = match record {
                 Record::Created { study } if reader.position().records == 1 => Some(*study),
@@ -122,13 +122,14 @@ impl Stored {
         }
         let spec = spec.ok_or_else(|| no_study(StudyError::NoHeader))?.covering(trials);
         let records = reader.position().records;
-        let mut study =
-            Study::restore(spec, catalogue.into(), first(&log, records)?).map_err(|error| match error {
+        let mut study = Study::restore(spec, catalogue.into(), first_records(&log, records)?).map_err(
+            |error| match error {
                 RestoreError::Study(error) => no_study(error),
                 RestoreError::Read(error) => error.into(),
-            })?;
+            },
+        )?;
         study.look_ahead();
-        let dropped = reader.into_dropped();
+        let dropped = reader.into_torn_line();
         Ok(Self { directory: directory.to_owned(), study, records, times, dropped })
     }
 
@@ -136,15 +137,15 @@ impl Stored {
     ///
     /// # Errors
     /// [`StoredError::Log`].
-    pub fn each_record(&self, mut each: impl FnMut(Record)) -> Result<(), StoredError> {
-        for record in first(&log_in(&self.directory), self.records)? {
+    pub fn for_each_record(&self, mut each: impl FnMut(Record)) -> Result<(), StoredError> {
+        for record in first_records(&log_path(&self.directory), self.records)? {
             each(record?);
         }
         Ok(())
     }
 
     /// Its trials that reported anything, and whose configuration is known, as runs by number, each with its `curve`.
-    pub fn runs(&self, curve: impl Fn(&Trial) -> Curve) -> Vec<Run> {
+    pub fn to_runs(&self, curve: impl Fn(&Trial) -> Curve) -> Vec<Run> {
         let trials = self
             .study
             .trials()
@@ -163,14 +164,14 @@ impl Stored {
     ///
     /// # Errors
     /// [`StoredError::Direction`] if its metric is better in the other direction.
-    pub fn lessons(&self, spec: &StudySpec) -> Result<Vec<Run>, StoredError> {
+    pub fn runs_for(&self, spec: &StudySpec) -> Result<Vec<Run>, StoredError> {
         let there = self.study.spec();
         if there.direction != spec.direction {
             let (directory, metric) = (self.directory.clone(), there.metric.clone());
             return Err(StoredError::Direction { directory, metric });
         }
         let name = self.directory.display().to_string();
-        let runs = self.runs(|trial| trial.curve_to(trial.until, spec.direction));
+        let runs = self.to_runs(|trial| trial.curve_to(trial.until, spec.direction));
         Ok(runs.into_iter().map(|run| Run { id: name_lesson(&name, &run.id), ..run }).collect())
     }
 }

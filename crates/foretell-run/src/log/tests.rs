@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::file::Displacement;
 use super::line::LineProblem;
-use super::salvage::Salvaged;
+use super::salvage::SalvagedRecord;
 use super::*;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-fn open(path: &Path) -> Opened<Event> {
+fn open(path: &Path) -> OpenedLog<Event> {
     EventLog::open(path).expect("the log opens")
 }
 
@@ -40,13 +40,13 @@ fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, serde_json::Error> {
     encode_into(&mut line, STAMP, record).map(|()| line)
 }
 
-const STAMP: Stamp = Stamp { number: 1, run: 1, time: 1_763_908_529_123 };
+const STAMP: LineStamp = LineStamp { number: 1, run: 1, time: 1_763_908_529_123 };
 
 /// The bytes of a log that holds `records`.
 fn bytes_of(records: &[Event]) -> Vec<u8> {
     let mut lines = Vec::new();
     for (number, record) in (1..).zip(records) {
-        encode_into(&mut lines, Stamp { number, ..STAMP }, record).expect("an event encodes");
+        encode_into(&mut lines, LineStamp { number, ..STAMP }, record).expect("an event encodes");
     }
     lines
 }
@@ -64,7 +64,7 @@ fn reads_back_what_was_written() {
     drop(opened);
     let again = open(&path);
     assert_eq!(again.records, events(5));
-    assert_eq!((again.log.len(), again.dropped), (5, None));
+    assert_eq!((again.log.len(), again.torn_line), (5, None));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_log_that_is_a_link_is_refused_and_what_it_points_to_is_left_alone() {
     std::os::unix::fs::symlink(&victim, &path).expect("a link is made");
     let refusals = [
         EventLog::<Event>::open(&path).map(drop).expect_err("it is a link"),
-        Salvage::<Event>::locked(&path).map(drop).expect_err("it is a link"),
+        LogSalvage::<Event>::open_locked(&path).map(drop).expect_err("it is a link"),
     ];
     for refusal in refusals {
         assert!(refusal.to_string().contains("symbolic link"), "{refusal}");
@@ -136,14 +136,14 @@ fn cut_at_any_byte_it_reopens_with_a_prefix_and_takes_new_records() {
         let mut opened = open(&path);
         assert_eq!(opened.records, events(kept as u64), "cut at byte {cut}");
         let torn = (cut - ends[kept]) as u64;
-        assert_eq!(opened.dropped.as_ref().map_or(0, |dropped| dropped.bytes), torn, "cut at byte {cut}");
+        assert_eq!(opened.torn_line.as_ref().map_or(0, |dropped| dropped.bytes), torn, "cut at byte {cut}");
         opened.log.append(&event(99)).expect("there is room");
         drop(opened);
         let mut expected = events(kept as u64);
         expected.push(event(99));
         let again = open(&path);
         assert_eq!(
-            (again.records, again.dropped),
+            (again.records, again.torn_line),
             (expected, None),
             "cut at byte {cut}, written and reopened"
         );
@@ -172,7 +172,7 @@ fn no_flipped_bit_goes_unnoticed() {
             }
             Err(error) => panic!("bit {bit}: {error}"),
             // Only the case of a checksum's hexadecimal digit can change without a change of meaning.
-            Ok(opened) => assert_eq!((opened.records, opened.dropped), (events(3), None), "bit {bit}"),
+            Ok(opened) => assert_eq!((opened.records, opened.torn_line), (events(3), None), "bit {bit}"),
         }
     }
     assert!(refused > 7 * whole.len(), "refused {refused}");
@@ -208,9 +208,9 @@ fn damage_at_the_end_is_not_taken_for_a_torn_line() {
         let error = EventLog::<Event>::open(&path).expect_err(name);
         assert!(error.to_string().contains("--repair"), "{name}: {error}");
         assert_eq!(std::fs::read(&path).expect("readable"), damaged, "{name}: a refused log is left alone");
-        let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
-        assert!(!salvage.unsound().is_empty(), "{name}");
-        let aside = salvage.write(&as_it_is()).expect("there is room");
+        let salvage = LogSalvage::<Event>::open_locked(&path).expect("nobody writes it");
+        assert!(!salvage.unsound_lines().is_empty(), "{name}");
+        let aside = salvage.write_repaired(&as_it_is()).expect("there is room");
         assert_eq!(std::fs::read(aside).expect("readable"), damaged, "{name}: a copy is kept");
     }
 }
@@ -237,7 +237,10 @@ fn a_lost_newline_does_not_make_an_acknowledged_record_part_of_the_torn_end() {
     bytes[bytes_of(&events(2)).len() - 1] ^= 1;
     std::fs::write(&path, &bytes).expect("a file is written");
     let error = EventLog::<Event>::open(&path).expect_err("two records stand in one line");
-    assert!(matches!(error, EventLogError::Line { line: 2, problem: LineProblem::Joined, .. }), "{error}");
+    assert!(
+        matches!(error, EventLogError::Line { line: 2, problem: LineProblem::JoinedRecords, .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -305,7 +308,7 @@ fn faulty_log(faulty: Faulty) -> EventLog<Event> {
     EventLog {
         path: PathBuf::from("events.jsonl"),
         file: Box::new(faulty),
-        end: Position::START,
+        end: LogPosition::START,
         run: 1,
         stamp: None,
         torn: false,
@@ -454,20 +457,20 @@ fn a_log_is_read_from_any_record_on() {
     let folder = folder();
     let path = folder.path().join("events.jsonl");
     let mut log = open(&path).log;
-    let mut positions = vec![Position::START];
+    let mut positions = vec![LogPosition::START];
     for record in events(4) {
         log.append(&record).expect("there is room");
-        positions.push(log.end());
+        positions.push(log.end_position());
     }
     for (from, &position) in positions.iter().enumerate() {
         let mut reader = log.read_from(position).expect("a record begins there");
         let read: Vec<Event> = reader.by_ref().collect::<Result<_, _>>().expect("the log is good");
-        assert_eq!((read.as_slice(), reader.position()), (&events(4)[from..], log.end()));
+        assert_eq!((read.as_slice(), reader.position()), (&events(4)[from..], log.end_position()));
         let saved = serde_json::to_string(&position).expect("a position is JSON");
-        assert_eq!(serde_json::from_str::<Position>(&saved).expect("it is readable"), position);
+        assert_eq!(serde_json::from_str::<LogPosition>(&saved).expect("it is readable"), position);
     }
-    for bytes in [1, log.end().bytes - 1, log.end().bytes + 1, u64::MAX] {
-        let error = log.read_from(Position { records: 1, bytes }).expect_err("inside or beyond");
+    for bytes in [1, log.end_position().bytes - 1, log.end_position().bytes + 1, u64::MAX] {
+        let error = log.read_from(LogPosition { records: 1, bytes }).expect_err("inside or beyond");
         assert!(error.to_string().contains(&format!("byte {bytes}")), "{error}");
     }
 }
@@ -480,12 +483,12 @@ fn a_log_is_read_no_further_than_to_its_last_acknowledged_record() {
     log.append(&event(1)).expect("there is room");
     let mut file = OpenOptions::new().append(true).open(&path).expect("it is there");
     io::Write::write_all(&mut file, b"{\"v\":1,\"crc\":\"0").expect("there is room");
-    let mut reader = log.read_from(Position::START).expect("it opens");
+    let mut reader = log.read_from(LogPosition::START).expect("it opens");
     assert_eq!(reader.by_ref().count(), 1);
-    assert_eq!(reader.dropped(), None);
-    let mut reader = LogReader::<Event>::open(&path, Position::START).expect("it opens");
+    assert_eq!(reader.torn_line(), None);
+    let mut reader = LogReader::<Event>::open(&path, LogPosition::START).expect("it opens");
     assert_eq!(reader.by_ref().count(), 1);
-    assert_eq!(reader.dropped().map(|dropped| (dropped.line, dropped.bytes)), Some((2, 15)));
+    assert_eq!(reader.torn_line().map(|dropped| (dropped.line, dropped.bytes)), Some((2, 15)));
 }
 
 #[test]
@@ -519,7 +522,7 @@ proptest! {
         let record = Event { trial, what, value: Some(value).filter(|value| value.is_finite()) };
         let line = encode(&record).expect("an event encodes");
         prop_assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
-        prop_assert_eq!(decode::<Event>(&line), Ok((Some(STAMP), record)));
+        prop_assert_eq!(decode_line::<Event>(&line), Ok((Some(STAMP), record)));
     }
 
     #[test]
@@ -538,7 +541,7 @@ proptest! {
         for count in 1..=written.len() {
             ends.push(bytes_of(&written[..count]).len() as u64);
         }
-        prop_assert_eq!(log.end(), Position { records: written.len() as u64, bytes: ends[written.len()] });
+        prop_assert_eq!(log.end_position(), LogPosition { records: written.len() as u64, bytes: ends[written.len()] });
         drop(log);
         let (records, dropped) = read_log::<Event>(&path).expect("readable");
         prop_assert_eq!((&records, dropped), (&written, None));
@@ -552,7 +555,7 @@ proptest! {
         prop_assert_eq!(&seen[..], &written[..kept]);
         prop_assert_eq!(dropped.map_or(0, |dropped| dropped.bytes), at - ends[kept]);
         log.append_all(&written).expect("there is room");
-        let again = log.read_from(Position::START).expect("it opens").collect::<Result<Vec<_>, _>>();
+        let again = log.read_from(LogPosition::START).expect("it opens").collect::<Result<Vec<_>, _>>();
         prop_assert_eq!(again.expect("the log is good"), [&written[..kept], &written[..]].concat());
     }
 }
@@ -595,14 +598,14 @@ fn lines_without_numbers_may_only_come_first() {
     };
     std::fs::write(&path, old(&event(1)) + &old(&event(2))).expect("a file is written");
     let mut opened = open(&path);
-    assert_eq!((opened.records, opened.log.run()), (events(2), 1));
+    assert_eq!((opened.records, opened.log.run_number()), (events(2), 1));
     opened.log.append(&event(3)).expect("there is room");
     drop(opened.log);
-    let mut reader = LogReader::<Event>::open(&path, Position::START).expect("it opens");
+    let mut reader = LogReader::<Event>::open(&path, LogPosition::START).expect("it opens");
     assert_eq!(reader.nth(1).expect("a record").expect("good"), event(2));
-    assert_eq!(reader.stamp(), None);
+    assert_eq!(reader.last_stamp(), None);
     assert_eq!(reader.next().expect("a record").expect("good"), event(3));
-    assert_eq!(reader.stamp().map(|stamp| (stamp.number, stamp.run)), Some((3, 1)));
+    assert_eq!(reader.last_stamp().map(|stamp| (stamp.number, stamp.run)), Some((3, 1)));
     let text = std::fs::read_to_string(&path).expect("readable") + &old(&event(4));
     std::fs::write(&path, text).expect("a file is written");
     let message = EventLog::<Event>::open(&path).expect_err("it was put there").to_string();
@@ -617,13 +620,13 @@ fn each_opening_that_writes_has_a_number_and_times_do_not_fall() {
         drop(open(&path)); // an opening that writes nothing leaves no number
         open(&path).log.append(&record).expect("there is room");
     }
-    let mut reader = LogReader::<Event>::open(&path, Position::START).expect("it opens");
+    let mut reader = LogReader::<Event>::open(&path, LogPosition::START).expect("it opens");
     let mut stamps = Vec::new();
     while reader.next().is_some() {
-        stamps.extend(reader.stamp());
+        stamps.extend(reader.last_stamp());
     }
     assert_eq!(stamps.iter().map(|stamp| stamp.run).collect::<Vec<_>>(), [1, 2, 3]);
-    assert!(stamps.iter().all(|stamp| stamp.time > 1_700_000_000_000 && stamp.time <= now()));
+    assert!(stamps.iter().all(|stamp| stamp.time > 1_700_000_000_000 && stamp.time <= unix_milliseconds()));
 }
 
 #[test]
@@ -673,48 +676,49 @@ fn what_is_sound_in_a_damaged_log_is_kept_to_the_letter_and_the_rest_put_aside()
     lines.push(lines[0][..20].to_vec()); // torn
     let damaged = lines.concat();
     std::fs::write(&path, &damaged).expect("a file is written");
-    let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
+    let salvage = LogSalvage::<Event>::open_locked(&path).expect("nobody writes it");
     let refusal = EventLog::<Event>::open(&path).expect_err("it is locked");
     assert!(matches!(refusal, EventLogError::Lock(_)), "{refusal}");
     let kept: Vec<Event> = salvaged(&salvage).into_iter().map(|salvaged| salvaged.record).collect();
     assert_eq!(kept, events(4));
-    let unsound: Vec<_> = salvage.unsound().iter().map(|unsound| (unsound.line, unsound.fate)).collect();
-    use Fate::{Kept, LeftOut};
+    let unsound: Vec<_> =
+        salvage.unsound_lines().iter().map(|unsound| (unsound.line, unsound.treatment)).collect();
+    use LineTreatment::{Kept, LeftOut};
     assert_eq!(unsound, [(2, Kept), (3, Kept), (5, LeftOut), (6, LeftOut), (7, LeftOut)]);
-    let aside = salvage.write(&as_it_is()).expect("there is room");
+    let aside = salvage.write_repaired(&as_it_is()).expect("there is room");
     drop(salvage);
     assert_eq!(aside, folder.path().canonicalize().expect("a path").join("events.jsonl.damaged"));
     assert_eq!(std::fs::read(&aside).expect("readable"), damaged);
     assert_eq!(std::fs::read(&path).expect("readable"), five_lines()[..4].concat());
     assert_eq!(open(&path).records, events(4));
-    let again = Salvage::<Event>::locked(&path).expect("nobody writes it");
-    assert!(again.unsound().is_empty());
-    let without_first = Repair { left_out: [0].into(), ..as_it_is() };
-    let second = again.write(&without_first).expect("there is room");
+    let again = LogSalvage::<Event>::open_locked(&path).expect("nobody writes it");
+    assert!(again.unsound_lines().is_empty());
+    let without_first = LogRepair { left_out: [0].into(), ..as_it_is() };
+    let second = again.write_repaired(&without_first).expect("there is room");
     drop(again);
     assert!(second.ends_with("events.jsonl.damaged.2"), "{second:?}");
     assert_eq!(open(&path).records, &events(4)[1..], "numbered anew");
 }
 
-fn salvaged(salvage: &Salvage<Event>) -> Vec<Salvaged<Event>> {
+fn salvaged(salvage: &LogSalvage<Event>) -> Vec<SalvagedRecord<Event>> {
     salvage.records().expect("readable").collect::<Result<_, _>>().expect("readable")
 }
 
-fn as_it_is() -> Repair<Event> {
-    Repair { inserted: Default::default(), left_out: Default::default() }
+fn as_it_is() -> LogRepair<Event> {
+    LogRepair { inserted: Default::default(), left_out: Default::default() }
 }
 
 /// The log with this damage, repaired without anything that is inserted, and the lines of what was found.
-fn repaired(damaged: &[u8]) -> (Vec<Event>, Vec<(usize, Fate)>) {
+fn repaired(damaged: &[u8]) -> (Vec<Event>, Vec<(usize, LineTreatment)>) {
     let folder = folder();
     let path = folder.path().join("events.jsonl");
     let mut log = open(&path).log;
     log.append_all(&events(5)).expect("there is room"); // leaves a copy of the first line
     drop(log);
     std::fs::write(&path, damaged).expect("a file is written");
-    let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
-    let found = salvage.unsound().iter().map(|unsound| (unsound.line, unsound.fate)).collect();
-    salvage.write(&as_it_is()).expect("there is room");
+    let salvage = LogSalvage::<Event>::open_locked(&path).expect("nobody writes it");
+    let found = salvage.unsound_lines().iter().map(|unsound| (unsound.line, unsound.treatment)).collect();
+    salvage.write_repaired(&as_it_is()).expect("there is room");
     drop(salvage);
     (open(&path).records, found)
 }
@@ -740,7 +744,10 @@ fn repair_takes_away_what_an_editor_has_added() {
     ] {
         let (records, found) = repaired(damaged.as_bytes());
         assert_eq!(records, events(5));
-        assert!(!found.is_empty() && found.iter().all(|(_, fate)| *fate == Fate::Corrected), "{found:?}");
+        assert!(
+            !found.is_empty() && found.iter().all(|(_, fate)| *fate == LineTreatment::Corrected),
+            "{found:?}"
+        );
     }
 }
 
@@ -764,11 +771,11 @@ fn a_repaired_log_has_what_is_inserted_in_its_place_and_says_how_many_are_missin
     let path = folder.path().join("events.jsonl");
     let lines = five_lines();
     std::fs::write(&path, [&lines[0][..], &lines[3], &lines[4]].concat()).expect("a file is written");
-    let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
+    let salvage = LogSalvage::<Event>::open_locked(&path).expect("nobody writes it");
     let missing: Vec<_> = salvaged(&salvage).iter().map(|salvaged| salvaged.missing).collect();
     assert_eq!(missing, [0, 2, 0]);
-    let repair = Repair { inserted: [(1, events(3)[1..].to_vec())].into(), left_out: Default::default() };
-    salvage.write(&repair).expect("there is room");
+    let repair = LogRepair { inserted: [(1, events(3)[1..].to_vec())].into(), left_out: Default::default() };
+    salvage.write_repaired(&repair).expect("there is room");
     drop(salvage);
     assert_eq!(open(&path).records, events(5));
 }

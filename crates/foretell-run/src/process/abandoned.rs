@@ -14,19 +14,21 @@ use thiserror::Error;
 
 use crate::log::atomic_write::write_atomically;
 use crate::process::control_group::ControlGroup;
-use crate::process::group::{ProcessIdentity, Stat, is_portable, processes, signal_group, signal_process};
+use crate::process::group::{
+    ProcessIdentity, ProcessStat, is_portable, running_processes, signal_group, signal_process,
+};
 use crate::regular;
 
 /// The environment variable that names one start of one trial, inherited by all that it starts.
-pub(crate) const TOKEN: &str = "FORETELL_START";
+pub(crate) const TOKEN_VARIABLE: &str = "FORETELL_START";
 /// The time that killed processes may take to vanish before that is an error.
-const VANISH: Duration = Duration::from_secs(10);
+const VANISH_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between two looks for them.
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The outcome for the processes that are recorded in a trial's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Abandoned {
+pub enum AbandonedOutcome {
     /// It remembers none: the trial never ran, or Foretell saw it end.
     None,
     /// It remembers some, but they had ended already.
@@ -101,7 +103,7 @@ impl ProcessRecord {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let token = format!("{trial}-{}-{start}-{now}", std::process::id());
         let driver = Some(ProcessIdentity::current());
-        Self { token, driver, boot: boot(), leader: None, control_group: None, strays: Vec::new() }
+        Self { token, driver, boot: boot_id(), leader: None, control_group: None, strays: Vec::new() }
     }
 
     /// Writes the record into the trial's folder.
@@ -122,14 +124,14 @@ impl ProcessRecord {
     /// Whether another process of this machine runs the trial now, for example a worker. Then it is not abandoned.
     fn is_driven_by_another(&self) -> bool {
         let another = self.driver.filter(|driver| *driver != ProcessIdentity::current());
-        self.boot == boot() && another.is_some_and(|driver| driver.start.is_some() && driver.is_alive())
+        self.boot == boot_id() && another.is_some_and(|driver| driver.start.is_some() && driver.is_alive())
     }
 
     /// The processes of this start that still run, among all that do.
-    fn running(&self, all: &[Running]) -> BTreeSet<u32> {
-        let bears = |it: &&Running| it.token.as_deref() == Some(self.token.as_str());
+    fn running_pids(&self, all: &[RunningProcess]) -> BTreeSet<u32> {
+        let bears = |it: &&RunningProcess| it.token.as_deref() == Some(self.token.as_str());
         let mut running: BTreeSet<u32> = all.iter().filter(bears).map(|it| it.pid).collect();
-        running.extend(self.control_group.iter().flat_map(ControlGroup::processes));
+        running.extend(self.control_group.iter().flat_map(ControlGroup::process_ids));
         running.extend(self.strays.iter().filter(|stray| stray.is_alive()).map(|stray| stray.pid));
         let members = |leader: u32| all.iter().filter(move |it| it.stat.group == leader).map(|it| it.pid);
         // A group outlives its leader; its id is ours as long as one of its members descends from our start.
@@ -150,16 +152,16 @@ impl ProcessRecord {
 }
 
 /// A process that runs.
-struct Running {
+struct RunningProcess {
     pid: u32,
-    stat: Stat,
+    stat: ProcessStat,
     /// The value of [`TOKEN`] in its environment.
     token: Option<String>,
 }
 
 /// All processes that run now.
-fn running_now() -> Vec<Running> {
-    processes().map(|(pid, stat)| Running { pid, stat, token: token_of(pid) }).collect()
+fn list_running_processes() -> Vec<RunningProcess> {
+    running_processes().map(|(pid, stat)| RunningProcess { pid, stat, token: token_of(pid) }).collect()
 }
 
 /// Ends the remaining processes of the trial in `directory`, after the Foretell that started it was killed.
@@ -175,9 +177,11 @@ fn running_now() -> Vec<Running> {
 /// # Errors
 /// [`AbandonedError::Record`], [`AbandonedError::Unverifiable`] (only on systems without `/proc`),
 /// [`AbandonedError::Unkillable`] after 10 s.
-pub fn end_abandoned(directory: &Path, grace: Duration) -> Result<Abandoned, AbandonedError> {
-    let Some(trial) = read(directory)? else { return Ok(Abandoned::None) };
-    end(std::slice::from_ref(&trial), grace).remove(0).and_then(|outcome| forgotten(directory, outcome))
+pub fn end_abandoned(directory: &Path, grace: Duration) -> Result<AbandonedOutcome, AbandonedError> {
+    let Some(trial) = read_record(directory)? else { return Ok(AbandonedOutcome::None) };
+    end_trials(std::slice::from_ref(&trial), grace)
+        .remove(0)
+        .and_then(|outcome| remove_record(directory, outcome))
 }
 
 /// Ends what still runs of the trials in `directories`, as [`end_abandoned`] does, all of them at once: one grace period for all.
@@ -189,16 +193,17 @@ pub fn end_all_abandoned(
     directories: impl IntoIterator<Item = PathBuf>,
     grace: Duration,
 ) -> Result<usize, AbandonedError> {
-    let read: Vec<_> = directories.into_iter().filter_map(|directory| read(&directory).transpose()).collect();
+    let read: Vec<_> =
+        directories.into_iter().filter_map(|directory| read_record(&directory).transpose()).collect();
     let mut first_error = None;
     let mut note = |error| {
         first_error.get_or_insert(error);
     };
     let trials: Vec<_> = read.into_iter().filter_map(|trial| trial.map_err(&mut note).ok()).collect();
     let mut ended = 0;
-    for (outcome, (_, directory)) in end(&trials, grace).into_iter().zip(&trials) {
-        match outcome.and_then(|outcome| forgotten(directory, outcome)) {
-            Ok(Abandoned::Killed { processes }) => ended += processes,
+    for (outcome, (_, directory)) in end_trials(&trials, grace).into_iter().zip(&trials) {
+        match outcome.and_then(|outcome| remove_record(directory, outcome)) {
+            Ok(AbandonedOutcome::Killed { processes }) => ended += processes,
             Ok(_) => {}
             Err(error) => note(error),
         }
@@ -207,7 +212,7 @@ pub fn end_all_abandoned(
 }
 
 /// The record of the trial in `directory`, and its folder.
-fn read(directory: &Path) -> Result<Option<Remembered>, AbandonedError> {
+fn read_record(directory: &Path) -> Result<Option<RecordedTrial>, AbandonedError> {
     let path = record_path(directory);
     let record = ProcessRecord::read(&path);
     let record = record.map_err(|source| AbandonedError::Record { what: "read", path, source })?;
@@ -216,7 +221,7 @@ fn read(directory: &Path) -> Result<Option<Remembered>, AbandonedError> {
 }
 
 /// Removes the record of processes that are gone.
-fn forgotten(directory: &Path, outcome: Abandoned) -> Result<Abandoned, AbandonedError> {
+fn remove_record(directory: &Path, outcome: AbandonedOutcome) -> Result<AbandonedOutcome, AbandonedError> {
     let path = record_path(directory);
     match fs::remove_file(&path) {
         Ok(()) => Ok(outcome),
@@ -228,7 +233,7 @@ fn forgotten(directory: &Path, outcome: Abandoned) -> Result<Abandoned, Abandone
 
 /// Ends what `driver` has left running of the trials in `directory`, a study's folder, after it was killed; what another
 /// search started since then is left alone.
-pub(crate) fn end_all_of(driver: ProcessIdentity, directory: &Path, grace: Duration) {
+pub(crate) fn end_trials_of(driver: ProcessIdentity, directory: &Path, grace: Duration) {
     let trials = fs::read_dir(directory.join("trials")).into_iter().flatten().flatten();
     let remembered = trials.filter_map(|trial| {
         // whether the driver is alive is not asked: its pipe breaks a moment before it is gone
@@ -241,49 +246,49 @@ pub(crate) fn end_all_of(driver: ProcessIdentity, directory: &Path, grace: Durat
     }
     // nobody is left to be told of an error; the study's next start tries again, and removes the records, which
     // by then may be those of other starts
-    let _ = end(&own, grace);
+    let _ = end_trials(&own, grace);
 }
 
 /// Ends the process groups of trials whose driver ended a moment ago: their ids are still theirs.
-fn end_groups(trials: &[Remembered], grace: Duration) {
+fn end_groups(trials: &[RecordedTrial], grace: Duration) {
     let leaders: Vec<ProcessIdentity> = trials.iter().filter_map(|(record, _)| record.leader).collect();
     leaders.iter().for_each(|leader| signal_group(leader.pid, Signal::SIGTERM));
     let until = Instant::now() + grace;
     while leaders.iter().any(|leader| leader.is_alive()) && Instant::now() < until {
-        thread::sleep(POLL);
+        thread::sleep(POLL_INTERVAL);
     }
     leaders.iter().for_each(|leader| signal_group(leader.pid, Signal::SIGKILL));
 }
 
 /// The record of a trial, and its folder.
-type Remembered = (ProcessRecord, PathBuf);
+type RecordedTrial = (ProcessRecord, PathBuf);
 
 /// Ends the processes of all `trials` at once.
-fn end(trials: &[Remembered], grace: Duration) -> Vec<Result<Abandoned, AbandonedError>> {
-    let here = boot();
+fn end_trials(trials: &[RecordedTrial], grace: Duration) -> Vec<Result<AbandonedOutcome, AbandonedError>> {
+    let here = boot_id();
     // a process that was killed a moment ago answers until its parent has collected it
-    let until = Instant::now() + VANISH;
-    let lingers = |(record, _): &Remembered| {
+    let until = Instant::now() + VANISH_TIMEOUT;
+    let lingers = |(record, _): &RecordedTrial| {
         record.leader.is_some_and(|leader| leader.start.is_none() && leader.is_alive())
     };
     while trials.iter().any(lingers) && Instant::now() < until {
-        thread::sleep(POLL);
+        thread::sleep(POLL_INTERVAL);
     }
-    let untold = |(record, _): &Remembered| {
+    let untold = |(record, _): &RecordedTrial| {
         let leader = record.leader.filter(|leader| leader.start.is_none() && leader.is_alive());
         leader.filter(|_| record.boot == here)
     };
-    let is_ours = |trial: &&Remembered| trial.0.boot == here && untold(trial).is_none();
+    let is_ours = |trial: &&RecordedTrial| trial.0.boot == here && untold(trial).is_none();
     let ours: Vec<&ProcessRecord> = trials.iter().filter(is_ours).map(|(record, _)| record).collect();
     let mut counts = end_running(&ours, grace).into_iter();
     ours.iter().filter_map(|record| record.control_group.as_ref()).for_each(ControlGroup::remove);
-    let outcome = |trial: &Remembered| {
+    let outcome = |trial: &RecordedTrial| {
         if let Some(ProcessIdentity { pid, .. }) = untold(trial) {
             return Err(AbandonedError::Unverifiable { pid, path: record_path(&trial.1) });
         }
         match Some(trial).filter(|trial| is_ours(trial)).and_then(|_| counts.next()) {
-            None | Some((0, 0)) => Ok(Abandoned::Ended),
-            Some((processes, 0)) => Ok(Abandoned::Killed { processes }),
+            None | Some((0, 0)) => Ok(AbandonedOutcome::Ended),
+            Some((processes, 0)) => Ok(AbandonedOutcome::Killed { processes }),
             Some((_, count)) => Err(AbandonedError::Unkillable { count, path: trial.1.clone() }),
         }
     };
@@ -301,11 +306,11 @@ fn end_running(records: &[&ProcessRecord], grace: Duration) -> Vec<(usize, usize
     // A process that is just being started bears its token a moment later: it is looked for once more.
     let mut is_sure = records.iter().all(|record| record.leader.is_some());
     loop {
-        let all = running_now();
-        let running: Vec<BTreeSet<u32>> = records.iter().map(|record| record.running(&all)).collect();
+        let all = list_running_processes();
+        let running: Vec<BTreeSet<u32>> = records.iter().map(|record| record.running_pids(&all)).collect();
         seen.iter_mut().zip(&running).for_each(|(seen, running)| *seen = running.len().max(*seen));
         let is_gone = running.iter().all(BTreeSet::is_empty);
-        if (is_gone && is_sure) || begun.elapsed() >= grace + VANISH {
+        if (is_gone && is_sure) || begun.elapsed() >= grace + VANISH_TIMEOUT {
             return seen.into_iter().zip(running.iter().map(BTreeSet::len)).collect();
         }
         is_sure = is_gone;
@@ -316,12 +321,12 @@ fn end_running(records: &[&ProcessRecord], grace: Duration) -> Vec<(usize, usize
                 signal_process(pid, Signal::SIGTERM);
             }
         }
-        thread::sleep(POLL);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
 /// Forgets the trial's processes that were started as `token` says, once they are gone.
-pub(crate) fn forget(directory: &Path, token: &str) {
+pub(crate) fn forget_ended_processes(directory: &Path, token: &str) {
     let path = record_path(directory);
     // another process may have started the trial since
     if ProcessRecord::read(&path).ok().flatten().is_none_or(|record| record.token == token) {
@@ -334,14 +339,14 @@ pub(crate) fn forget(directory: &Path, token: &str) {
 /// another machine.
 pub(crate) fn runs_elsewhere(directory: &Path) -> bool {
     let record = ProcessRecord::read(&record_path(directory)).ok().flatten();
-    record.is_some_and(|record| record.boot != boot() || record.is_driven_by_another())
+    record.is_some_and(|record| record.boot != boot_id() || record.is_driven_by_another())
 }
 
 fn record_path(directory: &Path) -> PathBuf {
     directory.join("process.json")
 }
 
-fn boot() -> Option<String> {
+fn boot_id() -> Option<String> {
     if is_portable() {
         return None;
     }
@@ -354,20 +359,20 @@ pub(crate) fn token_of(pid: u32) -> Option<String> {
         return None;
     }
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let name = format!("{TOKEN}=");
+    let name = format!("{TOKEN_VARIABLE}=");
     let value =
         environment.split(|&byte| byte == 0).find_map(|variable| variable.strip_prefix(name.as_bytes()))?;
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
 /// Whether `token` is in the environment of process `pid`.
-pub(crate) fn bears(pid: u32, token: &str) -> bool {
+pub(crate) fn has_token(pid: u32, token: &str) -> bool {
     token_of(pid).is_some_and(|it| it == token)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Abandoned, ProcessRecord, end_abandoned, end_all_abandoned};
+    use super::{AbandonedOutcome, ProcessRecord, end_abandoned, end_all_abandoned};
     use crate::process::group::ProcessIdentity;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
@@ -379,20 +384,20 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("600").process_group(0);
         if let Some(token) = token {
-            command.env(super::TOKEN, token);
+            command.env(super::TOKEN_VARIABLE, token);
         }
         command.spawn().expect("sleep starts")
     }
 
     /// Leaves a record that says `leader` runs, opens as after a crash, and says whether `child` outlived that.
-    fn outlives(record: &ProcessRecord, mut child: Child) -> (bool, Abandoned) {
+    fn outlives(record: &ProcessRecord, mut child: Child) -> (bool, AbandonedOutcome) {
         let dir = tempfile::tempdir().expect("a temporary folder");
         record.write(dir.path()).expect("the record is written");
         let outcome = end_abandoned(dir.path(), GRACE).expect("nothing is in the way");
         let alive = child.try_wait().expect("our child").is_none();
         assert_eq!(
             end_abandoned(dir.path(), GRACE).expect("nothing is in the way"),
-            Abandoned::None,
+            AbandonedOutcome::None,
             "it was forgotten"
         );
         child.kill().expect("our child");
@@ -405,7 +410,7 @@ mod tests {
         let child = sleeper(None);
         let record =
             ProcessRecord { leader: Some(ProcessIdentity::with_pid(child.id())), ..ProcessRecord::new(1) };
-        assert_eq!(outlives(&record, child), (false, Abandoned::Killed { processes: 1 }));
+        assert_eq!(outlives(&record, child), (false, AbandonedOutcome::Killed { processes: 1 }));
     }
 
     #[test]
@@ -415,7 +420,7 @@ mod tests {
         let now = ProcessIdentity::with_pid(child.id());
         let before = ProcessIdentity { start: now.start.map(|start| start - 1), ..now };
         let record = ProcessRecord { leader: Some(before), ..ProcessRecord::new(1) };
-        assert_eq!(outlives(&record, child), (true, Abandoned::Ended));
+        assert_eq!(outlives(&record, child), (true, AbandonedOutcome::Ended));
     }
 
     #[test]
@@ -429,7 +434,7 @@ mod tests {
             ..ProcessRecord::new(1)
         };
         let (alive, outcome) = outlives(&record, child);
-        assert!(alive && outcome == Abandoned::None);
+        assert!(alive && outcome == AbandonedOutcome::None);
         driver.kill().expect("our child");
         driver.wait().expect("our child");
     }
@@ -439,7 +444,7 @@ mod tests {
         let child = sleeper(None);
         let leader = Some(ProcessIdentity::with_pid(child.id()));
         let record = ProcessRecord { leader, boot: Some("another".to_owned()), ..ProcessRecord::new(1) };
-        assert_eq!(outlives(&record, child), (true, Abandoned::Ended));
+        assert_eq!(outlives(&record, child), (true, AbandonedOutcome::Ended));
     }
 
     #[test]
@@ -448,13 +453,13 @@ mod tests {
         let record = ProcessRecord::new(1);
         let child = sleeper(Some(&record.token));
         // the system shows an environment a moment after the program has begun
-        let until = std::time::Instant::now() + super::VANISH;
-        while !super::bears(child.id(), &record.token) && std::time::Instant::now() < until {
-            std::thread::sleep(super::POLL);
+        let until = std::time::Instant::now() + super::VANISH_TIMEOUT;
+        while !super::has_token(child.id(), &record.token) && std::time::Instant::now() < until {
+            std::thread::sleep(super::POLL_INTERVAL);
         }
-        assert_eq!(outlives(&record, child), (false, Abandoned::Killed { processes: 1 }));
+        assert_eq!(outlives(&record, child), (false, AbandonedOutcome::Killed { processes: 1 }));
         let other = sleeper(Some("another-token"));
-        assert_eq!(outlives(&ProcessRecord::new(1), other), (true, Abandoned::Ended));
+        assert_eq!(outlives(&ProcessRecord::new(1), other), (true, AbandonedOutcome::Ended));
     }
 
     #[test]
@@ -470,7 +475,7 @@ mod tests {
             std::fs::create_dir(&folder).expect("a folder");
             ProcessRecord { leader, ..ProcessRecord::new(trial) }.write(&folder).expect("it is written");
             while !ready.exists() {
-                std::thread::sleep(super::POLL);
+                std::thread::sleep(super::POLL_INTERVAL);
             }
             (child, folder)
         };
@@ -498,7 +503,7 @@ mod tests {
         let record: ProcessRecord = serde_json::from_value(fields.into()).expect("it is a record");
         record.write(dir.path()).expect("the record is written");
         std::fs::create_dir(&group).expect("a folder");
-        assert_eq!(end_abandoned(dir.path(), GRACE).expect("nothing is in the way"), Abandoned::Ended);
+        assert_eq!(end_abandoned(dir.path(), GRACE).expect("nothing is in the way"), AbandonedOutcome::Ended);
         assert!(!group.exists());
     }
 

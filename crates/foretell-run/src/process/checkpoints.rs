@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-const NAME: &str = "checkpoints";
+const CHECKPOINTS_FOLDER: &str = "checkpoints";
 /// The number of tries of a copy that was written to meanwhile, and the time between them.
 const TRIES: u32 = 20;
-const AGAIN: Duration = Duration::from_millis(250);
+const COPY_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The folder of a trial of the study in `directory`.
 pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
@@ -21,7 +21,7 @@ pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
 
 /// The folder of the checkpoints of the trial in `directory`.
 pub fn checkpoint_directory(directory: &Path) -> PathBuf {
-    all(directory).pop().map_or_else(|| directory.join(NAME), |(_, path)| path)
+    all(directory).pop().map_or_else(|| directory.join(CHECKPOINTS_FOLDER), |(_, path)| path)
 }
 
 /// The folders that there are, by their numbers.
@@ -29,7 +29,7 @@ fn all(directory: &Path) -> Vec<(u64, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let numbered = entries.filter_map(|entry| {
         let name = entry.file_name();
-        let rest = name.to_str()?.strip_prefix(NAME)?;
+        let rest = name.to_str()?.strip_prefix(CHECKPOINTS_FOLDER)?;
         let number = if rest.is_empty() { 1 } else { rest.strip_prefix('-')?.parse().ok()? };
         Some((number, entry.path()))
     });
@@ -46,19 +46,19 @@ pub(crate) fn copied(directory: &Path) -> io::Result<()> {
     let Some((mut number, last)) = all(directory).pop() else { return Ok(()) };
     for _ in 0..TRIES {
         number += 1;
-        let next = directory.join(format!("{NAME}-{number}"));
+        let next = directory.join(format!("{CHECKPOINTS_FOLDER}-{number}"));
         match fs::create_dir(&next) {
             // another process has made it, for itself
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             made => made?,
         }
-        let before = written(&last)?;
+        let before = list_files(&last)?;
         copy(&last, &next)?;
-        if written(&last)? == before {
+        if list_files(&last)? == before {
             return Ok(());
         }
         fs::remove_dir_all(&next)?;
-        thread::sleep(AGAIN);
+        thread::sleep(COPY_RETRY_INTERVAL);
     }
     Err(io::Error::other(format!("{}: it changes all the time", last.display())))
 }
@@ -76,13 +76,13 @@ pub(crate) fn empty(folder: &Path) {
 }
 
 /// The files in `folder`, with when they were written last, and their lengths.
-fn written(folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime, u64)>> {
+fn list_files(folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime, u64)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let Ok(about) = entry.metadata() else { continue }; // gone meanwhile
         if about.is_dir() {
-            files.extend(written(&entry.path())?);
+            files.extend(list_files(&entry.path())?);
         } else {
             files.push((entry.path(), about.modified()?, about.len()));
         }

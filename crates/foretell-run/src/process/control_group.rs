@@ -16,30 +16,30 @@ pub(crate) struct ControlGroup {
 
 impl ControlGroup {
     /// The group of the start with this `token`, below that of this process, not made yet; `None` where there are no such groups.
-    pub(crate) fn named(token: &str) -> Option<Self> {
+    pub(crate) fn for_token(token: &str) -> Option<Self> {
         if is_portable() {
             return None;
         }
-        Some(Self { folder: own()?.join(format!("foretell-{token}")) })
+        Some(Self { folder: own_folder()?.join(format!("foretell-{token}")) })
     }
 
     /// Makes it for process `pid` and what that has started by now; answers whether that was allowed, else there is no group.
     pub(crate) fn make_for(&self, pid: u32) -> bool {
-        let is_made = fs::create_dir(&self.folder).is_ok() && self.take_in(pid);
+        let is_made = fs::create_dir(&self.folder).is_ok() && self.add_process(pid);
         if !is_made {
             self.remove();
         }
         is_made
     }
 
-    fn take_in(&self, pid: u32) -> bool {
+    fn add_process(&self, pid: u32) -> bool {
         let moved = fs::write(self.folder.join("cgroup.procs"), pid.to_string()).is_ok();
         // what it starts from here on is in the group from its beginning
-        moved && children(pid).into_iter().all(|child| self.take_in(child) || !is_there(child))
+        moved && children_of(pid).into_iter().all(|child| self.add_process(child) || !is_process_there(child))
     }
 
     /// The processes in it, and in those below it.
-    pub(crate) fn processes(&self) -> Vec<u32> {
+    pub(crate) fn process_ids(&self) -> Vec<u32> {
         processes_in(&self.folder)
     }
 
@@ -53,10 +53,10 @@ fn processes_in(folder: &Path) -> Vec<u32> {
     let listed = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
     // processes outside of this one's namespace are listed as 0
     let own = listed.lines().filter_map(|line| line.parse().ok()).filter(|&pid| pid != 0);
-    own.chain(below(folder).iter().flat_map(|folder| processes_in(folder))).collect()
+    own.chain(child_folders(folder).iter().flat_map(|folder| processes_in(folder))).collect()
 }
 
-fn below(folder: &Path) -> Vec<PathBuf> {
+fn child_folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
@@ -65,13 +65,13 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn remove(folder: &Path) {
-    below(folder).iter().for_each(|folder| remove(folder));
+    child_folders(folder).iter().for_each(|folder| remove(folder));
     // one that stays is empty, and is gone with the next boot
     let _ = fs::remove_dir(folder);
 }
 
 /// The children of process `pid`, where the system lists them.
-pub(crate) fn children(pid: u32) -> Vec<u32> {
+pub(crate) fn children_of(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let listed = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
     listed
@@ -79,19 +79,19 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-fn is_there(pid: u32) -> bool {
+fn is_process_there(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
 /// The folder of this process's own group.
-fn own() -> Option<PathBuf> {
+fn own_folder() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    folder_of(&mounts, &groups)
+    parse_folder(&mounts, &groups)
 }
 
 /// The folder of a process's group, by its `mountinfo` and `cgroup`.
-fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
+fn parse_folder(mounts: &str, groups: &str) -> Option<PathBuf> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let (root, place) = mounts.lines().find_map(|line| {
         let (mount, system) = line.split_once(" - ")?;
@@ -105,14 +105,14 @@ fn folder_of(mounts: &str, groups: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ControlGroup, folder_of};
+    use super::{ControlGroup, parse_folder};
     use std::path::Path;
     use std::process::Command;
 
     #[test]
     fn the_folder_of_a_process_is_found_wherever_version_2_is_mounted() {
         let mount = "24 1 0:21 / /proc rw - proc proc rw\n36 25 0:30 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw\n";
-        let folder = |mounts: &str, group: &str| folder_of(mounts, group);
+        let folder = |mounts: &str, group: &str| parse_folder(mounts, group);
         let expected = Path::new("/sys/fs/cgroup/unified/user.slice/a.scope");
         assert_eq!(folder(mount, "4:memory:/x\n0::/user.slice/a.scope\n").as_deref(), Some(expected));
         assert_eq!(folder(mount, "0::/\n").as_deref(), Some(Path::new("/sys/fs/cgroup/unified")));
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     #[allow(clippy::print_stderr, reason = "a test that cannot be run here is skipped by name")]
     fn what_a_member_starts_in_a_session_of_its_own_is_a_member() {
-        let group = ControlGroup::named(&format!("test-{}", std::process::id()));
+        let group = ControlGroup::for_token(&format!("test-{}", std::process::id()));
         let script = "read go; setsid env -i /bin/sleep 600 & wait";
         let mut command = Command::new("sh");
         let mut leader =
@@ -141,16 +141,16 @@ mod tests {
         };
         drop(leader.stdin.take());
         let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        while group.processes().len() < 2 && std::time::Instant::now() < until {
+        while group.process_ids().len() < 2 && std::time::Instant::now() < until {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        let members = group.processes();
+        let members = group.process_ids();
         assert!(members.len() >= 2 && members.contains(&leader.id()), "{members:?}");
         members
             .iter()
             .for_each(|&pid| crate::process::group::signal_process(pid, nix::sys::signal::Signal::SIGKILL));
         leader.wait().expect("our child");
-        while !group.processes().is_empty() && std::time::Instant::now() < until {
+        while !group.process_ids().is_empty() && std::time::Instant::now() < until {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         group.remove();

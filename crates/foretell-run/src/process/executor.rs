@@ -11,32 +11,32 @@ use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::fleet::executor::Unread;
-use crate::log::room::Room;
-use crate::process::abandoned::{ProcessRecord, forget};
+use crate::log::room::FullDiskWait;
+use crate::process::abandoned::{ProcessRecord, forget_ended_processes};
 use crate::process::control_group::ControlGroup;
-use crate::process::followed::Followed;
+use crate::process::followed::FollowedFile;
 use crate::process::group::ProcessIdentity;
-use crate::process::life::Process;
-use crate::process::message::{Message, MessageKind, Status};
-use crate::process::output::{OUTPUT, OutputLog};
-use crate::process::reading::Output;
+use crate::process::life::TrialProcess;
+use crate::process::message::{MessageKind, ProcessStatus, TrialMessage};
+use crate::process::output::{OUTPUT_FILE, OutputLog};
+use crate::process::reading::TrialOutput;
 use crate::process::start_error::StartError;
-use crate::process::strays::adopts;
+use crate::process::strays::is_adopting;
 use crate::process::terminal::Terminal;
 use crate::process::trial::TrialSpec;
 use crate::process::unread::read_unread;
-use crate::process::usage::Meter;
-use crate::process::watcher::{Running, Watcher};
+use crate::process::usage::UsageMeter;
+use crate::process::watcher::{RunningTrials, Watcher};
 use foretell_logs::printed::Chosen;
 use foretell_search::SourcePosition;
 
 /// The number of messages that wait for the consumer before trials have to wait for it.
-const MESSAGES: usize = 1024;
+const CHANNEL_CAPACITY: usize = 1024;
 /// The time between SIGTERM and SIGKILL unless named otherwise.
-const GRACE: Duration = Duration::from_secs(5);
+const DEFAULT_GRACE: Duration = Duration::from_secs(5);
 
 /// The most files that this process asks for.
-const FILES: u64 = 1 << 16;
+const MAX_OPEN_FILES: u64 = 1 << 16;
 
 /// Runs trials as child processes.
 ///
@@ -67,7 +67,7 @@ const FILES: u64 = 1 << 16;
 ///     working_dir: None,
 ///     environment: BTreeMap::new(),
 ///     metric: MetricSource::default(),
-///     watch: Watch::default(),
+///     watch: WatcherState::default(),
 /// };
 /// let mut executor = LocalProcesses::default();
 /// executor.start(&spec)?;
@@ -78,26 +78,26 @@ const FILES: u64 = 1 << 16;
 #[derive(Debug)]
 pub struct LocalProcesses {
     grace: Duration,
-    receiver: Receiver<Message>,
-    running: Running,
-    watch: Watch,
-    room: Room,
+    receiver: Receiver<TrialMessage>,
+    running: RunningTrials,
+    watch: WatcherState,
+    room: FullDiskWait,
     /// The series that is the metric, as the first trial's output showed.
     chosen: Arc<Mutex<Option<Chosen>>>,
-    meter: Meter,
+    meter: UsageMeter,
 }
 
 /// The thread that watches trials; before the first trial, what it will send its messages through.
 #[derive(Debug)]
-enum Watch {
-    NotYet(SyncSender<Message>),
-    By(Watcher),
+enum WatcherState {
+    Unstarted(SyncSender<TrialMessage>),
+    Started(Watcher),
 }
 
 impl Default for LocalProcesses {
     /// With a grace period of 5 s.
     fn default() -> Self {
-        Self::new(GRACE)
+        Self::new(DEFAULT_GRACE)
     }
 }
 
@@ -105,29 +105,29 @@ impl LocalProcesses {
     /// An executor that gives stopped trials the time `grace` between SIGTERM and SIGKILL.
     pub fn new(grace: Duration) -> Self {
         raise_file_limit();
-        let (sender, receiver) = sync_channel(MESSAGES);
-        let (running, watch) = (Running::default(), Watch::NotYet(sender));
+        let (sender, receiver) = sync_channel(CHANNEL_CAPACITY);
+        let (running, watch) = (RunningTrials::default(), WatcherState::Unstarted(sender));
         Self {
             grace,
             receiver,
             running,
             watch,
-            room: Room::default(),
+            room: FullDiskWait::default(),
             chosen: Arc::default(),
-            meter: Meter::default(),
+            meter: UsageMeter::default(),
         }
     }
 
     /// The same, which reads the series that was `chosen` for earlier trials.
     #[must_use]
-    pub(crate) fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
+    pub(crate) fn with_chosen_series(mut self, chosen: Option<Chosen>) -> Self {
         self.chosen = Arc::new(Mutex::new(chosen));
         self
     }
 
     /// The same, which says by `room` that trials wait for room on a full disk.
     #[must_use]
-    pub(crate) fn with_room(mut self, room: Room) -> Self {
+    pub(crate) fn with_full_disk_wait(mut self, room: FullDiskWait) -> Self {
         self.room = room;
         self
     }
@@ -136,20 +136,20 @@ impl LocalProcesses {
     ///
     /// # Errors
     /// [`StartError`] if the name of the file cannot be filled in.
-    pub(crate) fn unread(
+    pub(crate) fn unread_reports(
         &self,
         spec: &TrialSpec,
         position: SourcePosition,
         reported: Option<u64>,
     ) -> Result<Unread, StartError> {
-        let Some(path) = spec.followed()? else { return Ok(Unread::default()) };
+        let Some(path) = spec.followed_path()? else { return Ok(Unread::default()) };
         let chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let reports = spec.reader(position.after).with_chosen(chosen);
+        let reports = spec.report_reader(position.after).with_chosen(chosen);
         Ok(read_unread(path, position, reported, reports))
     }
 
     /// The way that a full disk is waited out.
-    pub(crate) fn room(&self) -> &Room {
+    pub(crate) fn full_disk_wait(&self) -> &FullDiskWait {
         &self.room
     }
 
@@ -158,27 +158,27 @@ impl LocalProcesses {
     /// # Errors
     /// [`StartError`]; nothing runs then, and no message comes.
     pub fn start(&mut self, spec: &TrialSpec) -> Result<ProcessIdentity, StartError> {
-        if self.running.lock().contains(&spec.trial) {
+        if self.running.lock_trials().contains(&spec.trial) {
             return Err(StartError::Running { trial: spec.trial });
         }
         let mut record = ProcessRecord::new(spec.trial);
-        let command = spec.command(&record.token)?;
+        let command = spec.build_command(&record.token)?;
         check_working_dir(spec)?;
-        spec.prepare()?;
-        let log_path = spec.directory.join(OUTPUT);
+        spec.make_folders()?;
+        let log_path = spec.directory.join(OUTPUT_FILE);
         let log =
             OutputLog::open(&log_path, self.room.clone()).map_err(StartError::folder("write", &log_path))?;
         // remembered before it is made, so that it is removed whenever this process is killed
-        record.control_group = adopts().then(|| ControlGroup::named(&record.token)).flatten();
+        record.control_group = is_adopting().then(|| ControlGroup::for_token(&record.token)).flatten();
         record.write(&spec.directory).map_err(StartError::folder("write into", &spec.directory))?;
         let token = record.token.clone();
         let control_group = record.control_group.clone();
-        let started = self.run(spec, command, log, record);
+        let started = self.spawn_watched(spec, command, log, record);
         match &started {
             Ok(leader) => {
-                self.meter.measure(spec.trial, *leader, control_group, &spec.directory, &self.room);
+                self.meter.start_measuring(spec.trial, *leader, control_group, &spec.directory, &self.room);
             }
-            Err(_) => forget(&spec.directory, &token),
+            Err(_) => forget_ended_processes(&spec.directory, &token),
         }
         started
     }
@@ -187,23 +187,25 @@ impl LocalProcesses {
     /// comes when all of the group is gone. Answers whether the trial was running.
     pub fn stop(&self, trial: u64) -> bool {
         match &self.watch {
-            Watch::By(watcher) => self.running.lock().contains(&trial) && watcher.stop(trial),
-            Watch::NotYet(_) => false,
+            WatcherState::Started(watcher) => {
+                self.running.lock_trials().contains(&trial) && watcher.stop(trial)
+            }
+            WatcherState::Unstarted(_) => false,
         }
     }
 
     /// The numbers of the trials that run, ascending. A trial leaves this list just before its `Ended` message.
-    pub fn running(&self) -> Vec<u64> {
-        self.running.lock().iter().copied().collect()
+    pub fn running_trials(&self) -> Vec<u64> {
+        self.running.lock_trials().iter().copied().collect()
     }
 
     /// The messages of all trials since the last call; waits up to `wait` for the first. Trials that nobody watches any more have ended.
-    pub(crate) fn hear(&self, wait: Duration) -> Vec<Message> {
+    pub(crate) fn receive_messages(&self, wait: Duration) -> Vec<TrialMessage> {
         match self.receiver.recv_timeout(wait) {
             Ok(first) => std::iter::once(first).chain(self.receiver.try_iter()).collect(),
             Err(RecvTimeoutError::Timeout) => Vec::new(),
             Err(RecvTimeoutError::Disconnected) => {
-                let unwatched = std::mem::take(&mut *self.running.lock());
+                let unwatched = std::mem::take(&mut *self.running.lock_trials());
                 if unwatched.is_empty() {
                     thread::sleep(wait);
                 }
@@ -213,12 +215,12 @@ impl LocalProcesses {
     }
 
     /// Where the messages of all trials arrive.
-    pub fn messages(&self) -> &Receiver<Message> {
+    pub fn messages(&self) -> &Receiver<TrialMessage> {
         &self.receiver
     }
 
     /// Starts the command; the thread that watches it first, as a process without one would be unwatched.
-    fn run(
+    fn spawn_watched(
         &mut self,
         spec: &TrialSpec,
         mut command: Command,
@@ -228,11 +230,11 @@ impl LocalProcesses {
         let trial = spec.trial;
         let no_thread = |source| StartError::Thread { trial, source };
         let (grace, running, chosen) = (self.grace, self.running.clone(), Arc::clone(&self.chosen));
-        let watcher = self.watcher().map_err(no_thread)?;
+        let watcher = self.start_watcher().map_err(no_thread)?;
         // before it starts: from here on it may write
-        let followed = spec.followed()?.map(Followed::new);
-        let starting = running.starting();
-        let reads = Terminal::open().and_then(|terminal| terminal.give_to(&mut command));
+        let followed = spec.followed_path()?.map(FollowedFile::new);
+        let starting = running.count_starting();
+        let reads = Terminal::open().and_then(|terminal| terminal.attach_to(&mut command));
         let reads = reads.map_err(|source| spawn_error(&command, source))?;
         let child = command.spawn().map_err(|source| spawn_error(&command, source))?;
         let identity = ProcessIdentity::with_pid(child.id());
@@ -241,27 +243,27 @@ impl LocalProcesses {
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
         // a training that continues in a later fold counts the steps of that fold
-        let has_folds = super::trial::folds_of(spec.until, spec.max_resource).is_some();
-        let reports = spec.reader(if has_folds { 0 } else { spec.resumed_at });
-        let output = Output::new(trial, reports, log).sharing(chosen);
-        let process = Process::new(child, reads, spec.directory.clone(), output, grace)
+        let has_folds = super::trial::fold_count(spec.until, spec.max_resource).is_some();
+        let reports = spec.report_reader(if has_folds { 0 } else { spec.resumed_at });
+        let output = TrialOutput::new(trial, reports, log).with_shared_choice(chosen);
+        let process = TrialProcess::new(child, reads, spec.directory.clone(), output, grace)
             .with_watch(spec.watch.clone(), followed)
-            .remembered(record);
-        running.lock().insert(trial);
-        if watcher.watch(process, starting) {
+            .with_record(record);
+        running.lock_trials().insert(trial);
+        if watcher.watch_process(process, starting) {
             return Ok(identity);
         }
-        running.lock().remove(&trial);
+        running.lock_trials().remove(&trial);
         Err(no_thread(io::Error::other("the thread that watches trials has ended")))
     }
 
-    fn watcher(&mut self) -> io::Result<&Watcher> {
-        if let Watch::NotYet(sender) = &self.watch {
-            self.watch = Watch::By(Watcher::start(sender.clone(), self.running.clone())?);
+    fn start_watcher(&mut self) -> io::Result<&Watcher> {
+        if let WatcherState::Unstarted(sender) = &self.watch {
+            self.watch = WatcherState::Started(Watcher::start(sender.clone(), self.running.clone())?);
         }
         match &self.watch {
-            Watch::By(watcher) => Ok(watcher),
-            Watch::NotYet(_) => Err(io::Error::other("it was not started")),
+            WatcherState::Started(watcher) => Ok(watcher),
+            WatcherState::Unstarted(_) => Err(io::Error::other("it was not started")),
         }
     }
 }
@@ -276,10 +278,10 @@ impl Drop for LocalProcesses {
 /// Lets this process open as many files as the system allows: each trial takes two, and the usual soft limit is low.
 fn raise_file_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < hard.min(FILES)
+        && soft < hard.min(MAX_OPEN_FILES)
     {
         // with the lower limit fewer trials run
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(FILES), hard);
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(MAX_OPEN_FILES), hard);
     }
 }
 
@@ -295,11 +297,11 @@ pub(crate) fn is_out_of_files(error: &(dyn std::error::Error + 'static)) -> bool
 }
 
 /// The end of a trial whose thread has died.
-fn unwatched_end(trial: u64) -> Message {
+fn unwatched_end(trial: u64) -> TrialMessage {
     let fault = Some("the thread that watches trials has died. This is a bug: please report it".to_owned());
     let (tail, seen) = (Vec::new(), String::new());
-    let kind = MessageKind::Ended { status: Status::Unknown, stopped_by_us: false, tail, seen, fault };
-    Message { trial, kind }
+    let kind = MessageKind::Ended { status: ProcessStatus::Unknown, stopped_by_us: false, tail, seen, fault };
+    TrialMessage { trial, kind }
 }
 
 /// A missing folder to run in would look like a missing command.

@@ -20,10 +20,10 @@ const HEADER_BYTES: usize = 64 * 1024;
 /// The number of bytes before a place, and of the first ones of a file, by which the file is recognized.
 const KNOWN_BYTES: usize = 4096;
 /// A file that has become shorter, and begins as before, is being written once more: so long it may take.
-const REWRITING: Duration = Duration::from_millis(500);
+const MAX_REWRITE_TIME: Duration = Duration::from_millis(500);
 
 /// A file that is followed.
-pub(crate) struct Followed {
+pub(crate) struct FollowedFile {
     path: PathBuf,
     /// The file that is read: another one may have taken its place.
     open: Option<File>,
@@ -41,21 +41,21 @@ pub(crate) struct Followed {
 }
 
 /// The continuation of a file.
-enum Look {
+enum FileContinuation {
     /// So many new bytes.
-    New(usize),
+    NewBytes(usize),
     /// The part that was read is not in it any more.
-    Other,
+    OtherContent,
 }
 
-impl Followed {
+impl FollowedFile {
     /// Follows the file at `path` from its end on. It may not be there yet.
     pub(crate) fn new(path: PathBuf) -> Self {
         let mut followed = Self::from_beginning(path);
         if let Ok(file) = regular::open(&followed.path) {
             followed.at = file.metadata().map_or(0, |file| file.len());
-            followed.recent = before(&file, followed.at).unwrap_or_default();
-            followed.head = beginning(&file, followed.at);
+            followed.recent = bytes_before(&file, followed.at).unwrap_or_default();
+            followed.head = first_bytes(&file, followed.at);
             followed.open = Some(file);
         }
         followed
@@ -77,10 +77,10 @@ impl Followed {
 
     /// Follows the file at `path` from `position` on, and whether that was found: if it is neither in this file nor in one that it was
     /// rotated to, the file is read as a new one.
-    pub(crate) fn resumed(path: PathBuf, position: SourcePosition) -> (Self, bool) {
+    pub(crate) fn resume_at(path: PathBuf, position: SourcePosition) -> (Self, bool) {
         let mut followed = Self::from_beginning(path);
         let has_place = |file: &File| {
-            before(file, position.at).is_some_and(|before| crc32fast::hash(&before) == position.crc)
+            bytes_before(file, position.at).is_some_and(|before| crc32fast::hash(&before) == position.crc)
         };
         let mut files = rotated_files(&followed.path);
         files.extend(regular::open(&followed.path));
@@ -88,15 +88,15 @@ impl Followed {
         followed.rotated = files.split_off(place).into();
         if let Some(file) = followed.rotated.pop_front() {
             followed.at = position.at;
-            followed.recent = before(&file, position.at).unwrap_or_default();
-            followed.head = beginning(&file, position.at);
+            followed.recent = bytes_before(&file, position.at).unwrap_or_default();
+            followed.head = first_bytes(&file, position.at);
             followed.open = Some(file);
         }
         (followed, true)
     }
 
     /// Its first line, if it is before the place that is read: the header of a table.
-    pub(crate) fn header(&self) -> Option<Vec<u8>> {
+    pub(crate) fn read_header(&self) -> Option<Vec<u8>> {
         let mut head = vec![0; HEADER_BYTES.min(self.at as usize)];
         let read = self.open.as_ref()?.read_at(&mut head, 0).ok()?;
         let end = head[..read].iter().position(|&byte| byte == b'\n')?;
@@ -105,7 +105,7 @@ impl Followed {
     }
 
     /// The place so many bytes `back` from where it is read, after the report of step `after`.
-    pub(crate) fn position(&self, back: usize, after: u64) -> SourcePosition {
+    pub(crate) fn source_position(&self, back: usize, after: u64) -> SourcePosition {
         let end = self.recent.len().saturating_sub(back);
         let known = &self.recent[end.saturating_sub(KNOWN_BYTES)..end];
         SourcePosition { at: self.at.saturating_sub(back as u64), after, crc: crc32fast::hash(known) }
@@ -115,7 +115,7 @@ impl Followed {
     ///
     /// # Errors
     /// When it is no regular file. Other trouble, such as a file that is not there yet, may pass.
-    pub(crate) fn read(&mut self, buffer: &mut [u8], is_last: bool) -> Result<usize, String> {
+    pub(crate) fn read_new_bytes(&mut self, buffer: &mut [u8], is_last: bool) -> Result<usize, String> {
         let read = self.try_read(buffer, is_last);
         let is_none = |error: &io::Error| error.kind() == io::ErrorKind::InvalidInput;
         match read {
@@ -135,7 +135,7 @@ impl Followed {
         if let Some(there) = &there
             && !is_last
             && self.rotated.is_empty()
-            && self.looked == there.metadata().ok().map(|about| stamp(&about))
+            && self.looked == there.metadata().ok().map(|about| change_stamp(&about))
             && self.shorter.is_none()
         {
             return Ok(0);
@@ -148,42 +148,42 @@ impl Followed {
                 }
                 return self.read_open(buffer, is_last);
             };
-            let is_there = there.as_ref().is_none_or(|there| is_same(there, &open));
+            let is_there = there.as_ref().is_none_or(|there| is_same_file(there, &open));
             self.open = Some(open);
             if is_there && self.rotated.is_empty() {
                 return self.read_open(buffer, is_last);
             }
             // another file has its place: what was written to this one before comes first
-            if let Look::New(read) = self.look(buffer)?
+            if let FileContinuation::NewBytes(read) = self.read_continuation(buffer)?
                 && read > 0
             {
                 return Ok(read);
             }
-            self.turn_to_next(there.as_ref())?;
+            self.switch_to_next(there.as_ref())?;
         }
     }
 
     /// Turns from a file that was replaced to the next one.
-    fn turn_to_next(&mut self, there: Option<&File>) -> io::Result<()> {
+    fn switch_to_next(&mut self, there: Option<&File>) -> io::Result<()> {
         if self.rotated.is_empty()
             && let (Some(open), Some(there)) = (self.open.take(), there)
         {
             let mut rotated = rotated_files(&self.path);
-            let place = rotated.iter().rposition(|file| is_same(file, &open));
+            let place = rotated.iter().rposition(|file| is_same_file(file, &open));
             self.rotated = place.map(|place| rotated.split_off(place + 1)).unwrap_or_default().into();
             self.rotated.push_back(there.try_clone()?);
         }
         self.open = self.rotated.pop_front();
         let is_copy = self.open.as_ref().is_some_and(|file| {
-            self.at > 0 && before(file, self.at).is_some_and(|before| before.ends_with(&self.recent))
+            self.at > 0 && bytes_before(file, self.at).is_some_and(|before| before.ends_with(&self.recent))
         });
         if !is_copy {
-            self.begin_again();
+            self.restart_from_beginning();
         }
         Ok(())
     }
 
-    fn begin_again(&mut self) {
+    fn restart_from_beginning(&mut self) {
         (self.at, self.shorter, self.looked) = (0, None, None);
         self.recent.clear();
         self.head.clear();
@@ -193,31 +193,31 @@ impl Followed {
     /// Reads on in the open file, which is the one at the path.
     fn read_open(&mut self, buffer: &mut [u8], is_last: bool) -> io::Result<usize> {
         let Some(about) = self.open.as_ref().map(File::metadata).transpose()? else { return Ok(0) };
-        if let Look::New(read) = self.look(buffer)? {
+        if let FileContinuation::NewBytes(read) = self.read_continuation(buffer)? {
             self.shorter = None;
-            self.looked = (read == 0).then(|| stamp(&about));
+            self.looked = (read == 0).then(|| change_stamp(&about));
             return Ok(read);
         }
         let begins_alike = || {
-            let now = self.open.as_ref().map(|file| beginning(file, about.len())).unwrap_or_default();
+            let now = self.open.as_ref().map(|file| first_bytes(file, about.len())).unwrap_or_default();
             self.head.starts_with(&now[..now.len().min(self.head.len())])
         };
         if about.len() < self.at && begins_alike() {
             let since = *self.shorter.get_or_insert_with(Instant::now);
-            if is_last || since.elapsed() < REWRITING {
+            if is_last || since.elapsed() < MAX_REWRITE_TIME {
                 return Ok(0);
             }
         }
-        self.begin_again();
-        match self.look(buffer)? {
-            Look::New(read) => Ok(read),
-            Look::Other => Ok(0),
+        self.restart_from_beginning();
+        match self.read_continuation(buffer)? {
+            FileContinuation::NewBytes(read) => Ok(read),
+            FileContinuation::OtherContent => Ok(0),
         }
     }
 
     /// Reads on after the part that was read, if that is still there.
-    fn look(&mut self, buffer: &mut [u8]) -> io::Result<Look> {
-        let Some(open) = &self.open else { return Ok(Look::Other) };
+    fn read_continuation(&mut self, buffer: &mut [u8]) -> io::Result<FileContinuation> {
+        let Some(open) = &self.open else { return Ok(FileContinuation::OtherContent) };
         let known = self.recent.len().min(KNOWN_BYTES).min(buffer.len() / 2);
         let known_bytes = &self.recent[self.recent.len() - known..];
         // both at once: the file may be written anew meanwhile
@@ -229,7 +229,7 @@ impl Followed {
             }
         }
         if filled < known || buffer[..known] != *known_bytes {
-            return Ok(Look::Other);
+            return Ok(FileContinuation::OtherContent);
         }
         buffer.copy_within(known..filled, 0);
         let read = filled - known;
@@ -239,14 +239,14 @@ impl Followed {
         let spare = self.recent.len().saturating_sub(KNOWN_BYTES + buffer.len());
         self.recent.drain(..spare);
         if self.head.len() < KNOWN_BYTES {
-            self.head = beginning(open, self.at);
+            self.head = first_bytes(open, self.at);
         }
-        Ok(Look::New(read))
+        Ok(FileContinuation::NewBytes(read))
     }
 }
 
 /// The bytes of `file` before the place `at`, at most [`KNOWN_BYTES`]; `None` if it is shorter.
-fn before(file: &File, at: u64) -> Option<Vec<u8>> {
+fn bytes_before(file: &File, at: u64) -> Option<Vec<u8>> {
     let mut known = vec![0; KNOWN_BYTES.min(usize::try_from(at).unwrap_or(KNOWN_BYTES))];
     let from = at - known.len() as u64;
     file.read_exact_at(&mut known, from).ok()?;
@@ -254,16 +254,16 @@ fn before(file: &File, at: u64) -> Option<Vec<u8>> {
 }
 
 /// The first bytes of `file`, at most [`KNOWN_BYTES`] and `length`.
-fn beginning(file: &File, length: u64) -> Vec<u8> {
-    before(file, length.min(KNOWN_BYTES as u64)).unwrap_or_default()
+fn first_bytes(file: &File, length: u64) -> Vec<u8> {
+    bytes_before(file, length.min(KNOWN_BYTES as u64)).unwrap_or_default()
 }
 
-fn is_same(file: &File, other: &File) -> bool {
+fn is_same_file(file: &File, other: &File) -> bool {
     let name = |file: &File| file.metadata().ok().map(|about| (about.dev(), about.ino()));
     name(file) == name(other)
 }
 
-fn stamp(about: &Metadata) -> (u64, u64, SystemTime) {
+fn change_stamp(about: &Metadata) -> (u64, u64, SystemTime) {
     (about.ino(), about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
@@ -292,7 +292,7 @@ fn rotated_files(path: &Path) -> Vec<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::Followed;
+    use super::FollowedFile;
     use foretell_search::SourcePosition;
     use std::fs;
     use std::io::Write;
@@ -303,9 +303,9 @@ mod tests {
         file.write_all(text.as_bytes()).expect("it is written");
     }
 
-    fn read(followed: &mut Followed) -> String {
+    fn read(followed: &mut FollowedFile) -> String {
         let (mut buffer, mut text) = (vec![0; 16 * 1024], Vec::new());
-        while let Ok(count @ 1..) = followed.read(&mut buffer, true) {
+        while let Ok(count @ 1..) = followed.read_new_bytes(&mut buffer, true) {
             text.extend_from_slice(&buffer[..count]);
         }
         String::from_utf8(text).expect("text")
@@ -316,7 +316,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("m.txt");
         append(&path, "of another training\n");
-        let mut followed = Followed::new(path.clone());
+        let mut followed = FollowedFile::new(path.clone());
         append(&path, "a 1\na 2\n");
         assert_eq!(read(&mut followed), "a 1\na 2\n");
         let copy = folder.path().join("copy");
@@ -337,13 +337,13 @@ mod tests {
     fn after_an_interruption_a_place_is_found_in_the_file_or_in_one_that_it_was_rotated_to() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("m.txt");
-        let mut followed = Followed::new(path.clone());
+        let mut followed = FollowedFile::new(path.clone());
         append(&path, "a 1\na 2\n");
         assert_eq!(read(&mut followed), "a 1\na 2\n");
-        let place: SourcePosition = followed.position("a 2\n".len(), 1);
+        let place: SourcePosition = followed.source_position("a 2\n".len(), 1);
         assert_eq!((place.at, place.after), (4, 1));
         let resumed = |place| {
-            let (mut followed, is_found) = Followed::resumed(path.clone(), place);
+            let (mut followed, is_found) = FollowedFile::resume_at(path.clone(), place);
             (read(&mut followed), is_found)
         };
         append(&path, "a 3\n");

@@ -9,14 +9,14 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::process::abandoned::end_all_of;
+use crate::process::abandoned::end_trials_of;
 use crate::process::group::{ProcessIdentity, is_portable};
 use crate::process::parent::{name, parse};
 use crate::process::strays::{adopt, is_helper};
 use crate::supervised::{may_panic, supervised};
 
 /// The time between two checks of the guardian.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// From now on processes whose parent has ended become children of this one (a *subreaper*), so that what a trial left
 /// behind in groups of its own (for example by `setsid`) is found when the trial ends, and ended. A program calls this once, before
@@ -60,16 +60,16 @@ impl Guardian {
     ) -> io::Result<Self> {
         let say_death = say.clone();
         let (program, directory) = (program.to_vec(), directory.to_owned());
-        let mut child = started(&program, &directory)?;
+        let mut child = spawn_guardian(&program, &directory)?;
         let (stays, leaves) = channel::<()>();
         let watch = move || {
-            while leaves.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            while leaves.recv_timeout(CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 may_panic("guardian");
                 if matches!(child.try_wait(), Ok(None)) {
                     continue;
                 }
                 // one that cannot be started now is tried again
-                if let Ok(again) = started(&program, &directory) {
+                if let Ok(again) = spawn_guardian(&program, &directory) {
                     child = again;
                     say(
                         "the process that ends the trials of a killed search has ended, and is started again",
@@ -90,7 +90,7 @@ impl Guardian {
     }
 }
 
-fn started(program: &[OsString], directory: &Path) -> io::Result<Child> {
+fn spawn_guardian(program: &[OsString], directory: &Path) -> io::Result<Child> {
     let (program, rest) = program.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(rest).arg(name(ProcessIdentity::current())).arg(directory);
@@ -114,6 +114,6 @@ pub fn guard(parent: &str, directory: &Path, grace: Duration) {
     let mut rest = Vec::new();
     let _ = io::stdin().lock().read_to_end(&mut rest);
     if let Some(parent) = parse(parent) {
-        end_all_of(parent, directory, grace);
+        end_trials_of(parent, directory, grace);
     }
 }

@@ -12,25 +12,27 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use crate::process::abandoned::{ProcessRecord, bears, forget};
+use crate::process::abandoned::{ProcessRecord, forget_ended_processes, has_token};
 use crate::process::control_group::ControlGroup;
-use crate::process::followed::Followed;
-use crate::process::group::{Census, ProcessIdentity, is_portable, reap, signal_group, signal_process};
-use crate::process::message::{MessageKind, Notice, Status};
+use crate::process::followed::FollowedFile;
+use crate::process::group::{
+    ProcessCensus, ProcessIdentity, is_portable, reap_child, signal_group, signal_process,
+};
+use crate::process::message::{MessageKind, ProcessStatus, TrialNotice};
 use crate::process::outbox::Outbox;
 use crate::process::output::LineSplitter;
-use crate::process::reading::{Output, Pace};
-use crate::process::trial::Watch;
+use crate::process::reading::{ReportPace, TrialOutput};
+use crate::process::trial::WatchSettings;
 use crate::supervised::{caught, may_panic};
 
 /// The time that orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
-const VANISH: Duration = Duration::from_secs(10);
+const VANISH_TIMEOUT: Duration = Duration::from_secs(10);
 /// So long after its output a process is expected to end.
-const ENDING: Duration = Duration::from_millis(100);
+const EXPECTED_END_DELAY: Duration = Duration::from_millis(100);
 /// A shorter silence is no stall.
 const SHORTEST_STALL: Duration = Duration::from_secs(1);
 /// A notice appears after a silence of this many times the usual interval, if it is longer than [`SHORTEST_QUIET`].
-const QUIET: u32 = 10;
+const QUIET_FACTOR: u32 = 10;
 const SHORTEST_QUIET: Duration = Duration::from_secs(60);
 /// The interval that is assumed while no trial has shown any.
 const UNKNOWN_INTERVAL: Duration = Duration::from_secs(600);
@@ -38,10 +40,10 @@ const UNKNOWN_INTERVAL: Duration = Duration::from_secs(600);
 const PIPE_BYTES: usize = 1024 * 1024;
 
 /// The most buffers of a followed file that are read once its trial has ended: another process may append to it without end.
-const MOST_LAST: usize = 16 * 1024;
+const MAX_LAST_BUFFERS: usize = 16 * 1024;
 
 /// What a trial prints to.
-struct Stream {
+struct OutputStream {
     /// `None` once all of it is read.
     file: Option<File>,
     lines: LineSplitter,
@@ -50,15 +52,15 @@ struct Stream {
 }
 
 /// A started trial, and all that is needed to see it through.
-pub(crate) struct Process {
+pub(crate) struct TrialProcess {
     child: Child,
     /// Its record in its folder: its name in its environment, its control group.
     record: Option<ProcessRecord>,
     /// The processes that have left it without a name, and are to end with it.
     nameless: Vec<ProcessIdentity>,
     directory: PathBuf,
-    stream: Stream,
-    output: Output,
+    stream: OutputStream,
+    output: TrialOutput,
     grace: Duration,
     /// Whether it shall stop.
     stop: bool,
@@ -68,13 +70,13 @@ pub(crate) struct Process {
     /// Whether its process has ended, its group is empty, and nothing else of it is left.
     gone: bool,
     /// How its process ended, once it is reaped: its id may belong to another then.
-    status: Option<Status>,
+    status: Option<ProcessStatus>,
     /// When its output ended.
     closed: Option<Instant>,
     /// Processes of it that were found outside its group.
     strays_seen: BTreeSet<u32>,
-    watch: Watch,
-    followed: Option<Followed>,
+    watch: WatchSettings,
+    followed: Option<FollowedFile>,
     begun: Instant,
     /// Why it was ended: it took too long, nothing was heard of it, or this program failed to look after it.
     fault: Option<String>,
@@ -84,17 +86,20 @@ pub(crate) struct Process {
     quiet_after: Option<u32>,
 }
 
-impl Process {
+impl TrialProcess {
     /// Takes over a child that leads its process group, and whose output is read from `reads`.
     pub(crate) fn new(
         child: Child,
         reads: OwnedFd,
         directory: PathBuf,
-        output: Output,
+        output: TrialOutput,
         grace: Duration,
     ) -> Self {
-        let stream =
-            Stream { file: Some(File::from(reads)), lines: LineSplitter::default(), read_since_gone: 0 };
+        let stream = OutputStream {
+            file: Some(File::from(reads)),
+            lines: LineSplitter::default(),
+            read_since_gone: 0,
+        };
         Self {
             child,
             record: None,
@@ -110,7 +115,7 @@ impl Process {
             status: None,
             closed: None,
             strays_seen: BTreeSet::new(),
-            watch: Watch::default(),
+            watch: WatchSettings::default(),
             followed: None,
             begun: Instant::now(),
             fault: None,
@@ -120,13 +125,13 @@ impl Process {
     }
 
     /// The same, with `watch` kept, and a file `followed`.
-    pub(crate) fn with_watch(mut self, watch: Watch, followed: Option<Followed>) -> Self {
+    pub(crate) fn with_watch(mut self, watch: WatchSettings, followed: Option<FollowedFile>) -> Self {
         self.followed = followed;
         self.output.is_followed = self.followed.is_some();
         if let Some(followed) = &self.followed {
-            followed.header().iter().for_each(|header| self.output.take_header(header));
+            followed.read_header().iter().for_each(|header| self.output.take_header(header));
             // what it writes is found from here on, should this program be killed
-            self.output.note_read(followed.position(0, self.output.step()));
+            self.output.note_source_position(followed.source_position(0, self.output.last_step()));
         }
         self.output.flushes = watch.flushes;
         self.watch = watch;
@@ -134,27 +139,27 @@ impl Process {
     }
 
     /// The same, which its folder remembers by `record`: processes that left its group are found by it.
-    pub(crate) fn remembered(self, record: ProcessRecord) -> Self {
+    pub(crate) fn with_record(self, record: ProcessRecord) -> Self {
         Self { record: Some(record), ..self }
     }
 
     /// Its processes outside its group: members of its control group, and those that this process has adopted when their parents
     /// ended, see [`adopt_orphans`](crate::adopt_orphans).
-    fn strays(&self, census: &Census) -> Vec<u32> {
+    fn find_strays(&self, census: &ProcessCensus) -> Vec<u32> {
         let leader = self.child.id();
         let Some(record) = &self.record else { return Vec::new() };
-        let adopted = census.children_beside(leader).filter(|&pid| bears(pid, &record.token));
+        let adopted = census.children_except(leader).filter(|&pid| has_token(pid, &record.token));
         let nameless = self.nameless.iter().filter(|it| it.is_alive()).map(|it| it.pid);
-        let members = record.control_group.iter().flat_map(ControlGroup::processes);
+        let members = record.control_group.iter().flat_map(ControlGroup::process_ids);
         adopted
             .chain(nameless)
-            .flat_map(|pid| census.tree(pid))
+            .flat_map(|pid| census.process_tree(pid))
             .chain(members.filter(|&pid| pid != leader))
             .collect()
     }
 
     /// The id of its first process.
-    pub(crate) fn leader(&self) -> u32 {
+    pub(crate) fn leader_pid(&self) -> u32 {
         self.child.id()
     }
 
@@ -199,12 +204,12 @@ impl Process {
         may_panic("follow");
         let Some(followed) = &mut self.followed else { return };
         for _ in 0..most {
-            match followed.read(buffer, is_last) {
+            match followed.read_new_bytes(buffer, is_last) {
                 Ok(0) => return self.output.hand_over(Instant::now(), outbox),
                 Ok(count) => {
                     let settled = self.output.take_bytes(&buffer[..count], &mut followed.lines, true);
                     if let Some((end, step)) = settled {
-                        self.output.note_read(followed.position(count - end, step));
+                        self.output.note_source_position(followed.source_position(count - end, step));
                     }
                     self.output.hand_over(Instant::now(), outbox);
                 }
@@ -218,11 +223,11 @@ impl Process {
     }
 
     /// Notes that it takes too long, or that nothing is heard of it, and asks for its end.
-    fn check_limits(&mut self, now: Instant, others: Pace, outbox: &mut Outbox) {
+    fn check_limits(&mut self, now: Instant, others: ReportPace, outbox: &mut Outbox) {
         if self.stop || self.fault.is_some() {
             return;
         }
-        let (silence, usual) = self.output.silence(self.begun, now, others);
+        let (silence, usual) = self.output.silence_and_interval(self.begun, now, others);
         let over = self.watch.timeout.filter(|&timeout| now >= self.begun + timeout);
         let stalled = self
             .watch
@@ -241,19 +246,19 @@ impl Process {
             (None, None) => None,
         };
         self.stop |= self.fault.is_some();
-        let quiet = usual.map_or(UNKNOWN_INTERVAL, |usual| (usual * QUIET).max(SHORTEST_QUIET));
+        let quiet = usual.map_or(UNKNOWN_INTERVAL, |usual| (usual * QUIET_FACTOR).max(SHORTEST_QUIET));
         let heard = self.output.heard.map_or(0, |(.., times)| times);
         if silence > quiet && self.fault.is_none() && self.quiet_after != Some(heard) {
             self.quiet_after = Some(heard);
-            self.output.send(MessageKind::Noticed(Notice::Quiet { silence }), outbox);
+            self.output.send_message(MessageKind::Noticed(TrialNotice::Quiet { silence }), outbox);
         }
     }
 
     /// `others`, with how long this one took.
-    pub(crate) fn pace(&self, others: Pace) -> Pace {
+    pub(crate) fn merge_pace(&self, others: ReportPace) -> ReportPace {
         let Some((first, last, times)) = self.output.heard else { return others };
         let second = (times == 2).then(|| last - first);
-        Pace { first: others.first.max(Some(first - self.begun)), second: others.second.max(second) }
+        ReportPace { first: others.first.max(Some(first - self.begun)), second: others.second.max(second) }
     }
 
     /// The trial's number.
@@ -267,16 +272,16 @@ impl Process {
     }
 
     /// Kills it at once, where nobody can watch it, and what has left its group.
-    pub(crate) fn kill(&mut self) -> Status {
+    pub(crate) fn kill(&mut self) -> ProcessStatus {
         signal_group(self.child.id(), Signal::SIGKILL);
         // the census shows what a panic may have left out
-        let strays = caught(|| self.strays(&Census::take())).unwrap_or_default();
+        let strays = caught(|| self.find_strays(&ProcessCensus::take())).unwrap_or_default();
         strays.into_iter().for_each(|pid| signal_process(pid, Signal::SIGKILL));
-        status(self.child.wait())
+        status_from_wait(self.child.wait())
     }
 
     /// Does `work` for it; a panic becomes its failure, and no other trial's.
-    pub(crate) fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
+    pub(crate) fn run_guarded(&mut self, work: impl FnOnce(&mut Self)) {
         if !self.given_up
             && let Err(why) = caught(|| work(self))
         {
@@ -300,9 +305,9 @@ impl Process {
     }
 
     /// Reads what it prints to, which has something to read, its end included; at most one `buffer`.
-    pub(crate) fn read(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
+    pub(crate) fn read_output(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
         may_panic("read");
-        let Stream { file, lines, read_since_gone } = &mut self.stream;
+        let OutputStream { file, lines, read_since_gone } = &mut self.stream;
         let Some(open) = file else { return };
         match open.read(buffer) {
             Ok(count) if count > 0 => {
@@ -324,7 +329,7 @@ impl Process {
 
     /// Notes that there is nothing to read: once the trial is gone, that is the end. A process that left the group may
     /// hold the stream open, but what the group wrote is read.
-    pub(crate) fn found_empty(&mut self) {
+    pub(crate) fn note_no_output(&mut self) {
         if self.gone {
             self.stream.file = None;
         }
@@ -337,7 +342,7 @@ impl Process {
 
     /// Whether its output ended a moment ago: then its process ends soon, and a look is worth while.
     pub(crate) fn is_ending(&self, now: Instant) -> bool {
-        !self.gone && self.closed.is_some_and(|closed| now < closed + ENDING)
+        !self.gone && self.closed.is_some_and(|closed| now < closed + EXPECTED_END_DELAY)
     }
 
     /// Whether nothing of it runs any more, and all that it printed was read, and written unless it shall stop; or it was given up.
@@ -356,8 +361,8 @@ impl Process {
     pub(crate) fn look_after(
         &mut self,
         now: Instant,
-        others: Pace,
-        census: &OnceCell<Census>,
+        others: ReportPace,
+        census: &OnceCell<ProcessCensus>,
         outbox: &mut Outbox,
     ) {
         may_panic("look");
@@ -372,14 +377,14 @@ impl Process {
         }
         let mut strays = Vec::new();
         if ended {
-            let census = census.get_or_init(Census::take);
-            census.ended_orphans(leader).for_each(reap);
-            strays = self.strays(census);
+            let census = census.get_or_init(ProcessCensus::take);
+            census.ended_orphans(leader).for_each(reap_child);
+            strays = self.find_strays(census);
             self.strays_seen.extend(&strays);
-            self.gone = !census.lives(leader) && strays.is_empty();
+            self.gone = !census.is_group_running(leader) && strays.is_empty();
         }
         if self.gone {
-            self.strays_seen.iter().copied().for_each(reap);
+            self.strays_seen.iter().copied().for_each(reap_child);
             return;
         }
         let signal_all = |signal| {
@@ -392,7 +397,7 @@ impl Process {
                 signal_all(Signal::SIGTERM);
                 self.kill_at = Some(now + self.grace);
             }
-            Some(at) if ended && now >= at + VANISH => self.gone = true,
+            Some(at) if ended && now >= at + VANISH_TIMEOUT => self.gone = true,
             Some(at) if now >= at => signal_all(Signal::SIGKILL),
             _ => {}
         }
@@ -401,15 +406,18 @@ impl Process {
     /// Reaps the finished process, and hands over what it printed last.
     pub(crate) fn hand_over_last(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
         may_panic("last");
-        let status = *self.status.insert(status(self.child.wait()));
-        self.read_followed(MOST_LAST, true, buffer, outbox);
-        let rest = std::mem::take(&mut self.stream.lines).rest();
+        let status = *self.status.insert(status_from_wait(self.child.wait()));
+        self.read_followed(MAX_LAST_BUFFERS, true, buffer, outbox);
+        let rest = std::mem::take(&mut self.stream.lines).into_rest();
         self.output.take_rest(rest, self.followed.is_none(), status);
-        let rest = self.followed.as_mut().map(|followed| std::mem::take(&mut followed.lines).rest());
+        let rest = self.followed.as_mut().map(|followed| std::mem::take(&mut followed.lines).into_rest());
         rest.into_iter().for_each(|rest| self.output.take_rest(rest, true, status));
-        self.output.finish(matches!(status, Status::Exited(_)) && !self.stopped_by_us, outbox);
+        self.output.finish(matches!(status, ProcessStatus::Exited(_)) && !self.stopped_by_us, outbox);
         if let Some(followed) = &self.followed {
-            self.output.send(MessageKind::Read(followed.position(0, self.output.step())), outbox);
+            self.output.send_message(
+                MessageKind::Read(followed.source_position(0, self.output.last_step())),
+                outbox,
+            );
         }
     }
 
@@ -419,14 +427,14 @@ impl Process {
             Some(status) => status,
             None => self.kill(),
         };
-        let seen = if self.given_up { String::new() } else { self.output.seen() };
+        let seen = if self.given_up { String::new() } else { self.output.printed_numbers() };
         let token = self.record.as_ref().map_or("", |record| record.token.as_str());
-        forget(&self.directory, token);
+        forget_ended_processes(&self.directory, token);
         self.record.iter().filter_map(|it| it.control_group.as_ref()).for_each(ControlGroup::remove);
         forgotten();
         let (tail, fault) = (self.output.take_tail(), self.fault.take());
         let kind = MessageKind::Ended { status, stopped_by_us: self.stopped_by_us, tail, seen, fault };
-        self.output.send(kind, outbox);
+        self.output.send_message(kind, outbox);
     }
 }
 
@@ -453,24 +461,24 @@ fn has_ended(child: &mut Child) -> bool {
     }
 }
 
-fn status(waited: io::Result<ExitStatus>) -> Status {
+fn status_from_wait(waited: io::Result<ExitStatus>) -> ProcessStatus {
     match waited.map(|status| (status.code(), status.signal())) {
-        Ok((Some(code), _)) => Status::Exited(code),
-        Ok((None, Some(signal))) => Status::Signaled(signal),
+        Ok((Some(code), _)) => ProcessStatus::Exited(code),
+        Ok((None, Some(signal))) => ProcessStatus::Signaled(signal),
         // Somebody else reaped our child (SIGCHLD ignored): it is gone, how is not known.
-        Ok((None, None)) | Err(_) => Status::Unknown,
+        Ok((None, None)) | Err(_) => ProcessStatus::Unknown,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Output, Pace, Process};
-    use crate::log::room::Room;
-    use crate::process::message::{MessageKind, Notice};
+    use super::{ReportPace, TrialOutput, TrialProcess};
+    use crate::log::room::FullDiskWait;
+    use crate::process::message::{MessageKind, TrialNotice};
     use crate::process::outbox::Outbox;
     use crate::process::output::OutputLog;
     use crate::process::terminal::Terminal;
-    use crate::process::trial::Watch;
+    use crate::process::trial::WatchSettings;
     use foretell_logs::printed::{MetricSource, ReportReader};
     use std::os::unix::process::CommandExt;
     use std::process::Command;
@@ -485,31 +493,33 @@ mod tests {
     fn a_trial_that_never_reports_is_told_of_once_and_ended_by_a_stall() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = Command::new("sleep");
-        let reads = Terminal::open().and_then(|terminal| terminal.give_to(&mut command)).expect("a terminal");
+        let reads =
+            Terminal::open().and_then(|terminal| terminal.attach_to(&mut command)).expect("a terminal");
         let child = command.arg("60").process_group(0).spawn().expect("a process");
-        let log = OutputLog::open(&folder.path().join("output.log"), Room::default()).expect("the log opens");
-        let output = Output::new(4, ReportReader::new(MetricSource::default(), 0), log);
-        let mut process = Process::new(child, reads, folder.path().to_owned(), output, seconds(1));
+        let log = OutputLog::open(&folder.path().join("output.log"), FullDiskWait::default())
+            .expect("the log opens");
+        let output = TrialOutput::new(4, ReportReader::new(MetricSource::default(), 0), log);
+        let mut process = TrialProcess::new(child, reads, folder.path().to_owned(), output, seconds(1));
         let (sender, messages) = sync_channel(10);
         let mut outbox = Outbox::new(sender);
         let begun = process.begun;
-        let mut after = |process: &mut Process, minutes: u64, others: Pace| {
+        let mut after = |process: &mut TrialProcess, minutes: u64, others: ReportPace| {
             process.check_limits(begun + seconds(60 * minutes), others, &mut outbox);
             messages.try_iter().map(|message| message.kind).collect::<Vec<_>>()
         };
-        assert_eq!(after(&mut process, 9, Pace::default()), []);
-        let quick = Pace { first: Some(seconds(1)), second: None };
+        assert_eq!(after(&mut process, 9, ReportPace::default()), []);
+        let quick = ReportPace { first: Some(seconds(1)), second: None };
         assert_eq!(after(&mut process, 1, quick), [], "a minute is not long");
         let silence = seconds(11 * 60);
         assert_eq!(
-            after(&mut process, 11, Pace::default()),
-            [MessageKind::Noticed(Notice::Quiet { silence })]
+            after(&mut process, 11, ReportPace::default()),
+            [MessageKind::Noticed(TrialNotice::Quiet { silence })]
         );
-        assert_eq!(after(&mut process, 12, Pace::default()), [], "it was said");
-        process.watch = Watch { stall: Some(2.0), ..Watch::default() };
-        assert_eq!(after(&mut process, 19, Pace::default()), []);
+        assert_eq!(after(&mut process, 12, ReportPace::default()), [], "it was said");
+        process.watch = WatchSettings { stall: Some(2.0), ..WatchSettings::default() };
+        assert_eq!(after(&mut process, 19, ReportPace::default()), []);
         assert!(process.fault.is_none());
-        after(&mut process, 21, Pace::default());
+        after(&mut process, 21, ReportPace::default());
         let fault = process.fault.clone().unwrap_or_default();
         assert!(fault.contains("longer than 2 times 10 min") && process.stop, "{fault}");
         process.kill();

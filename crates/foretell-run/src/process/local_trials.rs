@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use crate::config_file::ConfigFile;
 use crate::fleet::executor::{Begin, Executor, ExecutorError, Unread};
-use crate::log::room::Room;
+use crate::log::room::FullDiskWait;
 use crate::process::abandoned::runs_elsewhere;
 use crate::process::checkpoints::{self, checkpoint_directory, trial_directory};
 use crate::process::executor::LocalProcesses;
-use crate::process::message::{Message, MessageKind, Notice, Status};
+use crate::process::message::{MessageKind, ProcessStatus, TrialMessage, TrialNotice};
 use crate::process::params_watch::ParamsWatch;
-use crate::process::trial::{TrialSpec, Watch};
+use crate::process::trial::{TrialSpec, WatchSettings};
 use foretell_logs::printed::MetricSource;
 
 /// The common settings of the trials of a study.
@@ -36,7 +36,7 @@ pub struct TrialSetup {
     /// The search space, which defines how values are written.
     pub space: Option<Space>,
     /// The limits of each trial, in addition to its output.
-    pub watch: Watch,
+    pub watch: WatchSettings,
     /// The GPUs that are handed out, one to a worker, by `CUDA_VISIBLE_DEVICES`; none where there are none.
     pub gpus: Vec<String>,
     /// Parameters without a placeholder: a trial must open its file of parameters.
@@ -59,7 +59,7 @@ pub struct LocalTrials {
 }
 
 /// The values of `configuration` as a program is given them.
-fn written(space: Option<&Space>, configuration: &Configuration) -> Map<String, Value> {
+fn format_values(space: Option<&Space>, configuration: &Configuration) -> Map<String, Value> {
     match space {
         Some(space) => space.written(configuration),
         None => match serde_json::to_value(configuration) {
@@ -80,46 +80,46 @@ impl LocalTrials {
     #[must_use]
     pub fn with_series(self, series: Option<&str>) -> Self {
         let chosen = series.and_then(|series| serde_json::from_str(series).ok());
-        Self { processes: self.processes.with_chosen(chosen), ..self }
+        Self { processes: self.processes.with_chosen_series(chosen), ..self }
     }
 
     /// The same, which wait out a full disk as `room` says before they start.
     #[must_use]
-    pub fn with_room(self, room: Room) -> Self {
-        Self { processes: self.processes.with_room(room), ..self }
+    pub fn with_full_disk_wait(self, room: FullDiskWait) -> Self {
+        Self { processes: self.processes.with_full_disk_wait(room), ..self }
     }
 
     fn start_once(&mut self, start: &Start, worker: usize, resumes: bool) -> Result<(), ExecutorError> {
-        let spec = self.spec(start, worker, resumes)?;
+        let spec = self.trial_spec(start, worker, resumes)?;
         Ok(self.processes.start(&spec).map(drop)?)
     }
 
     /// Where in `messages` the watched trial reports for the first time, or ends well.
-    fn first_word(&self, messages: &[Message]) -> Option<usize> {
+    fn first_report_index(&self, messages: &[TrialMessage]) -> Option<usize> {
         let watched = self.params_watch.as_ref()?.trial;
         let is_word = |kind: &MessageKind| {
             matches!(
                 kind,
                 MessageKind::Report(_)
                     | MessageKind::Settled(_)
-                    | MessageKind::Ended { status: Status::Exited(0), .. }
+                    | MessageKind::Ended { status: ProcessStatus::Exited(0), .. }
             )
         };
         messages.iter().position(|message| message.trial == watched && is_word(&message.kind))
     }
 
-    fn checkpoints(&self, trial: u64) -> PathBuf {
+    fn last_checkpoint_folder(&self, trial: u64) -> PathBuf {
         checkpoint_directory(&trial_directory(&self.setup.directory, trial))
     }
 
-    fn spec(&self, start: &Start, worker: usize, resumes: bool) -> Result<TrialSpec, ExecutorError> {
-        let parameters = written(self.setup.space.as_ref(), &start.configuration);
+    fn trial_spec(&self, start: &Start, worker: usize, resumes: bool) -> Result<TrialSpec, ExecutorError> {
+        let parameters = format_values(self.setup.space.as_ref(), &start.configuration);
         let directory = trial_directory(&self.setup.directory, start.trial);
         let command = match &self.setup.config {
-            Some(config) => config.write_for(&self.setup.command, &directory, &parameters)?,
+            Some(config) => config.write_trial_copy(&self.setup.command, &directory, &parameters)?,
             None => self.setup.command.clone(),
         };
-        let checkpoint_dir = self.checkpoints(start.trial);
+        let checkpoint_dir = self.last_checkpoint_folder(start.trial);
         let mut environment = self.setup.environment.clone();
         environment.insert("FORETELL_WORKER".to_owned(), worker.to_string());
         if let Some(gpu) = worker.checked_rem(self.setup.gpus.len()).map(|place| &self.setup.gpus[place]) {
@@ -150,49 +150,49 @@ impl Executor for LocalTrials {
         if runs_elsewhere(&directory) {
             checkpoints::copied(&directory)?;
         }
-        let mut checkpoints = fs::read_dir(self.checkpoints(start.trial)).into_iter().flatten();
+        let mut checkpoints = fs::read_dir(self.last_checkpoint_folder(start.trial)).into_iter().flatten();
         let has_checkpoint = checkpoints.next().is_some();
         let resumes = start.from > 0 && has_checkpoint;
         if !self.setup.unplaced.is_empty() && !std::mem::replace(&mut self.is_watched, true) {
             self.params_watch = ParamsWatch::new(start.trial, &directory);
         }
-        let room = self.processes.room().clone();
-        room.until_there_is(
+        let room = self.processes.full_disk_wait().clone();
+        room.retry_while_full(
             |error: &ExecutorError| error.as_ref(),
             || self.start_once(start, worker, resumes),
         )?;
         Ok(if has_checkpoint { Begin::Resumed } else { Begin::Anew })
     }
 
-    fn unread(&mut self, start: &Start) -> Result<Unread, ExecutorError> {
+    fn unread_reports(&mut self, start: &Start) -> Result<Unread, ExecutorError> {
         let Some(position) = start.read else { return Ok(Unread::default()) };
-        let spec = self.spec(start, 0, false)?;
-        Ok(self.processes.unread(&spec, position, start.reported)?)
+        let spec = self.trial_spec(start, 0, false)?;
+        Ok(self.processes.unread_reports(&spec, position, start.reported)?)
     }
 
     fn stop(&mut self, trial: u64) {
         self.processes.stop(trial);
     }
 
-    fn messages(&mut self, wait: Duration) -> Vec<Message> {
-        let mut messages = self.processes.hear(wait);
-        if let Some(place) = self.first_word(&messages)
+    fn take_messages(&mut self, wait: Duration) -> Vec<TrialMessage> {
+        let mut messages = self.processes.receive_messages(wait);
+        if let Some(place) = self.first_report_index(&messages)
             && let Some(watch) = self.params_watch.take()
             && !watch.was_opened()
         {
-            let unread = Notice::Unread { parameters: self.setup.unplaced.join(",") };
+            let unread = TrialNotice::Unread { parameters: self.setup.unplaced.join(",") };
             let kind = MessageKind::Noticed(unread);
-            messages.insert(place, Message { trial: watch.trial, kind });
+            messages.insert(place, TrialMessage { trial: watch.trial, kind });
         }
         messages
     }
 
-    fn discard(&mut self, trial: u64) {
+    fn discard_checkpoints(&mut self, trial: u64) {
         checkpoints::remove(&trial_directory(&self.setup.directory, trial));
     }
 
-    fn forget(&mut self, trial: u64) {
+    fn forget_checkpoints(&mut self, trial: u64) {
         // the folders before it may still be written to by other processes
-        checkpoints::empty(&self.checkpoints(trial));
+        checkpoints::empty(&self.last_checkpoint_folder(trial));
     }
 }

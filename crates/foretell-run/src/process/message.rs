@@ -8,7 +8,7 @@ use foretell_search::SourcePosition;
 
 /// A message about a trial: a report, an observation or its end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct TrialMessage {
     /// The trial's number.
     pub trial: u64,
     /// The kind of message.
@@ -28,11 +28,11 @@ pub enum MessageKind {
     /// The file that it appends its metrics to was read up to here: the reports until there came before.
     Read(SourcePosition),
     /// A message for people who watch.
-    Noticed(Notice),
+    Noticed(TrialNotice),
     /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.
     Ended {
         /// Its exit status.
-        status: Status,
+        status: ProcessStatus,
         /// Whether [`LocalProcesses::stop`](crate::LocalProcesses::stop) was called while it ran.
         stopped_by_us: bool,
         /// The last lines it printed, up to 20, oldest first.
@@ -46,7 +46,7 @@ pub enum MessageKind {
 
 /// An observation about a training, in addition to its reports.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Notice {
+pub enum TrialNotice {
     /// All that it reported came at once with its end: its program held its output back, and nothing could be decided by it.
     Late {
         /// The number of reports.
@@ -84,7 +84,7 @@ pub enum Notice {
         parameters: String,
     },
     /// It has trained several times, as folds, stages or repeats.
-    Further {
+    SeveralTrainings {
         /// How often.
         trainings: u64,
         /// What it counts with.
@@ -109,9 +109,9 @@ pub enum Notice {
     },
 }
 
-impl Notice {
+impl TrialNotice {
     /// Why every training of its command would fail so, if it shows that.
-    pub(crate) fn fault(&self) -> Option<String> {
+    pub(crate) fn command_fault(&self) -> Option<String> {
         match self {
             Self::Unread { .. } => Some(self.to_string()),
             Self::Unusable {
@@ -123,7 +123,7 @@ impl Notice {
     }
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for TrialNotice {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Late { reports } => write!(out, "all {reports} reports were written when it ended"),
@@ -141,7 +141,7 @@ impl fmt::Display for Notice {
                     "did not open the file FORETELL_PARAMS, and its command contains no placeholder, so {parameters} had no effect. Write it into the command, such as --{first} {{{first}}}, or read the file"
                 )
             }
-            Self::Further { trainings, score } => {
+            Self::SeveralTrainings { trainings, score } => {
                 write!(out, "it trained {trainings} times; its score is {score}")
             }
             Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} starts"),
@@ -178,7 +178,7 @@ impl fmt::Display for FurtherScore {
 
 /// The exit status of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum ProcessStatus {
     /// It exited by itself, with this code; 0 means well.
     Exited(i32),
     /// This signal ended it.

@@ -3,21 +3,21 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use crate::process::message::Message;
+use crate::process::message::TrialMessage;
 
 /// The sending end of a bounded channel, and the messages that found no room in it.
 pub(crate) struct Outbox {
-    channel: SyncSender<Message>,
-    waiting: VecDeque<Message>,
+    channel: SyncSender<TrialMessage>,
+    waiting: VecDeque<TrialMessage>,
 }
 
 impl Outbox {
-    pub(crate) fn new(channel: SyncSender<Message>) -> Self {
+    pub(crate) fn new(channel: SyncSender<TrialMessage>) -> Self {
         Self { channel, waiting: VecDeque::new() }
     }
 
     /// Sends `message`, or keeps it until there is room. It is dropped if nobody receives any more.
-    pub(crate) fn send(&mut self, message: Message) {
+    pub(crate) fn send(&mut self, message: TrialMessage) {
         self.waiting.push_back(message);
         self.flush();
     }
@@ -41,11 +41,11 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::Outbox;
-    use crate::process::message::{Message, MessageKind};
+    use crate::process::message::{MessageKind, TrialMessage};
     use std::sync::mpsc::sync_channel;
 
-    fn message(trial: u64) -> Message {
-        Message { trial, kind: MessageKind::Chosen(String::new()) }
+    fn message(trial: u64) -> TrialMessage {
+        TrialMessage { trial, kind: MessageKind::Chosen(String::new()) }
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::log::room::{Room, Waiting, is_full};
+use crate::log::room::{FullDiskWait, WaitingGuard, is_disk_full};
 
 /// The file that keeps it, in a trial's folder.
-pub(crate) const OUTPUT: &str = "output.log";
+pub(crate) const OUTPUT_FILE: &str = "output.log";
 /// The number of lines a failure message shows.
 pub(crate) const TAIL_LINES: usize = 20;
 /// The number of bytes of a line a message shows.
@@ -33,7 +33,7 @@ pub(crate) struct LineSplitter {
 
 /// A line without its end. One that was `cut` to [`LINE_BYTES`] is shown, but no report is read from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Line<'a> {
+pub(crate) struct OutputLine<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) cut: bool,
     /// Whether a carriage return ends it: the next line is drawn over it.
@@ -44,17 +44,17 @@ pub(crate) struct Line<'a> {
 
 impl LineSplitter {
     /// Takes the next `bytes`, and hands over each line that they complete; empty lines are left out.
-    pub(crate) fn push(&mut self, bytes: &[u8], mut hand_over: impl FnMut(Line<'_>)) {
+    pub(crate) fn push(&mut self, bytes: &[u8], mut hand_over: impl FnMut(OutputLine<'_>)) {
         let mut end = 0;
         for part in bytes.split_inclusive(|&byte| byte == b'\n' || byte == b'\r') {
             if self.is_returned && !matches!(part, b"\n" | b"\r") {
-                self.finish(true, end, &mut hand_over);
+                self.finish_line(true, end, &mut hand_over);
             }
             end += part.len();
             match part.split_last() {
                 Some((b'\n', content)) => {
                     self.extend(content);
-                    self.finish(false, end, &mut hand_over);
+                    self.finish_line(false, end, &mut hand_over);
                 }
                 Some((b'\r', content)) => {
                     self.extend(content);
@@ -66,7 +66,7 @@ impl LineSplitter {
     }
 
     /// The rest after the last line's end, and whether a carriage return ends it.
-    pub(crate) fn rest(self) -> (Vec<u8>, bool) {
+    pub(crate) fn into_rest(self) -> (Vec<u8>, bool) {
         (self.line, self.is_returned)
     }
 
@@ -76,9 +76,9 @@ impl LineSplitter {
         self.cut |= taken < bytes.len();
     }
 
-    fn finish(&mut self, transient: bool, end: usize, hand_over: &mut impl FnMut(Line<'_>)) {
+    fn finish_line(&mut self, transient: bool, end: usize, hand_over: &mut impl FnMut(OutputLine<'_>)) {
         if !self.line.is_empty() {
-            hand_over(Line { bytes: &self.line, cut: self.cut, transient, end });
+            hand_over(OutputLine { bytes: &self.line, cut: self.cut, transient, end });
         }
         self.line.clear();
         (self.cut, self.is_returned) = (false, false);
@@ -87,17 +87,17 @@ impl LineSplitter {
 
 /// The last [`TAIL_LINES`] lines.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tail {
+pub(crate) struct OutputTail {
     lines: VecDeque<String>,
 }
 
-impl Tail {
+impl OutputTail {
     /// Adds a line, and forgets the oldest when there are too many.
     pub(crate) fn push(&mut self, line: &[u8]) {
         if self.lines.len() == TAIL_LINES {
             self.lines.pop_front();
         }
-        self.lines.push_back(shown(line));
+        self.lines.push_back(printable_start(line));
     }
 
     /// The lines, oldest first.
@@ -107,7 +107,7 @@ impl Tail {
 }
 
 /// The start of a line as text, for messages: programs color what they print to a terminal.
-pub(crate) fn shown(line: &[u8]) -> String {
+pub(crate) fn printable_start(line: &[u8]) -> String {
     let start = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]);
     console::strip_ansi_codes(&start).into_owned()
 }
@@ -129,22 +129,22 @@ pub(crate) struct OutputLog<W = File> {
     is_refused: bool,
     path: PathBuf,
     /// Says that it is waited for.
-    disk: Room,
-    waiting: Option<Waiting>,
+    disk: FullDiskWait,
+    waiting: Option<WaitingGuard>,
 }
 
 impl OutputLog {
     /// Opens the log at `path`, or makes it.
-    pub(crate) fn open(path: &Path, disk: Room) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, disk: FullDiskWait) -> io::Result<Self> {
         let file = crate::log::no_links::open(OpenOptions::new().append(true).create(true), path)?;
         let room = LOG_BYTES.saturating_sub(file.metadata()?.len());
-        Ok(Self { disk, path: path.to_owned(), ..Self::into_file(file, room) })
+        Ok(Self { disk, path: path.to_owned(), ..Self::with_file(file, room) })
     }
 }
 
 impl<W: Write> OutputLog<W> {
-    fn into_file(file: W, room: u64) -> Self {
-        let disk = Room::default();
+    fn with_file(file: W, room: u64) -> Self {
+        let disk = FullDiskWait::default();
         Self {
             file,
             room,
@@ -162,10 +162,10 @@ impl<W: Write> OutputLog<W> {
     pub(crate) fn write(&mut self, text: &[u8]) {
         let fits = text.len() as u64 <= self.room;
         if fits {
-            self.put(text);
+            self.write_or_keep(text);
             self.room -= text.len() as u64;
         } else if self.room > 0 {
-            self.put(
+            self.write_or_keep(
                 format!("[foretell keeps {LOG_BYTES} bytes of output; the rest is left out]\n").as_bytes(),
             );
             self.room = 0;
@@ -177,14 +177,14 @@ impl<W: Write> OutputLog<W> {
         self.write_pending();
         if self.is_full {
             let cause = "the output of a trial cannot be written";
-            self.waiting.get_or_insert_with(|| self.disk.wait(cause));
+            self.waiting.get_or_insert_with(|| self.disk.begin_wait(cause));
         } else if let Some(waiting) = self.waiting.take() {
-            waiting.goes_on();
+            waiting.announce_free_space();
         }
         self.is_full
     }
 
-    fn put(&mut self, text: &[u8]) {
+    fn write_or_keep(&mut self, text: &[u8]) {
         // what is read at once may be longer than all that waits
         let fits = self.pending.is_empty() || self.pending.len() + text.len() <= PENDING_BYTES;
         if self.missing == 0 && fits {
@@ -202,7 +202,7 @@ impl<W: Write> OutputLog<W> {
                 Ok(written) if written > 0 => drop(self.pending.drain(..written)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 refused => {
-                    self.is_full = refused.as_ref().is_err_and(|error| is_full(error));
+                    self.is_full = refused.as_ref().is_err_and(|error| is_disk_full(error));
                     if let Some(error) = refused.err().filter(|_| !self.is_full && !self.is_refused) {
                         self.is_refused = true;
                         self.disk.say(&format!(
@@ -227,7 +227,8 @@ impl<W: Write> OutputLog<W> {
 #[cfg(test)]
 mod tests {
     use super::{
-        LINE_BYTES, LOG_BYTES, Line, LineSplitter, OutputLog, PENDING_BYTES, Room, TAIL_LINES, Tail,
+        FullDiskWait, LINE_BYTES, LOG_BYTES, LineSplitter, OutputLine, OutputLog, OutputTail, PENDING_BYTES,
+        TAIL_LINES,
     };
     use proptest::prelude::*;
 
@@ -238,11 +239,11 @@ mod tests {
         let mut splitter = LineSplitter::default();
         let mut lines = Vec::new();
         for chunk in chunks {
-            splitter.push(chunk, |Line { bytes, cut, transient, .. }| {
+            splitter.push(chunk, |OutputLine { bytes, cut, transient, .. }| {
                 lines.push((bytes.to_vec(), cut, transient));
             });
         }
-        (lines, splitter.rest())
+        (lines, splitter.into_rest())
     }
 
     #[test]
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn keeps_the_last_lines_only() {
-        let mut tail = Tail::default();
+        let mut tail = OutputTail::default();
         (0..100).for_each(|number| tail.push(format!("line {number}").as_bytes()));
         let lines = tail.into_lines();
         assert_eq!(lines.len(), TAIL_LINES);
@@ -277,14 +278,17 @@ mod tests {
 
     #[test]
     fn messages_show_no_colors() {
-        assert_eq!(super::shown(b"\x1b[1;35mValueError\x1b[0m: \x1b[35mno\x1b[0m"), "ValueError: no");
+        assert_eq!(
+            super::printable_start(b"\x1b[1;35mValueError\x1b[0m: \x1b[35mno\x1b[0m"),
+            "ValueError: no"
+        );
     }
 
     #[test]
     fn a_flood_of_output_takes_bounded_disk() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let path = dir.path().join("output.log");
-        let mut log = OutputLog::open(&path, Room::default()).expect("the log opens");
+        let mut log = OutputLog::open(&path, FullDiskWait::default()).expect("the log opens");
         log.write(b"first\n");
         log.room = 10; // as if nearly all were used
         log.write(b"0123456789abcdef\n");
@@ -317,7 +321,7 @@ mod tests {
     fn a_line_that_is_longer_than_what_may_wait_loses_nothing_of_what_follows() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let path = dir.path().join("output.log");
-        let mut log = OutputLog::open(&path, Room::default()).expect("the log opens");
+        let mut log = OutputLog::open(&path, FullDiskWait::default()).expect("the log opens");
         log.write(b"first\n");
         log.write(&[vec![b'x'; LINE_BYTES], b"\nmore\n".to_vec()].concat());
         log.write(b"last\n");
@@ -327,7 +331,7 @@ mod tests {
 
     #[test]
     fn output_waits_for_room_on_a_full_disk_and_what_did_not_fit_is_said() {
-        let mut log = OutputLog::into_file(Disk { room: 9, ..Disk::default() }, LOG_BYTES);
+        let mut log = OutputLog::with_file(Disk { room: 9, ..Disk::default() }, LOG_BYTES);
         log.write(b"before\n");
         assert!(!log.is_waiting());
         log.write(b"waits\n");

@@ -7,7 +7,7 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 /// The file that holds a trial's parameters.
 #[cfg(target_os = "linux")]
-const FILE: &str = "params.json";
+const PARAMS_FILE_NAME: &str = "params.json";
 
 /// Watches one trial's folder.
 #[derive(Debug)]
@@ -42,6 +42,6 @@ impl ParamsWatch {
     /// Whether the file was opened since.
     pub(crate) fn was_opened(&self) -> bool {
         let events = self.inotify.read_events().unwrap_or_default();
-        events.iter().any(|event| event.name.as_deref().is_some_and(|name| name == FILE))
+        events.iter().any(|event| event.name.as_deref().is_some_and(|name| name == PARAMS_FILE_NAME))
     }
 }

@@ -10,9 +10,9 @@ use crate::supervised::supervised;
 /// The environment variable that names the process which started a trial.
 pub(crate) const VARIABLE: &str = "FORETELL_PARENT";
 /// The time between two looks for the parent.
-const INTERVAL: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The exit status of a child whose parent is gone: that of a shell for SIGTERM, 128 + 15.
-const ORPHANED: i32 = 143;
+const ORPHANED_EXIT_STATUS: i32 = 143;
 
 /// Shows that the parent is being watched. Watching lasts as long as the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +33,9 @@ pub fn parent_alive_guard() -> Option<ParentGuard> {
     let parent = parse(&std::env::var(VARIABLE).ok()?)?;
     let watch = move || {
         while parent.is_alive() {
-            thread::sleep(INTERVAL);
+            thread::sleep(POLL_INTERVAL);
         }
-        exit(ORPHANED);
+        exit(ORPHANED_EXIT_STATUS);
     };
     // without it, the end of the search is noticed by the next print
     supervised("parent-guard", watch, |_| ()).ok()?;

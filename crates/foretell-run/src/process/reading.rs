@@ -3,27 +3,27 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::process::message::{Message, MessageKind, Notice, Status};
+use crate::process::message::{MessageKind, ProcessStatus, TrialMessage, TrialNotice};
 use crate::process::outbox::Outbox;
-use crate::process::output::{Line, LineSplitter, OutputLog, Tail, shown};
+use crate::process::output::{LineSplitter, OutputLine, OutputLog, OutputTail, printable_start};
 use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
 use foretell_search::SourcePosition;
 
 /// A notice appears after this many lines without a report, and after twice as many each time: the metric may be looked for in the wrong way.
 const SILENT_LINES: usize = 100;
 /// If the first read that brings reports brings at least this many, they may be all there are, written at the end.
-const MANY: usize = 3;
+const HELD_BACK_REPORTS: usize = 3;
 /// The time that they are held back to see whether the end follows.
-const HOLD: Duration = Duration::from_millis(100);
+const HOLD_BACK_TIME: Duration = Duration::from_millis(100);
 
 /// The stages that a trial's output goes through; the file that it follows shares them, so that reports stay in order.
-pub(crate) struct Output {
+pub(crate) struct TrialOutput {
     pub(crate) trial: u64,
     reports: ReportReader,
     /// The series that an earlier trial's output showed to be the metric.
     chosen: Arc<Mutex<Option<Chosen>>>,
     log: OutputLog,
-    tail: Tail,
+    tail: OutputTail,
     /// Lines so far, as long as none was a report, and after how many this is said.
     silent: Option<(usize, usize)>,
     long_line_said: bool,
@@ -41,12 +41,12 @@ pub(crate) struct Output {
 
 /// The longest time that the trials so far took to their first report, and from that to the second.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct ReportPace {
     pub(crate) first: Option<Duration>,
     pub(crate) second: Option<Duration>,
 }
 
-impl Output {
+impl TrialOutput {
     /// Output of trial `trial`.
     pub(crate) fn new(trial: u64, reports: ReportReader, log: OutputLog) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Output {
             reports,
             chosen: Arc::default(),
             log,
-            tail: Tail::default(),
+            tail: OutputTail::default(),
             silent: Some((0, SILENT_LINES)),
             long_line_said: false,
             heard: None,
@@ -66,7 +66,7 @@ impl Output {
     }
 
     /// The same, which reads the series that was `chosen` for other trials, and chooses one for them if none was.
-    pub(crate) fn sharing(self, chosen: Arc<Mutex<Option<Chosen>>>) -> Self {
+    pub(crate) fn with_shared_choice(self, chosen: Arc<Mutex<Option<Chosen>>>) -> Self {
         Self { chosen, ..self }
     }
 
@@ -90,23 +90,26 @@ impl Output {
     }
 
     /// The last step that it reported, or that it continues from.
-    pub(crate) fn step(&self) -> u64 {
+    pub(crate) fn last_step(&self) -> u64 {
         self.reports.step()
     }
 
     /// Notes that the file that it follows was read up to `position`.
-    pub(crate) fn note_read(&mut self, position: SourcePosition) {
+    pub(crate) fn note_source_position(&mut self, position: SourcePosition) {
         self.batch.push(MessageKind::Read(position));
     }
 
     /// Keeps a line, and hands its reports over if it is `whole`.
-    fn take(&mut self, line: Line<'_>, whole: bool) {
+    fn take_line(&mut self, line: OutputLine<'_>, whole: bool) {
         if !line.bytes.is_empty() {
             self.tail.push(line.bytes);
         }
         let is_source = whole || !self.is_followed;
         if line.cut && is_source && !std::mem::replace(&mut self.long_line_said, true) {
-            self.notice(Notice::Unusable { line: shown(line.bytes), problem: ReportProblem::Long });
+            self.push_notice(TrialNotice::Unusable {
+                line: printable_start(line.bytes),
+                problem: ReportProblem::Long,
+            });
         } else if whole && !line.cut {
             self.take_reports(line);
         }
@@ -114,20 +117,25 @@ impl Output {
             *lines += 1;
             if lines == next {
                 *next *= 2;
-                let (lines, seen) = (*lines, self.seen());
-                self.notice(Notice::Silent { lines, line: shown(line.bytes), seen });
+                let (lines, seen) = (*lines, self.printed_numbers());
+                self.push_notice(TrialNotice::Silent { lines, line: printable_start(line.bytes), seen });
             }
         }
     }
 
     /// The names and numbers that it printed, if it has not reported.
-    pub(crate) fn seen(&self) -> String {
+    pub(crate) fn printed_numbers(&self) -> String {
         self.reports.seen().map(Seen::text).unwrap_or_default()
     }
 
     /// The time that it has been silent, and the usual interval, if one is known: its own, or where it has none the longest of other
     /// trials.
-    pub(crate) fn silence(&self, begun: Instant, now: Instant, others: Pace) -> (Duration, Option<Duration>) {
+    pub(crate) fn silence_and_interval(
+        &self,
+        begun: Instant,
+        now: Instant,
+        others: ReportPace,
+    ) -> (Duration, Option<Duration>) {
         let (since, usual) = match self.heard {
             None => (begun, others.first),
             Some((first, _, 1)) => (first, others.second),
@@ -136,7 +144,7 @@ impl Output {
         (now.saturating_duration_since(since), usual)
     }
 
-    fn take_reports(&mut self, line: Line<'_>) {
+    fn take_reports(&mut self, line: OutputLine<'_>) {
         let read = if line.transient { ReportReader::read_transient } else { ReportReader::read };
         for report in read(&mut self.reports, line.bytes) {
             self.batch.push(match report {
@@ -144,7 +152,9 @@ impl Output {
                     self.silent = None;
                     MessageKind::Report(report)
                 }
-                Err(problem) => MessageKind::Noticed(Notice::Unusable { line: shown(line.bytes), problem }),
+                Err(problem) => {
+                    MessageKind::Noticed(TrialNotice::Unusable { line: printable_start(line.bytes), problem })
+                }
             });
         }
         if self.reports.has_candidate() {
@@ -155,10 +165,10 @@ impl Output {
 
     /// Takes the notes about how its output is read.
     fn take_notes(&mut self) {
-        self.reports.take_notes().into_iter().for_each(|note| self.notice(Notice::Noted { note }));
+        self.reports.take_notes().into_iter().for_each(|note| self.push_notice(TrialNotice::Noted { note }));
     }
 
-    fn notice(&mut self, notice: Notice) {
+    fn push_notice(&mut self, notice: TrialNotice) {
         self.batch.push(MessageKind::Noticed(notice));
     }
 
@@ -176,7 +186,7 @@ impl Output {
             copy.extend_from_slice(line.bytes);
             copy.push(if line.transient { b'\r' } else { b'\n' });
             let before = self.batch.len();
-            self.take(line, is_source);
+            self.take_line(line, is_source);
             if is_source && self.batch.len() > before && self.reports.is_settled() && !line.transient {
                 settled = Some((line.end, self.reports.step()));
             }
@@ -195,51 +205,51 @@ impl Output {
             let (first, _, times) = self.heard.unwrap_or((now, now, 0));
             self.heard = Some((first, now, times + 1));
         }
-        if is_first && reports >= MANY && !self.flushes {
+        if is_first && reports >= HELD_BACK_REPORTS && !self.flushes {
             self.held = Some((std::mem::take(&mut self.batch), now));
         } else if !self.batch.is_empty() {
-            self.release(outbox);
+            self.release_reports(outbox);
         }
     }
 
     /// Sends what was held back, and what was read since.
-    fn release(&mut self, outbox: &mut Outbox) {
+    fn release_reports(&mut self, outbox: &mut Outbox) {
         let held = self.held.take().map(|(kinds, _)| kinds).unwrap_or_default();
         for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
-            self.send(kind, outbox);
+            self.send_message(kind, outbox);
         }
     }
 
     /// Sends what was held back for long enough, as the end has not followed.
     pub(crate) fn release_held(&mut self, now: Instant, outbox: &mut Outbox) {
-        if self.held.as_ref().is_some_and(|(_, since)| now >= *since + HOLD) {
-            self.release(outbox);
+        if self.held.as_ref().is_some_and(|(_, since)| now >= *since + HOLD_BACK_TIME) {
+            self.release_reports(outbox);
         }
     }
 
     /// Sends the last of it: as late reports, if all that there are came with an end that was its own.
     pub(crate) fn finish(&mut self, is_own_end: bool, outbox: &mut Outbox) {
-        self.take_last();
-        let Some((held, _)) = self.held.take_if(|_| is_own_end) else { return self.release(outbox) };
+        self.take_settled_reports();
+        let Some((held, _)) = self.held.take_if(|_| is_own_end) else { return self.release_reports(outbox) };
         let (mut reports, mut read) = (Vec::new(), None);
         for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
             match kind {
                 MessageKind::Report(report) => reports.push(report),
                 MessageKind::Read(position) => read = Some(position),
-                kind => self.send(kind, outbox),
+                kind => self.send_message(kind, outbox),
             }
         }
-        let late = Notice::Late { reports: reports.len() };
-        self.send(MessageKind::Settled(reports), outbox);
-        read.into_iter().for_each(|position| self.send(MessageKind::Read(position), outbox));
-        self.send(MessageKind::Noticed(late), outbox);
+        let late = TrialNotice::Late { reports: reports.len() };
+        self.send_message(MessageKind::Settled(reports), outbox);
+        read.into_iter().for_each(|position| self.send_message(MessageKind::Read(position), outbox));
+        self.send_message(MessageKind::Noticed(late), outbox);
     }
 
     /// Takes what was not certain before the end.
-    fn take_last(&mut self) {
+    fn take_settled_reports(&mut self) {
         let (reports, problems): (Vec<_>, Vec<_>) = self.reports.flush().into_iter().partition(Result::is_ok);
         let problems = problems.into_iter().filter_map(Result::err);
-        problems.for_each(|problem| self.notice(Notice::Unusable { line: String::new(), problem }));
+        problems.for_each(|problem| self.push_notice(TrialNotice::Unusable { line: String::new(), problem }));
         self.take_notes();
         let reports: Vec<Report> = reports.into_iter().filter_map(Result::ok).collect();
         if self.held.is_some() || reports.len() == 1 {
@@ -252,14 +262,19 @@ impl Output {
 
     /// Takes the rest after the last newline, of the `source` or not: a report if the process ended by itself; if a signal cut its writing short,
     /// only a JSON report is surely complete.
-    pub(crate) fn take_rest(&mut self, (rest, transient): (Vec<u8>, bool), is_source: bool, status: Status) {
+    pub(crate) fn take_rest(
+        &mut self,
+        (rest, transient): (Vec<u8>, bool),
+        is_source: bool,
+        status: ProcessStatus,
+    ) {
         if rest.is_empty() {
             return;
         }
         self.log.write(&[&rest[..], b"\n"].concat());
         let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_any_line();
-        let whole = (transient || closed || matches!(status, Status::Exited(_))) && is_source;
-        self.take(Line { bytes: &rest, cut: false, transient, end: 0 }, whole);
+        let whole = (transient || closed || matches!(status, ProcessStatus::Exited(_))) && is_source;
+        self.take_line(OutputLine { bytes: &rest, cut: false, transient, end: 0 }, whole);
     }
 
     /// The last lines, oldest first.
@@ -272,16 +287,16 @@ impl Output {
         self.log.is_waiting()
     }
 
-    pub(crate) fn send(&self, kind: MessageKind, outbox: &mut Outbox) {
-        outbox.send(Message { trial: self.trial, kind });
+    pub(crate) fn send_message(&self, kind: MessageKind, outbox: &mut Outbox) {
+        outbox.send(TrialMessage { trial: self.trial, kind });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Output, Pace, SILENT_LINES};
-    use crate::log::room::Room;
-    use crate::process::message::{MessageKind, Notice};
+    use super::{ReportPace, SILENT_LINES, TrialOutput};
+    use crate::log::room::FullDiskWait;
+    use crate::process::message::{MessageKind, TrialNotice};
     use crate::process::outbox::Outbox;
     use crate::process::output::{LineSplitter, OutputLog};
     use foretell_logs::printed::{MetricSource, ReportReader};
@@ -293,9 +308,10 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    fn output(folder: &Path, metric: MetricSource) -> Output {
-        let log = OutputLog::open(&folder.join("output.log"), Room::default()).expect("the log opens");
-        Output::new(4, ReportReader::new(metric, 0), log)
+    fn output(folder: &Path, metric: MetricSource) -> TrialOutput {
+        let log =
+            OutputLog::open(&folder.join("output.log"), FullDiskWait::default()).expect("the log opens");
+        TrialOutput::new(4, ReportReader::new(metric, 0), log)
     }
 
     #[test]
@@ -303,13 +319,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut output = output(folder.path(), MetricSource::default());
         let begun = Instant::now();
-        let others = Pace { first: Some(seconds(30)), second: None };
-        assert_eq!(output.silence(begun, begun + seconds(90), others), (seconds(90), Some(seconds(30))));
+        let others = ReportPace { first: Some(seconds(30)), second: None };
+        assert_eq!(
+            output.silence_and_interval(begun, begun + seconds(90), others),
+            (seconds(90), Some(seconds(30)))
+        );
         let heard = begun + seconds(90);
         output.heard = Some((heard, heard, 1));
-        assert_eq!(output.silence(begun, heard + seconds(10), others), (seconds(10), None));
+        assert_eq!(output.silence_and_interval(begun, heard + seconds(10), others), (seconds(10), None));
         output.heard = Some((heard, heard + seconds(20), 3));
-        assert_eq!(output.silence(begun, heard + seconds(25), others), (seconds(5), Some(seconds(10))));
+        assert_eq!(
+            output.silence_and_interval(begun, heard + seconds(25), others),
+            (seconds(5), Some(seconds(10)))
+        );
     }
 
     #[test]
@@ -324,7 +346,7 @@ mod tests {
             output.hand_over(Instant::now(), &mut outbox);
         }
         let said = messages.try_iter().map(|message| match message.kind {
-            MessageKind::Noticed(Notice::Silent { lines, seen, .. }) => (lines, seen),
+            MessageKind::Noticed(TrialNotice::Silent { lines, seen, .. }) => (lines, seen),
             other => panic!("{other:?}"),
         });
         let said: Vec<(usize, String)> = said.collect();

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::log::no_links;
 use crate::process::checkpoints::trial_directory;
-use crate::process::output::OUTPUT;
+use crate::process::output::OUTPUT_FILE;
 
 /// The most bytes that are read at a time.
-const MOST: u64 = 64 * 1024;
+const MAX_READ_BYTES: u64 = 64 * 1024;
 
 /// A part of the output of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -30,7 +30,7 @@ impl Printed {
     /// # Errors
     /// When the file is there and cannot be read.
     pub fn read(directory: &Path, trial: u64, from: Option<u64>) -> io::Result<Option<Self>> {
-        let path = trial_directory(directory, trial).join(OUTPUT);
+        let path = trial_directory(directory, trial).join(OUTPUT_FILE);
         let mut file = match no_links::open(OpenOptions::new().read(true), &path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -42,18 +42,18 @@ impl Printed {
         }
         // a file that is shorter than the part already read was started again
         let known = from.filter(|from| *from <= data.len());
-        let from = known.unwrap_or_else(|| data.len().saturating_sub(MOST));
+        let from = known.unwrap_or_else(|| data.len().saturating_sub(MAX_READ_BYTES));
         file.seek(SeekFrom::Start(from))?;
         let mut bytes = Vec::new();
-        file.take(MOST).read_to_end(&mut bytes)?;
-        bytes.truncate(bytes.len() - cut_off(&bytes));
+        file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
+        bytes.truncate(bytes.len() - count_incomplete_bytes(&bytes));
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Some(Self { from, to: from + bytes.len() as u64, text }))
     }
 }
 
 /// The number of bytes at the end that begin a character without completing it.
-fn cut_off(bytes: &[u8]) -> usize {
+fn count_incomplete_bytes(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => bytes.len() - error.valid_up_to(),
         _ => 0,
@@ -70,7 +70,8 @@ mod tests {
         assert_eq!(Printed::read(folder.path(), 3, None).expect("no error"), None);
         let own = super::trial_directory(folder.path(), 3);
         std::fs::create_dir_all(&own).expect("a folder");
-        let write = |bytes: &[u8]| std::fs::write(own.join(super::OUTPUT), bytes).expect("it is written");
+        let write =
+            |bytes: &[u8]| std::fs::write(own.join(super::OUTPUT_FILE), bytes).expect("it is written");
         let read =
             |from| Printed::read(folder.path(), 3, from).expect("it is read").expect("something is there");
         write("epoch 1 µ".as_bytes().split_last().expect("bytes").1);
@@ -90,7 +91,8 @@ mod tests {
         let own = super::trial_directory(folder.path(), 0);
         std::fs::create_dir_all(&own).expect("a folder");
         std::fs::write(folder.path().join("secret"), "a secret").expect("it is written");
-        std::os::unix::fs::symlink(folder.path().join("secret"), own.join(super::OUTPUT)).expect("a link");
+        std::os::unix::fs::symlink(folder.path().join("secret"), own.join(super::OUTPUT_FILE))
+            .expect("a link");
         assert!(Printed::read(folder.path(), 0, None).is_err());
     }
 }

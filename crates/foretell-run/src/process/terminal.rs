@@ -9,10 +9,10 @@ use nix::pty::{OpenptyResult, Winsize, openpty};
 use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
 
 /// Wide enough that no program breaks its lines.
-const SIZE: Winsize = Winsize { ws_row: 50, ws_col: 400, ws_xpixel: 0, ws_ypixel: 0 };
+const TERMINAL_SIZE: Winsize = Winsize { ws_row: 50, ws_col: 400, ws_xpixel: 0, ws_ypixel: 0 };
 
 /// The variables set for a trial: a terminal on which bars are drawn while it runs, and no pager that waits for a key.
-pub(crate) const VARIABLES: [(&str, &str); 2] = [("TERM", "xterm"), ("PAGER", "cat")];
+pub(crate) const TERMINAL_VARIABLES: [(&str, &str); 2] = [("TERM", "xterm"), ("PAGER", "cat")];
 
 /// The stream that a trial prints to, standard output and standard error alike, so that their order is the one that a person sees.
 /// Bytes pass as they are.
@@ -30,7 +30,7 @@ impl Terminal {
     }
 
     fn real() -> Option<Self> {
-        let OpenptyResult { master, slave } = openpty(&SIZE, None).ok()?;
+        let OpenptyResult { master, slave } = openpty(&TERMINAL_SIZE, None).ok()?;
         for end in [&master, &slave] {
             // other trials must not inherit it
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
@@ -47,7 +47,7 @@ impl Terminal {
     }
 
     /// Lets `command` print to it; answers with the end that is read.
-    pub(crate) fn give_to(self, command: &mut Command) -> io::Result<OwnedFd> {
+    pub(crate) fn attach_to(self, command: &mut Command) -> io::Result<OwnedFd> {
         command.stdout(self.writes.try_clone()?).stderr(self.writes);
         Ok(self.reads)
     }
@@ -65,7 +65,7 @@ mod tests {
         for stream in [Terminal::real().expect("a terminal"), Terminal::pipe().expect("a pipe")] {
             let mut command = Command::new("sh");
             command.args(["-c", "for i in 1 2 3 4; do echo out $i; echo err $i >&2; done"]);
-            let mut reads = File::from(stream.give_to(&mut command).expect("two ends"));
+            let mut reads = File::from(stream.attach_to(&mut command).expect("two ends"));
             command.status().expect("sh runs");
             drop(command);
             let mut printed = Vec::new();

@@ -11,13 +11,15 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::log::atomic_write::write_atomically;
-use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in, substitute};
-use crate::process::abandoned::TOKEN;
+use crate::placeholder::{
+    EPOCHS_PLACEHOLDER, PARAMS_FILE, SEED_PLACEHOLDER, TRIAL_DIR, fill_placeholders, substitute_placeholders,
+};
+use crate::process::abandoned::TOKEN_VARIABLE;
 use crate::process::group::ProcessIdentity;
-use crate::process::hook::Hook;
+use crate::process::hook::HookScope;
 use crate::process::parent;
 use crate::process::start_error::StartError;
-use crate::process::terminal::VARIABLES;
+use crate::process::terminal::TERMINAL_VARIABLES;
 use foretell_logs::printed::{MetricSource, ReportReader};
 use foretell_search::known_resource;
 
@@ -71,16 +73,16 @@ pub struct TrialSpec {
     /// Where the metric is found in the output.
     pub metric: MetricSource,
     /// The limits, in addition to its output.
-    pub watch: Watch,
+    pub watch: WatchSettings,
 }
 
 /// The limits of a trial that are checked in addition to its output.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Watch {
+pub struct WatchSettings {
     /// A file that it appends its metrics to, with placeholders.
     pub follow: Option<String>,
     /// The values of its libraries that are recorded. A series is then the only source of its reports.
-    pub hook: Hook,
+    pub hook: HookScope,
     /// A trial that runs longer fails.
     pub timeout: Option<Duration>,
     /// A trial fails if it reports nothing for this many times its usual interval, which is known from its second report on.
@@ -93,11 +95,11 @@ pub struct Watch {
 
 impl TrialSpec {
     /// Makes the trial's folders and its `params.json`.
-    pub(crate) fn prepare(&self) -> Result<(), StartError> {
+    pub(crate) fn make_folders(&self) -> Result<(), StartError> {
         for folder in [&self.directory, &self.checkpoint_dir] {
             fs::create_dir_all(folder).map_err(StartError::folder("make the folder", folder))?;
         }
-        let hook = self.watch.hook.install(&self.directory);
+        let hook = self.watch.hook.install_files(&self.directory);
         hook.map_err(StartError::folder("write the hook next to", &self.directory))?;
         let path = self.directory.join("params.json");
         let text = Value::Object(self.parameters.clone()).to_string();
@@ -105,8 +107,8 @@ impl TrialSpec {
     }
 
     /// The command to execute, in its own process group. The caller gives it something to print to.
-    pub(crate) fn command(&self, token: &str) -> Result<Command, StartError> {
-        let arguments = self.arguments()?;
+    pub(crate) fn build_command(&self, token: &str) -> Result<Command, StartError> {
+        let arguments = self.filled_arguments()?;
         let (program, rest) = arguments.split_first().ok_or(StartError::NoCommand { trial: self.trial })?;
         let mut command = Command::new(program);
         command.args(rest).process_group(0);
@@ -118,36 +120,41 @@ impl TrialSpec {
         for name in ["FORETELL_RESUME_FROM", "FORETELL_MAX_RESOURCE", "FORETELL_UNTIL"] {
             command.env_remove(name);
         }
-        command.envs(self.variables(token)?);
+        command.envs(self.environment_variables(token)?);
         Ok(command)
     }
 
     /// The arguments, placeholders filled in.
-    pub(crate) fn arguments(&self) -> Result<Vec<String>, StartError> {
+    pub(crate) fn filled_arguments(&self) -> Result<Vec<String>, StartError> {
         let command = self.command.iter().map(|text| self.with_paths(text)).collect::<Result<Vec<_>, _>>()?;
-        Ok(fill_in(&command, &self.values(&command))?)
+        Ok(fill_placeholders(&command, &self.placeholder_values(&command))?)
     }
 
     /// A reader of its reports, which goes on after step `from`.
-    pub(crate) fn reader(&self, from: u64) -> ReportReader {
+    pub(crate) fn report_reader(&self, from: u64) -> ReportReader {
         ReportReader::new(self.metric.clone(), from)
             .with_resource(self.max_resource)
-            .with_once(&self.watch.once)
+            .with_one_time_values(&self.watch.once)
     }
 
     /// The file that it appends its metrics to.
-    pub(crate) fn followed(&self) -> Result<Option<PathBuf>, StartError> {
-        let Some(follow) = &self.watch.follow else { return Ok(self.watch.hook.reports(&self.directory)) };
+    pub(crate) fn followed_path(&self) -> Result<Option<PathBuf>, StartError> {
+        let Some(follow) = &self.watch.follow else {
+            return Ok(self.watch.hook.reports_file(&self.directory));
+        };
         let follow = self.with_paths(follow)?;
-        let path = PathBuf::from(substitute(&follow, &self.values(std::slice::from_ref(&follow)))?);
+        let path = PathBuf::from(substitute_placeholders(
+            &follow,
+            &self.placeholder_values(std::slice::from_ref(&follow)),
+        )?);
         Ok(Some(self.working_dir.as_ref().map_or_else(|| path.clone(), |folder| folder.join(&path))))
     }
 
     /// The parameters, and the seed and the epochs where `words` name them and no parameter has these names.
-    fn values(&self, words: &[String]) -> Map<String, Value> {
+    fn placeholder_values(&self, words: &[String]) -> Map<String, Value> {
         let mut values = self.parameters.clone();
-        let epochs = known_resource(self.max_resource).map(|epochs| (EPOCHS, epochs));
-        for (name, number) in std::iter::once((SEED, self.seed)).chain(epochs) {
+        let epochs = known_resource(self.max_resource).map(|epochs| (EPOCHS_PLACEHOLDER, epochs));
+        for (name, number) in std::iter::once((SEED_PLACEHOLDER, self.seed)).chain(epochs) {
             let placeholder = format!("{{{name}}}");
             if words.iter().any(|word| word.contains(&placeholder)) && !values.contains_key(name) {
                 values.insert(name.to_owned(), number.into());
@@ -164,27 +171,27 @@ impl TrialSpec {
         {
             let placeholder = format!("{{{name}}}");
             if filled.contains(&placeholder) {
-                let path = absolute(&path)?.to_string_lossy().replace('{', "{{").replace('}', "}}");
+                let path = absolute_path(&path)?.to_string_lossy().replace('{', "{{").replace('}', "}}");
                 filled = filled.replace(&placeholder, &path);
             }
         }
         Ok(filled)
     }
 
-    fn variables(&self, token: &str) -> Result<Vec<(String, OsString)>, StartError> {
+    fn environment_variables(&self, token: &str) -> Result<Vec<(String, OsString)>, StartError> {
         let mut variables: Vec<(String, OsString)> = Vec::new();
         let set = |name: &str, value: &str| (name.to_owned(), OsString::from(value));
         if std::env::var_os("PYTHONUNBUFFERED").is_none() {
             variables.push(set("PYTHONUNBUFFERED", "1"));
         }
-        variables.extend(VARIABLES.map(|(name, value)| set(name, value)));
+        variables.extend(TERMINAL_VARIABLES.map(|(name, value)| set(name, value)));
         variables.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
         let own_path = self.environment.get("PYTHONPATH").map(OsString::from);
         let python_path = own_path.or_else(|| std::env::var_os("PYTHONPATH"));
-        let hook = self.watch.hook.variables(&self.directory, python_path);
+        let hook = self.watch.hook.environment_variables(&self.directory, python_path);
         let hook = hook.map_err(StartError::folder("find the full path of", &self.directory))?;
         variables.extend(hook.into_iter().map(|(name, value)| (name.to_owned(), value)));
-        let steps = self.resume_from.as_ref().and_then(|_| self.watch.hook.steps(&self.directory));
+        let steps = self.resume_from.as_ref().and_then(|_| self.watch.hook.steps_variable(&self.directory));
         variables.extend(steps.map(|(name, value)| (name.to_owned(), value)));
         let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), value));
         set("FORETELL_TRIAL", self.trial.to_string().into());
@@ -196,27 +203,27 @@ impl TrialSpec {
                 set(name, epochs.to_string().into());
             }
         }
-        if let Some(folds) = folds_of(self.until, self.max_resource) {
+        if let Some(folds) = fold_count(self.until, self.max_resource) {
             set("FORETELL_FOLDS", folds.to_string().into());
         }
-        set("FORETELL_PARAMS", absolute(&self.directory.join("params.json"))?);
-        set("FORETELL_CHECKPOINT_DIR", absolute(&self.checkpoint_dir)?);
+        set("FORETELL_PARAMS", absolute_path(&self.directory.join("params.json"))?);
+        set("FORETELL_CHECKPOINT_DIR", absolute_path(&self.checkpoint_dir)?);
         if let Some(checkpoint) = &self.resume_from {
-            set("FORETELL_RESUME_FROM", absolute(checkpoint)?);
+            set("FORETELL_RESUME_FROM", absolute_path(checkpoint)?);
         }
         set(parent::VARIABLE, parent::name(ProcessIdentity::current()).into());
-        set(TOKEN, token.into());
+        set(TOKEN_VARIABLE, token.into());
         Ok(variables)
     }
 }
 
 /// The number of folds of a trial that is planned for `until` epochs, where each fold has `max_resource`; `None` if there is one.
-pub(crate) fn folds_of(until: u64, max_resource: u64) -> Option<u64> {
+pub(crate) fn fold_count(until: u64, max_resource: u64) -> Option<u64> {
     let (until, epochs) = (known_resource(until)?, known_resource(max_resource)?);
     (epochs > 0 && until > epochs && until.is_multiple_of(epochs)).then(|| until / epochs)
 }
 
-fn absolute(path: &Path) -> Result<OsString, StartError> {
+fn absolute_path(path: &Path) -> Result<OsString, StartError> {
     let absolute = std::path::absolute(path).map_err(StartError::folder("find the full path of", path))?;
     Ok(absolute.into_os_string())
 }

@@ -6,8 +6,8 @@ use foretell_logs::printed::{Report, ReportReader};
 use foretell_search::SourcePosition;
 
 use crate::fleet::executor::Unread;
-use crate::process::followed::Followed;
-use crate::process::output::Line;
+use crate::process::followed::FollowedFile;
+use crate::process::output::OutputLine;
 
 /// The number of bytes read at a time.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -20,19 +20,19 @@ pub(crate) fn read_unread(
     mut reports: ReportReader,
 ) -> Unread {
     let name = path.display().to_string();
-    let (mut followed, is_found) = Followed::resumed(path, position);
+    let (mut followed, is_found) = FollowedFile::resume_at(path, position);
     let lost = (!is_found).then(|| {
         format!(
             "{name} is another file than the one that was read until step {}: values that were written to that one since are lost. Let the script append to its file",
             position.after
         )
     });
-    followed.header().iter().for_each(|header| reports.take_header(header));
+    followed.read_header().iter().for_each(|header| reports.take_header(header));
     let mut read: Vec<Report> = Vec::new();
     let mut buffer = vec![0; BUFFER_BYTES];
     // what is no file any more is refused when the trial starts
-    while let Ok(count @ 1..) = followed.read(&mut buffer, true) {
-        followed.lines.push(&buffer[..count], |Line { bytes, cut, transient, .. }| {
+    while let Ok(count @ 1..) = followed.read_new_bytes(&mut buffer, true) {
+        followed.lines.push(&buffer[..count], |OutputLine { bytes, cut, transient, .. }| {
             let take = if transient { ReportReader::read_transient } else { ReportReader::read };
             if !cut {
                 read.extend(take(&mut reports, bytes).into_iter().flatten());

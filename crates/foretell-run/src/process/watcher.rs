@@ -14,62 +14,62 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
 use crate::process::group::signal_process;
-use crate::process::life::Process;
-use crate::process::message::Message;
+use crate::process::life::TrialProcess;
+use crate::process::message::TrialMessage;
 use crate::process::outbox::Outbox;
-use crate::process::reading::Pace;
+use crate::process::reading::ReportPace;
 use crate::process::strays::nameless;
 use crate::supervised::{caught, may_panic, supervised};
 
 /// The time between two looks after processes: how soon their end is seen, if nothing else happens.
-const LOOK_MILLISECONDS: u8 = 20;
-const LOOK: Duration = Duration::from_millis(LOOK_MILLISECONDS as u64);
+const POLL_MILLISECONDS: u8 = 20;
+const POLL_INTERVAL: Duration = Duration::from_millis(POLL_MILLISECONDS as u64);
 /// The time between two looks for processes that left their trial.
-const STRAYS: Duration = Duration::from_millis(100);
+const STRAY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time after which a full channel is tried again.
-const RETRY: Duration = Duration::from_millis(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 /// After so many panics of its own the thread ends: a loop that dies at each turn watches nothing.
-const MOST_PANICS: usize = 10;
+const MAX_PANICS: usize = 10;
 /// The most buffers read from a followed file at a time.
 const FOLLOWED_BUFFERS: usize = 16;
 /// The number of bytes read from one trial before the next one has its turn.
 const READ_BYTES: usize = 64 * 1024;
 
-enum Command {
-    Watch(Box<Process>, Starting),
+enum WatcherCommand {
+    Watch(Box<TrialProcess>, StartingGuard),
     Stop(u64),
 }
 
 /// The numbers of the trials that are watched.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct RunningTrials {
     trials: Arc<Mutex<BTreeSet<u64>>>,
     /// The number being started: their processes may be there, and are not watched yet.
     starting: Arc<Mutex<usize>>,
 }
 
 /// A trial that is being started, from before there is a process until it is watched.
-pub(crate) struct Starting(Arc<Mutex<usize>>);
+pub(crate) struct StartingGuard(Arc<Mutex<usize>>);
 
-impl Drop for Starting {
+impl Drop for StartingGuard {
     fn drop(&mut self) {
-        *locked(&self.0) -= 1;
+        *lock_unpoisoned(&self.0) -= 1;
     }
 }
 
-impl Running {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        locked(&self.trials)
+impl RunningTrials {
+    pub(crate) fn lock_trials(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        lock_unpoisoned(&self.trials)
     }
 
     /// Counts one that is being started, once nobody looks for strays.
-    pub(crate) fn starting(&self) -> Starting {
-        *locked(&self.starting) += 1;
-        Starting(Arc::clone(&self.starting))
+    pub(crate) fn count_starting(&self) -> StartingGuard {
+        *lock_unpoisoned(&self.starting) += 1;
+        StartingGuard(Arc::clone(&self.starting))
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -77,7 +77,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 pub(crate) struct Watcher {
     /// `None` only while it is dropped.
-    commands: Option<Sender<Command>>,
+    commands: Option<Sender<WatcherCommand>>,
     /// A byte here ends the thread's wait for output: otherwise a stop would wait for the next look, twice, and a fast trial train on.
     waker: UnixStream,
     thread: Option<JoinHandle<Option<()>>>,
@@ -85,7 +85,7 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Starts the thread; it takes ended trials out of `running`.
-    pub(crate) fn start(messages: SyncSender<Message>, running: Running) -> io::Result<Self> {
+    pub(crate) fn start(messages: SyncSender<TrialMessage>, running: RunningTrials) -> io::Result<Self> {
         let (sender, commands) = channel();
         let (waker, wakes) = UnixStream::pair()?;
         waker.set_nonblocking(true)?;
@@ -93,8 +93,9 @@ impl Watcher {
         let watch = move || {
             let outbox = Outbox::new(messages);
             let (processes, buffer) = (Vec::new(), vec![0; READ_BYTES]);
-            let (turn, next_look, next_strays, pace) = (0, Instant::now(), Instant::now(), Pace::default());
-            let state = Loop {
+            let (turn, next_look, next_strays, pace) =
+                (0, Instant::now(), Instant::now(), ReportPace::default());
+            let state = WatchLoop {
                 commands,
                 wakes,
                 running,
@@ -114,9 +115,9 @@ impl Watcher {
     }
 
     /// Watches `process` from now on; kills it and answers `false` if the thread has ended.
-    pub(crate) fn watch(&self, process: Process, starting: Starting) -> bool {
-        match self.send(Command::Watch(Box::new(process), starting)) {
-            Err(Command::Watch(mut process, _)) => {
+    pub(crate) fn watch_process(&self, process: TrialProcess, starting: StartingGuard) -> bool {
+        match self.send_command(WatcherCommand::Watch(Box::new(process), starting)) {
+            Err(WatcherCommand::Watch(mut process, _)) => {
                 process.kill();
                 false
             }
@@ -126,10 +127,10 @@ impl Watcher {
 
     /// Stops a trial; a number that is not watched is passed over.
     pub(crate) fn stop(&self, trial: u64) -> bool {
-        self.send(Command::Stop(trial)).is_ok()
+        self.send_command(WatcherCommand::Stop(trial)).is_ok()
     }
 
-    fn send(&self, command: Command) -> Result<(), Command> {
+    fn send_command(&self, command: WatcherCommand) -> Result<(), WatcherCommand> {
         match &self.commands {
             Some(commands) => commands.send(command).map_err(|unsent| unsent.0)?,
             None => return Err(command),
@@ -148,33 +149,33 @@ impl Drop for Watcher {
 }
 
 /// The state that the thread works on.
-struct Loop {
-    commands: Receiver<Command>,
+struct WatchLoop {
+    commands: Receiver<WatcherCommand>,
     /// The other end of the handle's waker.
     wakes: UnixStream,
-    running: Running,
+    running: RunningTrials,
     outbox: Outbox,
-    processes: Vec<Process>,
+    processes: Vec<TrialProcess>,
     buffer: Vec<u8>,
     /// Whose output is read first: each in turn, so that no trial waits for another that prints without end.
     turn: usize,
     next_look: Instant,
     next_strays: Instant,
-    pace: Pace,
+    pace: ReportPace,
 }
 
-impl Loop {
+impl WatchLoop {
     fn run(mut self) {
-        for _ in 0..MOST_PANICS {
-            let Err(why) = caught(|| while self.turn() {}) else { return };
+        for _ in 0..MAX_PANICS {
+            let Err(why) = caught(|| while self.run_turn() {}) else { return };
             self.processes.iter_mut().for_each(|process| process.give_up(&why));
         }
         // it dies at each turn: trials that are started from here on are refused
-        let _ = caught(|| self.finish());
+        let _ = caught(|| self.finish_ended_trials());
     }
 
     /// Looks after all trials once; `false` once there is nothing more to do.
-    fn turn(&mut self) -> bool {
+    fn run_turn(&mut self) -> bool {
         if !self.take_commands() {
             return false;
         }
@@ -182,12 +183,12 @@ impl Loop {
         self.outbox.flush();
         if self.outbox.is_full() {
             // The consumer lags behind: trials wait in their next print. Stopping them continues.
-            thread::sleep(RETRY);
+            thread::sleep(RETRY_INTERVAL);
         } else {
             self.read_output();
         }
-        self.look_after();
-        self.finish();
+        self.look_after_trials();
+        self.finish_ended_trials();
         true
     }
 
@@ -205,16 +206,16 @@ impl Loop {
                 Ok(command) => Some(command),
             };
             match command {
-                Some(Command::Watch(process, starting)) => {
+                Some(WatcherCommand::Watch(process, starting)) => {
                     self.processes.push(*process);
                     drop(starting);
                 }
-                Some(Command::Stop(trial)) => {
-                    self.processes.iter_mut().filter(|it| it.trial() == trial).for_each(Process::stop);
+                Some(WatcherCommand::Stop(trial)) => {
+                    self.processes.iter_mut().filter(|it| it.trial() == trial).for_each(TrialProcess::stop);
                     self.next_look = Instant::now();
                 }
                 None => {
-                    self.processes.iter_mut().for_each(Process::stop);
+                    self.processes.iter_mut().for_each(TrialProcess::stop);
                     return !is_idle;
                 }
             }
@@ -230,9 +231,9 @@ impl Loop {
         for (process, is_ready) in polled {
             let process = &mut self.processes[process];
             if is_ready && !self.outbox.is_full() {
-                process.guarded(|process| process.read(&mut self.buffer, &mut self.outbox));
+                process.run_guarded(|process| process.read_output(&mut self.buffer, &mut self.outbox));
             } else if !is_ready {
-                process.found_empty();
+                process.note_no_output();
             }
         }
     }
@@ -244,61 +245,61 @@ impl Loop {
         let (numbers, mut fds): (Vec<_>, Vec<_>) =
             open.map(|(number, fd)| (number, PollFd::new(fd, PollFlags::POLLIN))).unzip();
         fds.push(PollFd::new(self.wakes.as_fd(), PollFlags::POLLIN));
-        let is_urgent = self.processes.iter().any(Process::is_gone);
+        let is_urgent = self.processes.iter().any(TrialProcess::is_gone);
         let now = Instant::now();
         let is_soon = self.processes.iter().any(|process| process.is_ending(now));
         let wait = PollTimeout::from(match (is_urgent, is_soon) {
             (true, _) => 0,
             (_, true) => 1,
-            _ => LOOK_MILLISECONDS,
+            _ => POLL_MILLISECONDS,
         });
         if poll(&mut fds, wait).is_err() {
             // Interrupted, or out of memory: the next round tries again.
-            thread::sleep(RETRY);
+            thread::sleep(RETRY_INTERVAL);
             return Vec::new();
         }
         let ready = fds.iter().map(|fd| fd.any().unwrap_or(true));
         numbers.into_iter().zip(ready).collect()
     }
 
-    fn look_after(&mut self) {
+    fn look_after_trials(&mut self) {
         let now = Instant::now();
         let is_soon = self.processes.iter().any(|process| process.is_ending(now));
         if now < self.next_look && !is_soon {
             return;
         }
-        if self.processes.iter_mut().any(Process::has_ended) || now >= self.next_strays {
+        if self.processes.iter_mut().any(TrialProcess::has_ended) || now >= self.next_strays {
             let starting = Arc::clone(&self.running.starting);
-            let starting = locked(&starting);
+            let starting = lock_unpoisoned(&starting);
             if *starting > 0 {
                 return; // a process that is not watched yet would be taken for a stray: the next round is soon
             }
             self.find_strays(); // nothing is started meanwhile
-            self.next_strays = now + STRAYS;
+            self.next_strays = now + STRAY_POLL_INTERVAL;
         }
         let census = OnceCell::new();
-        self.pace = self.processes.iter().fold(self.pace, |pace, process| process.pace(pace));
+        self.pace = self.processes.iter().fold(self.pace, |pace, process| process.merge_pace(pace));
         for process in &mut self.processes {
             let is_full = self.outbox.is_full();
-            process.guarded(|process| {
+            process.run_guarded(|process| {
                 if !is_full {
                     process.read_followed(FOLLOWED_BUFFERS, false, &mut self.buffer, &mut self.outbox);
                 }
                 process.look_after(now, self.pace, &census, &mut self.outbox);
             });
         }
-        self.next_look = now + LOOK;
+        self.next_look = now + POLL_INTERVAL;
     }
 
     /// Finds nameless strays. Each belongs to one of the trials that ran when it started, and ends with the last of them.
     fn find_strays(&mut self) {
-        let leaders = self.processes.iter().map(Process::leader).collect();
+        let leaders = self.processes.iter().map(TrialProcess::leader_pid).collect();
         for stray in nameless(&leaders) {
             let elders = self
                 .processes
                 .iter_mut()
                 .filter_map(|process| process.may_have_started(stray).then_some(process));
-            let elders: Vec<&mut Process> = elders.collect();
+            let elders: Vec<&mut TrialProcess> = elders.collect();
             let mut elders = elders;
             if elders.iter_mut().any(|process| !process.has_ended()) {
                 continue;
@@ -311,13 +312,13 @@ impl Loop {
     }
 
     /// Takes the processes out that have ended and are read to the end, and those that were given up.
-    fn finish(&mut self) {
+    fn finish_ended_trials(&mut self) {
         let (outbox, running, buffer) = (&mut self.outbox, &self.running, &mut self.buffer);
         for mut process in self.processes.extract_if(.., |process| process.is_finished()) {
-            process.guarded(|process| process.hand_over_last(buffer, outbox));
+            process.run_guarded(|process| process.hand_over_last(buffer, outbox));
             let trial = process.trial();
             process.finish(outbox, || {
-                running.lock().remove(&trial);
+                running.lock_trials().remove(&trial);
             });
         }
     }
@@ -326,8 +327,8 @@ impl Loop {
 #[cfg(test)]
 mod tests {
     use crate::process::executor::LocalProcesses;
-    use crate::process::message::{Message, MessageKind};
-    use crate::process::trial::{TrialSpec, Watch};
+    use crate::process::message::{MessageKind, TrialMessage};
+    use crate::process::trial::{TrialSpec, WatchSettings};
     use crate::supervised::faults::arm;
     use foretell_logs::printed::MetricSource;
     use std::collections::BTreeMap;
@@ -350,7 +351,7 @@ mod tests {
             working_dir: None,
             environment: BTreeMap::new(),
             metric: MetricSource::parse("acc").expect("a name"),
-            watch: Watch::default(),
+            watch: WatchSettings::default(),
         }
     }
 
@@ -358,7 +359,7 @@ mod tests {
     fn ends(executor: &LocalProcesses, trials: usize) -> BTreeMap<u64, (usize, Option<String>)> {
         let (mut ends, mut values) = (BTreeMap::new(), BTreeMap::<u64, usize>::new());
         while ends.len() < trials {
-            let Message { trial, kind } =
+            let TrialMessage { trial, kind } =
                 executor.messages().recv_timeout(Duration::from_secs(60)).expect("each trial ends");
             match kind {
                 MessageKind::Report(_) => *values.entry(trial).or_default() += 1,
@@ -391,7 +392,7 @@ mod tests {
             assert!(failed[0].contains(&format!("an injected panic in {place}")), "{place}: {failed:?}");
             let whole = ends.values().filter(|end| **end == (6, None)).count();
             assert_eq!(whole, 2, "{place}: {ends:?}");
-            assert!(executor.running().is_empty());
+            assert!(executor.running_trials().is_empty());
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foretell_run::{Begin, Executor, ExecutorError, Message, MessageKind, Report, Status};
+use foretell_run::{Begin, Executor, ExecutorError, MessageKind, ProcessStatus, Report, TrialMessage};
 use foretell_search::Start;
 
 /// Simulated trainings. The running ones report in turn.
@@ -39,22 +39,22 @@ impl Executor for Simulated {
         }
     }
 
-    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
+    fn take_messages(&mut self, _wait: Duration) -> Vec<TrialMessage> {
         let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
         let trial = start.trial;
         if step >= start.until {
             let (tail, seen) = (Vec::new(), String::new());
-            let status = Status::Exited(0);
+            let status = ProcessStatus::Exited(0);
             let kind = MessageKind::Ended { status, stopped_by_us: false, tail, seen, fault: None };
-            return vec![Message { trial, kind }];
+            return vec![TrialMessage { trial, kind }];
         }
         let (step, metrics) = (step + 1, std::collections::BTreeMap::new());
         let value = Some((self.value)(&start, step));
         self.running.push_back((start, step));
-        vec![Message { trial, kind: MessageKind::Report(Report { step, value, training: 0, metrics }) }]
+        vec![TrialMessage { trial, kind: MessageKind::Report(Report { step, value, training: 0, metrics }) }]
     }
 
-    fn discard(&mut self, trial: u64) {
+    fn discard_checkpoints(&mut self, trial: u64) {
         self.discarded.lock().expect("nobody panics").push(trial);
     }
 }

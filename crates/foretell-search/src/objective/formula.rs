@@ -6,7 +6,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// More levels of parentheses than any formula has.
-const DEEPEST: usize = 64;
+const MAX_NESTING_DEPTH: usize = 64;
 
 /// The reason why a formula is invalid.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -42,19 +42,19 @@ pub enum FormulaError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     text: String,
-    root: Node,
+    root: FormulaNode,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+enum FormulaNode {
     Number(f64),
     Name(String),
-    Negative(Box<Node>),
-    Two(Operator, Box<Node>, Box<Node>),
+    Negative(Box<FormulaNode>),
+    Two(BinaryOperator, Box<FormulaNode>, Box<FormulaNode>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
+enum BinaryOperator {
     Plus,
     Minus,
     Times,
@@ -76,7 +76,7 @@ impl Formula {
     /// ```
     pub fn parse(text: &str) -> Result<Self, FormulaError> {
         let text = text.trim();
-        let mut reader = Reader { text, rest: text, depth: 0 };
+        let mut reader = FormulaParser { text, rest: text, depth: 0 };
         let root = reader.sum()?;
         reader.skip();
         if !reader.rest.is_empty() {
@@ -96,7 +96,7 @@ impl Formula {
             Ok(formula) if formula.name().is_some() => Ok(formula),
             // `val/acc` is a name where there are no parameters val and acc
             parsed if is_name(text) && !parsed.as_ref().is_ok_and(has_known) => {
-                Ok(Self { text: format!("`{text}`"), root: Node::Name(text.to_owned()) })
+                Ok(Self { text: format!("`{text}`"), root: FormulaNode::Name(text.to_owned()) })
             }
             Ok(formula) => formula.check(known).map(|()| formula),
             Err(error) => Err(error),
@@ -120,7 +120,7 @@ impl Formula {
 
     /// Its name, if it is one alone.
     pub fn name(&self) -> Option<&str> {
-        if let Node::Name(name) = &self.root { Some(name) } else { None }
+        if let FormulaNode::Name(name) = &self.root { Some(name) } else { None }
     }
 
     /// The names in it.
@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for Formula {
     }
 }
 
-impl Node {
+impl FormulaNode {
     fn names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
         match self {
             Self::Number(_) => {}
@@ -175,11 +175,11 @@ impl Node {
             Self::Two(operator, left, right) => {
                 let (left, right) = (left.value(of)?, right.value(of)?);
                 match operator {
-                    Operator::Plus => left + right,
-                    Operator::Minus => left - right,
-                    Operator::Times => left * right,
-                    Operator::Over => left / right,
-                    Operator::Power => left.powf(right),
+                    BinaryOperator::Plus => left + right,
+                    BinaryOperator::Minus => left - right,
+                    BinaryOperator::Times => left * right,
+                    BinaryOperator::Over => left / right,
+                    BinaryOperator::Power => left.powf(right),
                 }
             }
         })
@@ -192,13 +192,13 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Reads a formula from left to right.
-struct Reader<'a> {
+struct FormulaParser<'a> {
     text: &'a str,
     rest: &'a str,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl FormulaParser<'_> {
     fn refused(&self, problem: &'static str) -> FormulaError {
         let at = match self.rest.is_empty() {
             true => "the end".to_owned(),
@@ -212,7 +212,7 @@ impl Reader<'_> {
     }
 
     /// Takes one of `signs`, if it comes next.
-    fn take(&mut self, signs: &[(char, Operator)]) -> Option<Operator> {
+    fn take(&mut self, signs: &[(char, BinaryOperator)]) -> Option<BinaryOperator> {
         self.skip();
         let next = self.rest.chars().next()?;
         let (_, operator) = signs.iter().find(|(sign, _)| *sign == next)?;
@@ -220,47 +220,51 @@ impl Reader<'_> {
         Some(*operator)
     }
 
-    fn sum(&mut self) -> Result<Node, FormulaError> {
-        let signs = [('+', Operator::Plus), ('-', Operator::Minus), ('−', Operator::Minus)];
-        let mut left = self.product()?;
+    fn sum(&mut self) -> Result<FormulaNode, FormulaError> {
+        let signs = [('+', BinaryOperator::Plus), ('-', BinaryOperator::Minus), ('−', BinaryOperator::Minus)];
+        let mut left = self.parse_product()?;
         while let Some(operator) = self.take(&signs) {
-            left = Node::Two(operator, Box::new(left), Box::new(self.product()?));
+            left = FormulaNode::Two(operator, Box::new(left), Box::new(self.parse_product()?));
         }
         Ok(left)
     }
 
-    fn product(&mut self) -> Result<Node, FormulaError> {
-        let signs =
-            [('*', Operator::Times), ('×', Operator::Times), ('/', Operator::Over), ('÷', Operator::Over)];
-        let mut left = self.signed()?;
+    fn parse_product(&mut self) -> Result<FormulaNode, FormulaError> {
+        let signs = [
+            ('*', BinaryOperator::Times),
+            ('×', BinaryOperator::Times),
+            ('/', BinaryOperator::Over),
+            ('÷', BinaryOperator::Over),
+        ];
+        let mut left = self.parse_signed()?;
         while let Some(operator) = self.take(&signs) {
-            left = Node::Two(operator, Box::new(left), Box::new(self.signed()?));
+            left = FormulaNode::Two(operator, Box::new(left), Box::new(self.parse_signed()?));
         }
         Ok(left)
     }
 
-    fn signed(&mut self) -> Result<Node, FormulaError> {
+    fn parse_signed(&mut self) -> Result<FormulaNode, FormulaError> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_NESTING_DEPTH {
             return Err(self.refused("there are too many parentheses or signs"));
         }
-        let node = match self.take(&[('-', Operator::Minus), ('−', Operator::Minus)]) {
-            Some(_) => Node::Negative(Box::new(self.signed()?)),
-            None => self.power()?,
+        let node = match self.take(&[('-', BinaryOperator::Minus), ('−', BinaryOperator::Minus)]) {
+            Some(_) => FormulaNode::Negative(Box::new(self.parse_signed()?)),
+            None => self.parse_power()?,
         };
         self.depth -= 1;
         Ok(node)
     }
 
-    fn power(&mut self) -> Result<Node, FormulaError> {
-        let base = self.atom()?;
-        match self.take(&[('^', Operator::Power)]) {
-            Some(operator) => Ok(Node::Two(operator, Box::new(base), Box::new(self.signed()?))),
+    fn parse_power(&mut self) -> Result<FormulaNode, FormulaError> {
+        let base = self.parse_atom()?;
+        match self.take(&[('^', BinaryOperator::Power)]) {
+            Some(operator) => Ok(FormulaNode::Two(operator, Box::new(base), Box::new(self.parse_signed()?))),
             None => Ok(base),
         }
     }
 
-    fn atom(&mut self) -> Result<Node, FormulaError> {
+    fn parse_atom(&mut self) -> Result<FormulaNode, FormulaError> {
         self.skip();
         let rest = self.rest;
         match rest.chars().next() {
@@ -275,20 +279,20 @@ impl Reader<'_> {
                 let end = rest[1..].find('`').filter(|&end| end > 0);
                 let end = end.ok_or_else(|| self.refused("a closing backtick is missing"))?;
                 self.rest = &rest[end + 2..];
-                Ok(Node::Name(rest[1..=end].to_owned()))
+                Ok(FormulaNode::Name(rest[1..=end].to_owned()))
             }
             Some(first) if first.is_ascii_digit() || first == '.' => self.number(),
             Some(first) if first.is_alphabetic() || first == '_' => {
                 let in_name = |c: char| c.is_alphanumeric() || "_.".contains(c);
                 let end = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
                 self.rest = &rest[end..];
-                Ok(Node::Name(rest[..end].to_owned()))
+                Ok(FormulaNode::Name(rest[..end].to_owned()))
             }
             _ => Err(self.refused("expected a name, a number or `(`")),
         }
     }
 
-    fn number(&mut self) -> Result<Node, FormulaError> {
+    fn number(&mut self) -> Result<FormulaNode, FormulaError> {
         let rest = self.rest;
         let digits = |from: usize| {
             rest[from..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(rest.len(), |end| from + end)
@@ -303,7 +307,7 @@ impl Reader<'_> {
         let number = rest[..end].parse::<f64>().ok().filter(|number| number.is_finite());
         let number = number.ok_or_else(|| self.refused("expected a number"))?;
         self.rest = &rest[end..];
-        Ok(Node::Number(number))
+        Ok(FormulaNode::Number(number))
     }
 }
 

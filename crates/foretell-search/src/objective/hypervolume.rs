@@ -24,10 +24,10 @@ pub(crate) fn front_of(points: &[Vec<f64>]) -> Vec<usize> {
 pub(crate) fn hypervolume(points: &[Vec<f64>], reference: &[f64]) -> f64 {
     let above = |point: &&Vec<f64>| point.iter().zip(reference).all(|(value, least)| value > least);
     let above: Vec<&[f64]> = points.iter().filter(above).map(Vec::as_slice).collect();
-    volume(above, reference)
+    dominated_volume(above, reference)
 }
 
-fn volume(mut points: Vec<&[f64]>, reference: &[f64]) -> f64 {
+fn dominated_volume(mut points: Vec<&[f64]>, reference: &[f64]) -> f64 {
     let Some((least, rest)) = reference.split_last() else { return 0.0 };
     let last = rest.len();
     if last == 0 {
@@ -38,7 +38,7 @@ fn volume(mut points: Vec<&[f64]>, reference: &[f64]) -> f64 {
     for (taken, point) in points.iter().enumerate() {
         let below = points.get(taken + 1).map_or(*least, |next| next[last]);
         if point[last] > below {
-            sum += (point[last] - below) * volume(points[..=taken].to_vec(), rest);
+            sum += (point[last] - below) * dominated_volume(points[..=taken].to_vec(), rest);
         }
     }
     sum

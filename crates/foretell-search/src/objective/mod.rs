@@ -11,7 +11,7 @@ pub use limit::{Bound, Limit};
 
 pub(crate) use hypervolume::{dominates, front_of, hypervolume, ranges, scaled};
 pub(crate) use ranking::places;
-pub(crate) use standings::{Standings, is_no_worse};
+pub(crate) use standings::{FrontStandings, is_no_worse};
 
 use foretell::{Direction, direction_of};
 use serde::{Deserialize, Serialize};

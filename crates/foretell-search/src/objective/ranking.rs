@@ -15,7 +15,7 @@ pub(crate) fn places(points: &[Vec<f64>]) -> Vec<usize> {
     let scaled = scaled(points, &worst, &best);
     let mut places = vec![0; points.len()];
     let ranks = ranks(points);
-    let ordered = ranks.iter().flat_map(|rank| spread_out(&scaled, rank));
+    let ordered = ranks.iter().flat_map(|rank| order_by_spread(&scaled, rank));
     ordered.enumerate().for_each(|(place, index)| places[index] = place);
     places
 }
@@ -43,7 +43,7 @@ fn ranks(points: &[Vec<f64>]) -> Vec<Vec<usize>> {
 }
 
 /// The points of one rank, each as far as can be from those before it.
-fn spread_out(points: &[Vec<f64>], rank: &[usize]) -> Vec<usize> {
+fn order_by_spread(points: &[Vec<f64>], rank: &[usize]) -> Vec<usize> {
     let distance =
         |a: usize, b: usize| -> f64 { points[a].iter().zip(&points[b]).map(|(a, b)| (a - b).powi(2)).sum() };
     let mut to_taken = vec![f64::INFINITY; points.len()];

@@ -2,14 +2,14 @@
 
 /// A finished trial: all that it came to, larger being better.
 #[derive(Clone, Debug, PartialEq)]
-struct Standing {
+struct TrialStanding {
     score: f64,
     others: Vec<f64>,
     /// The number of trials that are at least as good in every objective; of equal ones, those that completed before.
     ahead: usize,
 }
 
-impl Standing {
+impl TrialStanding {
     /// Whether it is no worse than `other` in anything.
     fn covers(&self, other: &Self) -> bool {
         self.score >= other.score && is_no_worse(&self.others, &other.others)
@@ -24,15 +24,15 @@ pub(crate) fn is_no_worse(a: &[f64], b: &[f64]) -> bool {
 /// The finished trials that fewer than n others dominate: with n = 1 the front. If n others are at least as
 /// good as a trial in every objective, it is never the n-th best of those that could dominate a running trial, so it is not kept.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Standings {
-    kept: Vec<Standing>,
+pub(crate) struct FrontStandings {
+    kept: Vec<TrialStanding>,
     joined: u64,
 }
 
-impl Standings {
+impl FrontStandings {
     /// A trial finished with `score`, and what else it came to. O(kept).
     pub(crate) fn push(&mut self, score: f64, others: Vec<f64>, nth_best: usize) {
-        let mut new = Standing { score, others, ahead: 0 };
+        let mut new = TrialStanding { score, others, ahead: 0 };
         new.ahead = self.kept.iter().filter(|kept| kept.covers(&new)).count();
         if new.ahead >= nth_best {
             return;
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_trial_has_to_beat_the_best_that_costs_no_more() {
-        let mut standings = Standings::default();
+        let mut standings = FrontStandings::default();
         assert_eq!(standings.incumbent(&[-1.0], 1), None);
         for (score, weights) in [(0.9, 100.0), (0.7, 10.0), (0.8, 200.0), (0.6, 10.0)] {
             standings.push(score, vec![-weights], 1);
@@ -88,7 +88,7 @@ mod tests {
             asked in (0_u8..6, 0_u8..6),
             nth_best in 1_usize..4,
         ) {
-            let mut standings = Standings::default();
+            let mut standings = FrontStandings::default();
             let float = f64::from;
             for &(score, a, b) in &trials {
                 standings.push(float(score), vec![float(a), float(b)], nth_best);

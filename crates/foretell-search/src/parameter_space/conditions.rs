@@ -1,7 +1,7 @@
 //! The conditions of a space's parameters: their order, and whether they can hold.
 
 use super::{ParameterSpace, ParameterSpaceError};
-use crate::condition::{Clause, Test, passes_all};
+use crate::condition::{ConditionClause, Test, passes_all};
 use crate::parameter::{Parameter, ParameterKind};
 use foretell::Value;
 use std::collections::BTreeMap;
@@ -34,11 +34,11 @@ fn settle_conditions(parameters: Vec<Parameter>) -> Result<Vec<Parameter>, Param
         check_condition(&mut parameter, &kinds)?;
         settled.push(parameter);
     }
-    sort(settled)
+    sort_by_conditions(settled)
 }
 
 /// The tests of `clauses` by the parameter that they are about.
-pub(super) fn tests_by_name(clauses: &[Clause]) -> BTreeMap<&str, Vec<&Test>> {
+pub(super) fn tests_by_name(clauses: &[ConditionClause]) -> BTreeMap<&str, Vec<&Test>> {
     let mut tests: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
     for clause in clauses {
         tests.entry(&clause.name).or_default().push(&clause.test);
@@ -106,18 +106,18 @@ pub(super) fn passing_value(kind: &ParameterKind, tests: &[&Test]) -> Option<Val
 }
 
 /// The parameters that the condition of `parameter` names.
-fn parents(parameter: &Parameter) -> impl Iterator<Item = &str> {
+fn parent_names(parameter: &Parameter) -> impl Iterator<Item = &str> {
     let clauses = parameter.active_if.iter().flat_map(|condition| condition.clauses());
     clauses.map(|clause| clause.name.as_str())
 }
 
 /// Moves each parameter behind those that its condition names, and no other.
-fn sort(mut left: Vec<Parameter>) -> Result<Vec<Parameter>, ParameterSpaceError> {
+fn sort_by_conditions(mut left: Vec<Parameter>) -> Result<Vec<Parameter>, ParameterSpaceError> {
     let mut sorted: Vec<Parameter> = Vec::with_capacity(left.len());
     while !left.is_empty() {
         let has = |name: &str| sorted.iter().any(|parameter| parameter.name == name);
-        let Some(next) = left.iter().position(|parameter| parents(parameter).all(has)) else {
-            return Err(ParameterSpaceError::Circle { circle: describe_circle(&left) });
+        let Some(next) = left.iter().position(|parameter| parent_names(parameter).all(has)) else {
+            return Err(ParameterSpaceError::Circle { circle: describe_cycle(&left) });
         };
         sorted.push(left.remove(next));
     }
@@ -125,13 +125,13 @@ fn sort(mut left: Vec<Parameter>) -> Result<Vec<Parameter>, ParameterSpaceError>
 }
 
 /// A circle among parameters each of which waits for another one.
-fn describe_circle(waiting: &[Parameter]) -> String {
+fn describe_cycle(waiting: &[Parameter]) -> String {
     let find = |name: &str| waiting.iter().position(|parameter| parameter.name == name);
     let mut path = vec![0];
     loop {
         let last = path[path.len() - 1];
         // each of them waits for at least one other
-        let Some(next) = parents(&waiting[last]).find_map(find) else { break };
+        let Some(next) = parent_names(&waiting[last]).find_map(find) else { break };
         if let Some(start) = path.iter().position(|&known| known == next) {
             path.drain(..start);
             break;

@@ -7,14 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// The key of a record's version; it comes first.
-const VERSION: &str = "v";
+const VERSION_KEY: &str = "v";
 /// The key of a record's type; only the version comes before it.
-const TYPE: &str = "event";
+const TYPE_KEY: &str = "event";
 
 /// The version of all records that this program writes, and the only one that it reads.
 ///
 /// Raise it when an older program would misunderstand a record. A new optional field that older programs may ignore needs no new version.
-const NUMBER: u32 = 1;
+const RECORD_VERSION: u32 = 1;
 
 impl Record {
     /// The name of the record's type, as in the log's `event` field.
@@ -55,7 +55,7 @@ fn serialize_fields<S: Serializer>(record: &&Record, serializer: S) -> Result<S:
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Versioned { version: NUMBER, record: self }.serialize(serializer)
+        Versioned { version: RECORD_VERSION, record: self }.serialize(serializer)
     }
 }
 
@@ -75,16 +75,17 @@ impl<'de> Visitor<'de> for RecordVisitor {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut fields: M) -> Result<Record, M::Error> {
-        if fields.next_key::<String>()?.as_deref() != Some(VERSION) {
+        if fields.next_key::<String>()?.as_deref() != Some(VERSION_KEY) {
             return Err(M::Error::custom("it does not start with the version of a record, `v`"));
         }
         let version: u32 = fields.next_value()?;
-        if fields.next_key::<String>()?.as_deref() != Some(TYPE) {
+        if fields.next_key::<String>()?.as_deref() != Some(TYPE_KEY) {
             return Err(M::Error::custom("its version is not followed by the type of a record, `event`"));
         }
         let name: String = fields.next_value()?;
-        if version != NUMBER {
-            let text = format!("it is `{name}` version {version}, but this program reads version {NUMBER}");
+        if version != RECORD_VERSION {
+            let text =
+                format!("it is `{name}` version {version}, but this program reads version {RECORD_VERSION}");
             return Err(M::Error::custom(text));
         }
         Record::deserialize(MapAccessDeserializer::new(FromType {
@@ -108,7 +109,7 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for FromType<M> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, M::Error> {
         self.is_value = self.name.is_some();
         if self.is_value {
-            return seed.deserialize(TYPE.into_deserializer()).map(Some);
+            return seed.deserialize(TYPE_KEY.into_deserializer()).map(Some);
         }
         self.fields.next_key_seed(seed)
     }

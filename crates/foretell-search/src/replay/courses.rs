@@ -19,13 +19,13 @@ pub struct BestSoFarPoint {
 }
 
 /// Moments at which the best so far is shown.
-const MOMENTS: usize = 120;
+const MOMENT_COUNT: usize = 120;
 
 /// Points spent at which the best so far of `outcomes` is shown: equal factors apart, up to the most that any ordering spent.
 pub fn moments(outcomes: &[Outcome]) -> Vec<u64> {
     let longest = outcomes.iter().flat_map(|o| &o.orderings).map(|o| o.spent).max().unwrap_or(1).max(2);
-    let ratio = (longest as f64).ln() / MOMENTS as f64;
-    (0..=MOMENTS).map(|i| (ratio * i as f64).exp().round() as u64).collect()
+    let ratio = (longest as f64).ln() / MOMENT_COUNT as f64;
+    (0..=MOMENT_COUNT).map(|i| (ratio * i as f64).exp().round() as u64).collect()
 }
 
 impl Outcome {

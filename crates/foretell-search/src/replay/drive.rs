@@ -1,6 +1,6 @@
 //! Virtual workers on a virtual clock: a study's jobs, looked up in a table instead of trained.
 
-use super::nearest::Taken;
+use super::nearest::TakenRuns;
 use super::table::Table;
 use crate::record::{Decision, Input, Reason, Record};
 use crate::study::Study;
@@ -53,7 +53,7 @@ impl Trace {
 pub(super) struct Drive<'a> {
     pub(super) table: &'a Table,
     /// The recorded run behind each trial.
-    pub(super) taken: Taken,
+    pub(super) taken: TakenRuns,
     pub(super) workers: usize,
     /// Whether promoted trials are charged as if they were trained again from the beginning.
     pub(super) retrain: bool,
@@ -73,7 +73,7 @@ impl Drive<'_> {
         loop {
             for worker in &mut workers {
                 if worker.is_none() {
-                    *worker = self.start();
+                    *worker = self.start_next_trial();
                 }
             }
             if workers.iter().all(Option::is_none) {
@@ -81,7 +81,7 @@ impl Drive<'_> {
             }
             self.trace.elapsed += 1;
             for worker in &mut workers {
-                *worker = worker.take().filter(|&trial| self.advance(trial));
+                *worker = worker.take().filter(|&trial| self.advance_trial(trial));
             }
         }
     }
@@ -95,7 +95,7 @@ impl Drive<'_> {
     }
 
     /// The next trial that needs training; those that end at once are dealt with.
-    fn start(&mut self) -> Option<u64> {
+    fn start_next_trial(&mut self) -> Option<u64> {
         loop {
             let records = self.step(&Input::WorkerIdle);
             let Some(&Record::Started { trial, from, .. }) = records.first() else { return None };
@@ -105,37 +105,37 @@ impl Drive<'_> {
             }
             self.trace.scratch += from;
             if self.retrain {
-                self.charge(trial, from);
+                self.charge_run(trial, from);
             }
-            if !self.settle(trial, &records) {
+            if !self.note_records(trial, &records) {
                 return Some(trial);
             }
         }
     }
 
     /// Trains `trial` one point further; whether it continues.
-    fn advance(&mut self, trial: u64) -> bool {
+    fn advance_trial(&mut self, trial: u64) -> bool {
         let known = &mut self.trace.trials[trial as usize];
         known.trained += 1;
         let (run, at) = (known.run, known.trained);
         self.trace.scratch += 1;
         self.trace.resume += 1;
-        self.charge(trial, 1);
+        self.charge_run(trial, 1);
         let value = Some(self.table.value(run, at)).filter(|value| value.is_finite());
         let records = self.step(&Input::Reported { trial, step: at, value, metrics: BTreeMap::new() });
-        if self.settle(trial, &records) {
+        if self.note_records(trial, &records) {
             return false;
         }
         if at < self.study.trials()[trial as usize].until {
             return true;
         }
         let records = self.step(&Input::Ended { trial, failure: None });
-        self.settle(trial, &records);
+        self.note_records(trial, &records);
         false
     }
 
     /// Charges the Hyperband run of `trial` with `points`.
-    fn charge(&mut self, trial: u64, points: u64) {
+    fn charge_run(&mut self, trial: u64, points: u64) {
         if let Some(run) = self.hyperband_run(trial) {
             self.trace.by_run[run].0 += points;
         }
@@ -151,12 +151,12 @@ impl Drive<'_> {
     }
 
     /// Notes what `records` say of `trial`; whether its job has ended.
-    fn settle(&mut self, trial: u64, records: &[Record]) -> bool {
+    fn note_records(&mut self, trial: u64, records: &[Record]) -> bool {
         let mut ended = false;
         for record in records {
             match record {
                 Record::Decided(decision) if decision.action == Action::Stop => {
-                    self.stopped(decision);
+                    self.note_stop(decision);
                     ended = true;
                 }
                 Record::Decided(decision) if decision.reason == Reason::Exempt => {
@@ -175,7 +175,7 @@ impl Drive<'_> {
 
     /// The stop of `decision` is wrong if the run ends above what the decision names as to be beaten, or else the study. One that ends above
     /// all that were trained to the end is wrong, too, as the outcome knows.
-    fn stopped(&mut self, decision: &Decision) {
+    fn note_stop(&mut self, decision: &Decision) {
         let reference = self.study.reference(decision.trial);
         let direction = self.study.spec().direction;
         let until = self.study.trials()[decision.trial as usize].until;

@@ -53,7 +53,7 @@ impl FrontKept {
         let (kept, hypervolume) = share(&finished);
         let affordable = (trace.spent(setting.retrain) / resource.max(1)) as usize;
         let at_random: Vec<(f64, f64)> = (0..CHOICES)
-            .map(|choice| share(&chosen(trials.len(), affordable, setting.study.seed, choice)))
+            .map(|choice| share(&choose_randomly(trials.len(), affordable, setting.study.seed, choice)))
             .collect();
         Some(Self {
             size: front.len() as f64,
@@ -82,7 +82,7 @@ fn points_of(all: &[Vec<f64>], indices: &[usize]) -> Vec<Vec<f64>> {
 }
 
 /// `many` of the numbers below `of`, at random.
-fn chosen(of: usize, many: usize, seed: u64, choice: u64) -> Vec<usize> {
+fn choose_randomly(of: usize, many: usize, seed: u64, choice: u64) -> Vec<usize> {
     let mut random = trial_stream(seed, choice);
     let mut all: Vec<usize> = (0..of).collect();
     for at in 0..many.min(of) {

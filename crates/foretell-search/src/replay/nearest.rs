@@ -11,31 +11,31 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Categories that a parameter has at most: a name that is different in each run is none.
-const OPTIONS: usize = 20;
+const MAX_OPTIONS: usize = 20;
 /// A positive parameter whose largest value is this many times its smallest is searched by its logarithm.
-const DECADES: f64 = 50.0;
+const LOG_SCALE_RATIO: f64 = 50.0;
 
 /// The selected runs, in order.
-pub type Taken = Arc<Mutex<Vec<usize>>>;
+pub type TakenRuns = Arc<Mutex<Vec<usize>>>;
 
 /// A sampler that moves proposals to the nearest recorded configuration that is not used yet, and learns from that configuration.
 ///
 /// The distance is Euclidean in the unit cube of the space; two options, and a value and none, are 1 apart. O(runs · parameters) a
 /// proposal.
-pub struct Nearest {
+pub struct NearestSampler {
     inner: Box<dyn Sampler>,
     space: ParameterSpace,
     left: Vec<(usize, Configuration)>,
-    taken: Taken,
+    taken: TakenRuns,
 }
 
-impl Nearest {
+impl NearestSampler {
     /// `inner`, on the recorded `runs` with their numbers; those taken are pushed on `taken`.
     pub fn new(
         inner: Box<dyn Sampler>,
         space: ParameterSpace,
         runs: Vec<(usize, Configuration)>,
-        taken: Taken,
+        taken: TakenRuns,
     ) -> Self {
         Self { inner, space, left: runs, taken }
     }
@@ -61,7 +61,7 @@ fn squared_distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
     if hi > lo { ((scaled(x) - scaled(y)) / (hi - lo)).powi(2) } else { 0.0 }
 }
 
-impl Sampler for Nearest {
+impl Sampler for NearestSampler {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
         let wanted = self.inner.propose(trial)?;
         let distances = self.left.iter().map(|(_, recorded)| self.distance(&wanted, recorded));
@@ -138,7 +138,7 @@ fn condition_of(other: &str, of: &[Option<&Value>], values: &[Option<&Value>]) -
         (None, (lo, _), (_, hi)) if lo > hi => Test::Compared(Comparison::AtLeast, lo),
         (None, (_, hi), (lo, _)) if hi < lo => Test::Compared(Comparison::AtMost, hi),
         // a list of real numbers would tell any runs apart
-        (None, ..) if kind.values().is_none_or(|values| values > OPTIONS as u64) => return None,
+        (None, ..) if kind.values().is_none_or(|values| values > MAX_OPTIONS as u64) => return None,
         _ => Test::AnyOf(with.into_iter().cloned().collect()),
     };
     Some(Condition::on(other, test))
@@ -153,12 +153,12 @@ fn kind_of(values: &[&Value]) -> Option<ParameterKind> {
                 options.push(value.clone());
             }
         }
-        let usable = (2..=OPTIONS).contains(&options.len()) && !options.contains(&Value::Missing);
+        let usable = (2..=MAX_OPTIONS).contains(&options.len()) && !options.contains(&Value::Missing);
         return usable.then_some(ParameterKind::Choice { options });
     };
     let lo = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let hi = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (whole, log) = (numbers.iter().all(|x| x.fract() == 0.0), lo > 0.0 && hi >= DECADES * lo);
+    let (whole, log) = (numbers.iter().all(|x| x.fract() == 0.0), lo > 0.0 && hi >= LOG_SCALE_RATIO * lo);
     (hi > lo).then_some(match (whole, log) {
         (true, true) => ParameterKind::LogInt { lo: lo as i64, hi: hi as i64, step: None },
         (true, false) => ParameterKind::Int { lo: lo as i64, hi: hi as i64, step: None },
@@ -239,11 +239,15 @@ mod tests {
 
     #[test]
     fn every_run_is_taken_once_and_each_is_the_nearest_left() {
-        let (recorded, taken) = (runs(), Taken::default());
+        let (recorded, taken) = (runs(), TakenRuns::default());
         let space = space_of(recorded.iter()).unwrap();
         let inner = SamplerSpec::from(TpeSampling).sampler(&Space::Parameters(space.clone()), 4).unwrap();
-        let mut nearest =
-            Nearest::new(inner, space, recorded.iter().cloned().enumerate().collect(), Taken::clone(&taken));
+        let mut nearest = NearestSampler::new(
+            inner,
+            space,
+            recorded.iter().cloned().enumerate().collect(),
+            TakenRuns::clone(&taken),
+        );
         for trial in 0..60 {
             let configuration = nearest.propose(trial).unwrap();
             assert_eq!(configuration, recorded[*taken.lock().unwrap().last().unwrap()]);

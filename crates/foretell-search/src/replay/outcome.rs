@@ -51,7 +51,7 @@ impl OrderingOutcome {
     ) -> Result<Self, ReplayError> {
         let resource = setting.study.max_resource;
         let score = |run: usize| table.score(run, resource);
-        let (spent, full) = epochs(setting, table, trials, &trace)?;
+        let (spent, full) = count_points(setting, table, trials, &trace)?;
         let (to_target, to_target_full) = points_to_target(table, trials, &trace, (spent, resource));
         let best = trials.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
         let finished = trace.trials.iter().filter(|trial| trial.finished).map(|trial| score(trial.run));
@@ -96,7 +96,7 @@ impl OrderingOutcome {
 }
 
 /// Points spent, and points without stopping. A run that diverged ends where that is seen, whatever the rule, so that no rule gains by it.
-fn epochs(
+fn count_points(
     setting: &Setting,
     table: &Table,
     trials: &[usize],
@@ -153,7 +153,7 @@ impl Outcome {
         Self { study, orderings: Vec::new(), spread: table.spread() }
     }
 
-    fn each(&self, value: impl Fn(&OrderingOutcome) -> f64) -> Vec<f64> {
+    fn per_ordering(&self, value: impl Fn(&OrderingOutcome) -> f64) -> Vec<f64> {
         self.orderings.iter().map(value).collect()
     }
 
@@ -165,7 +165,7 @@ impl Outcome {
 
     /// Mean over orderings of `value`.
     pub fn mean(&self, value: impl Fn(&OrderingOutcome) -> f64) -> f64 {
-        mean(&self.each(value))
+        mean(&self.per_ordering(value))
     }
 
     /// The saving factor over all orderings, total over total, and its standard error.
@@ -175,7 +175,7 @@ impl Outcome {
 
     /// (mean, standard error) of each ordering's speed-up.
     pub fn speedup(&self) -> (f64, f64) {
-        let speedups = self.each(OrderingOutcome::speedup);
+        let speedups = self.per_ordering(OrderingOutcome::speedup);
         (mean(&speedups), standard_error(&speedups))
     }
 
@@ -186,7 +186,7 @@ impl Outcome {
 
     /// The share of orderings in which one of the best `places` was kept, and its standard error.
     pub fn kept_among(&self, places: usize) -> (f64, f64) {
-        let kept = self.each(|o| f64::from(u8::from(o.rank <= places)));
+        let kept = self.per_ordering(|o| f64::from(u8::from(o.rank <= places)));
         (mean(&kept), standard_error(&kept))
     }
 
@@ -231,7 +231,7 @@ impl Outcome {
     }
 
     /// Mean number of trials that were stopped although they would have ended above what they were compared with.
-    pub fn wrong_stops(&self) -> f64 {
+    pub fn mean_wrong_stops(&self) -> f64 {
         self.mean_trials(|trial| trial.stopped_wrongly)
     }
 

@@ -1,36 +1,36 @@
 //! The recorded runs behind a replayed study: its sampler, how its runs end, and forecasters shared between studies.
 
-use super::nearest::Taken;
+use super::nearest::TakenRuns;
 use super::setting::Setting;
 use super::table::Table;
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
-use crate::study::{Basis, Checks, Level, NoForecast, Recording};
+use crate::study::{CheckSchedule, ForecasterBasis, Level, NoForecast, Recording};
 use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Fitted models that a bank keeps from one setting to the next: some hundred megabytes.
-const KEPT: usize = 400;
+const MAX_KEPT_MODELS: usize = 400;
 
 /// A level, how many of its runs are of a warm start, the basis of its forecaster, and the runs it learned from, in order.
-type Key = (u64, (usize, Basis), Vec<usize>);
+type ForecasterKey = (u64, (usize, ForecasterBasis), Vec<usize>);
 
 /// All forecasters that one predictor was asked for in one order of the runs. Settings which learn from the same runs share them.
-pub(super) struct Bank {
+pub(super) struct ForecasterBank {
     predictor: Arc<dyn Predictor>,
-    known: Mutex<Known>,
+    known: Mutex<BankContents>,
 }
 
 #[derive(Default)]
-struct Known {
+struct BankContents {
     /// Forecasters, each with the setting that last asked for it.
-    levels: BTreeMap<Key, (Arc<Level>, usize)>,
+    levels: BTreeMap<ForecasterKey, (Arc<Level>, usize)>,
     /// Settings so far.
     settings: usize,
 }
 
-impl Bank {
+impl ForecasterBank {
     pub(super) fn new(predictor: Arc<dyn Predictor>) -> Self {
         Self { predictor, known: Mutex::default() }
     }
@@ -45,18 +45,18 @@ impl Bank {
         Arc::ptr_eq(&self.predictor, predictor)
     }
 
-    /// Another setting begins: forgets the forecasters that were asked for longest ago, beyond `KEPT` models. Asked for
+    /// Another setting begins: forgets the forecasters that were asked for longest ago, beyond `MAX_KEPT_MODELS` models. Asked for
     /// again, they are made again, and are the same.
     pub(super) fn next_setting(&self) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.settings += 1;
-        let mut by_use: Vec<(usize, Key)> =
+        let mut by_use: Vec<(usize, ForecasterKey)> =
             known.levels.iter().map(|(key, (_, used))| (*used, key.clone())).collect();
         by_use.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
         let mut kept = 0;
         for (_, key) in by_use {
             kept += known.levels[&key].0.fits();
-            if kept > KEPT {
+            if kept > MAX_KEPT_MODELS {
                 known.levels.remove(&key);
             }
         }
@@ -68,9 +68,9 @@ pub(super) struct Recorded {
     pub(super) table: Arc<Table>,
     /// The run behind each index: runs of a warm start first, then trials.
     warm_start: Vec<usize>,
-    taken: Taken,
-    pub(super) checks: Checks,
-    pub(super) bank: Option<Arc<Bank>>,
+    taken: TakenRuns,
+    pub(super) checks: CheckSchedule,
+    pub(super) bank: Option<Arc<ForecasterBank>>,
     failure: Mutex<Option<FitError>>,
 }
 
@@ -78,10 +78,10 @@ impl Recorded {
     pub(super) fn new(
         setting: &Setting,
         table: Arc<Table>,
-        (warm_start, taken): (Vec<usize>, Taken),
-        bank: Option<Arc<Bank>>,
+        (warm_start, taken): (Vec<usize>, TakenRuns),
+        bank: Option<Arc<ForecasterBank>>,
     ) -> Self {
-        let checks = Checks { first: setting.first_check, every: setting.check_every };
+        let checks = CheckSchedule { first: setting.first_check, every: setting.check_every };
         Self { table, warm_start, taken, checks, bank, failure: Mutex::default() }
     }
 
@@ -99,7 +99,7 @@ impl Recording for Recorded {
         }
     }
 
-    fn truth(&self, index: usize, level: u64) -> f64 {
+    fn true_score(&self, index: usize, level: u64) -> f64 {
         self.table.truth(self.run(index), level)
     }
 
@@ -107,7 +107,7 @@ impl Recording for Recorded {
         &self,
         level: u64,
         runs: &[usize],
-        basis: (usize, Basis),
+        basis: (usize, ForecasterBasis),
         learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
     ) -> Result<Arc<Level>, NoForecast> {
         let Some(bank) = &self.bank else { return learn().map(Arc::new) };
@@ -130,28 +130,28 @@ impl Recording for Recorded {
         }
     }
 
-    fn checks(&self) -> Checks {
+    fn checks(&self) -> CheckSchedule {
         self.checks
     }
 
-    fn options(&self) -> HistoryOptions {
+    fn history_options(&self) -> HistoryOptions {
         self.table.options().clone()
     }
 }
 
 /// Proposes the configurations of recorded runs, in order.
-pub(super) struct Replayer {
+pub(super) struct ReplaySampler {
     left: VecDeque<(usize, Configuration)>,
-    taken: Taken,
+    taken: TakenRuns,
 }
 
-impl Replayer {
-    pub(super) fn new(runs: Vec<(usize, Configuration)>, taken: Taken) -> Self {
+impl ReplaySampler {
+    pub(super) fn new(runs: Vec<(usize, Configuration)>, taken: TakenRuns) -> Self {
         Self { left: runs.into(), taken }
     }
 }
 
-impl Sampler for Replayer {
+impl Sampler for ReplaySampler {
     fn propose(&mut self, _trial: u64) -> Option<Configuration> {
         let (run, configuration) = self.left.pop_front()?;
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(run);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Returns a predictor and Δ from earlier runs, the study that learns from them, and the way it reads them; `None` if there are
 /// too few runs.
-pub type Teacher =
+pub type PredictorTeacher =
     Arc<dyn Fn(&[Run], &StudySpec, &HistoryOptions) -> Option<(Arc<dyn Predictor>, f64)> + Send + Sync>;
 
 /// A study to replay, and how its trainings are looked up.
@@ -32,7 +32,7 @@ pub struct Setting {
     /// The predictor of its forecasts (`None` if it makes none).
     pub predictor: Option<Arc<dyn Predictor>>,
     /// Chooses predictor and Δ by the runs of the warm start, as a search does.
-    pub teacher: Option<Teacher>,
+    pub teacher: Option<PredictorTeacher>,
     /// Where the runs of earlier searches are from, if not from the same runs.
     pub earlier: Option<Arc<Table>>,
     /// Points before the first check.
@@ -131,7 +131,7 @@ impl Setting {
             ("first check", self.first_check),
             ("points between checks", self.check_every),
         ])?;
-        at_most(limits::ORDERINGS, &[("orderings", self.orderings as u64)])?;
+        at_most(limits::MAX_ORDERINGS, &[("orderings", self.orderings as u64)])?;
         at_most(limits::WORKERS, &[("workers", self.workers as u64)])?;
         let points = [("first check", self.first_check), ("points between checks", self.check_every)];
         at_most(limits::COUNT, &points)?;

@@ -10,7 +10,7 @@ use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, Value, 
 use std::collections::BTreeSet;
 
 /// With fewer different configurations, a sampler that learns has no choice.
-const LEAST_CONFIGURATIONS: usize = 60;
+const MIN_CONFIGURATIONS: usize = 60;
 
 /// Completed runs on a common grid of points.
 #[derive(Clone, Debug)]
@@ -52,9 +52,12 @@ impl Table {
         let finished = || indices.iter().map(|&i| &runs[i]);
         let reported = |run: &Run| reported(&run.curve, history.grid(), history.direction());
         Ok(Self {
-            grid: refined(history.grid(), finer),
-            values: finished().map(|run| refined(&reported(run), finer)).collect(),
-            scores: indices.iter().map(|&i| refined(&whole(&history, i), finer)).collect(),
+            grid: interpolate_between(history.grid(), finer),
+            values: finished().map(|run| interpolate_between(&reported(run), finer)).collect(),
+            scores: indices
+                .iter()
+                .map(|&i| interpolate_between(&completed_scores(&history, i), finer))
+                .collect(),
             objectives: Vec::new(),
             others: vec![Vec::new(); indices.len()],
             options: HistoryOptions { metric: Some(history.metric().clone()), ..options.clone() },
@@ -66,10 +69,10 @@ impl Table {
 
     /// The name of the sampler that a search of the recorded configurations would use; `None` if fewer than 60 differ, because a study of 40
     /// trials would have no choice among them.
-    pub fn usual_sampler(&self) -> Option<String> {
+    pub fn default_sampler_name(&self) -> Option<String> {
         let configurations = || self.runs.iter().map(|run| &run.configuration);
         let different: BTreeSet<String> = configurations().map(|it| format!("{it:?}")).collect();
-        if different.len() < LEAST_CONFIGURATIONS {
+        if different.len() < MIN_CONFIGURATIONS {
             return None;
         }
         let space = Space::Parameters(space_of(configurations())?);
@@ -81,7 +84,7 @@ impl Table {
     ///
     /// # Errors
     /// [`ReplayError::Objective`] for one that cannot be read or that a configuration does not have.
-    pub fn measuring<S: AsRef<str>>(self, written: &[S]) -> Result<Self, ReplayError> {
+    pub fn with_objectives<S: AsRef<str>>(self, written: &[S]) -> Result<Self, ReplayError> {
         let metric = self.history.metric().name.as_str();
         let is_metric = |text: &str| parts(text).0.trim_end_matches('_') == metric.trim_end_matches('_');
         let names: BTreeSet<&str> =
@@ -167,7 +170,7 @@ impl Table {
 
     /// The curve of `run` over its first `points` points, numbered from 1: what a study sees of it.
     pub fn curve(&self, run: usize, points: u64) -> Curve {
-        Curve::of_epochs(&self.values[run][..points as usize], self.history.direction())
+        Curve::from_epoch_values(&self.values[run][..points as usize], self.history.direction())
     }
 
     /// Where a training of `run` up to `points` points ends without stopping: there, or where a study sees that it has diverged.
@@ -210,12 +213,12 @@ impl Table {
 fn reported(curve: &Curve, grid: &[f64], direction: Direction) -> Vec<f64> {
     let first = curve.steps().first().zip(curve.scores().first());
     let before = |step: f64| first.filter(|(start, _)| step < **start).map(|(_, score)| *score);
-    let score = |&step: &f64| curve.interpolate(step).or_else(|| before(step));
+    let score = |&step: &f64| curve.interpolate_at(step).or_else(|| before(step));
     grid.iter().map(|step| score(step).map_or(f64::NAN, |score| direction.value(score))).collect()
 }
 
 /// The scores of a completed run, whose last one is its final score.
-fn whole(history: &History, run: usize) -> Vec<f64> {
+fn completed_scores(history: &History, run: usize) -> Vec<f64> {
     let mut scores = history.prefix(run).to_vec();
     let last = history.final_score(run).unwrap_or_else(|| history.lowest());
     scores.resize(history.grid().len(), last);
@@ -226,7 +229,7 @@ fn whole(history: &History, run: usize) -> Vec<f64> {
 }
 
 /// `values` with `finer` − 1 points put between each two.
-fn refined(values: &[f64], finer: usize) -> Vec<f64> {
+fn interpolate_between(values: &[f64], finer: usize) -> Vec<f64> {
     let finer = finer.max(1);
     let between = |pair: &[f64]| {
         let (a, b) = (pair[0], pair[1]);
@@ -241,7 +244,10 @@ mod tests {
 
     #[test]
     fn finer_points_lie_on_straight_lines() {
-        assert_eq!(refined(&[0.0, 1.0, 0.0], 4), [0.0, 0.25, 0.5, 0.75, 1.0, 0.75, 0.5, 0.25, 0.0]);
-        assert_eq!(refined(&[0.0, 1.0], 1), [0.0, 1.0]);
+        assert_eq!(
+            interpolate_between(&[0.0, 1.0, 0.0], 4),
+            [0.0, 0.25, 0.5, 0.75, 1.0, 0.75, 0.5, 0.25, 0.0]
+        );
+        assert_eq!(interpolate_between(&[0.0, 1.0], 1), [0.0, 1.0]);
     }
 }

@@ -12,7 +12,7 @@ mod space;
 mod usual;
 mod written;
 
-pub use names::{Refit, Rungs, SchedulerName};
+pub use names::{Refit, RungSettings, SchedulerName};
 pub use refusal::{Refusal, read_fields};
 
 #[cfg(feature = "schema")]
@@ -278,7 +278,7 @@ impl StudyRequest {
     /// # Panics
     /// Never: both are read already.
     #[must_use]
-    pub fn overlaid(&self, over: &Self) -> Self {
+    pub fn with_overrides(&self, over: &Self) -> Self {
         let mut fields = self.fields();
         fields.extend(over.fields());
         let read =

@@ -40,8 +40,8 @@ impl SchedulerName {
     }
 
     /// The scheduler of these numbers.
-    pub fn schedule(self, rungs: &Rungs) -> Schedule {
-        let Rungs { eta, most, runs, kappa, reference } = *rungs;
+    pub fn schedule(self, rungs: &RungSettings) -> Schedule {
+        let RungSettings { eta, most, runs, kappa, reference } = *rungs;
         match self {
             Self::Full => Schedule::Full,
             Self::SuccessiveHalving => Schedule::SuccessiveHalving { eta },
@@ -53,7 +53,7 @@ impl SchedulerName {
 
 /// The settings of schedulers with rungs.
 #[derive(Clone, Copy, Debug)]
-pub struct Rungs {
+pub struct RungSettings {
     /// η: one in η trials continues.
     pub eta: u64,
     /// ASHA: the most rungs below the end.

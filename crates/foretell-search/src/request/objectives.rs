@@ -22,7 +22,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
             };
             table.into_iter().map(written).collect::<Result<_, _>>().map(Some)
         }
-        written => texts(written, "val_acc").map_err(D::Error::custom),
+        written => read_texts(written, "val_acc").map_err(D::Error::custom),
     }
 }
 
@@ -30,10 +30,10 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 pub(super) fn read_limits<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<String>>, D::Error> {
-    texts(Value::deserialize(deserializer)?, "latency<=20").map_err(D::Error::custom)
+    read_texts(Value::deserialize(deserializer)?, "latency<=20").map_err(D::Error::custom)
 }
 
-fn texts(written: Value, example: &str) -> Result<Option<Vec<String>>, String> {
+fn read_texts(written: Value, example: &str) -> Result<Option<Vec<String>>, String> {
     let text = |value: Value| match value {
         Value::String(text) => Ok(text),
         other => Err(format!("expected a string such as {example:?}, found {other}")),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// The longest value that a refusal shows.
-const SHOWN: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// An invalid request: the field, and the reason. The reason names fields in backticks, so that callers can translate them to
 /// flags, keys or arguments.
@@ -49,12 +49,12 @@ pub fn read_fields<T: DeserializeOwned>(fields: &Map<String, Value>) -> Result<T
     read.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
         let path = error.path().to_string();
         let field = path.split(['.', '[']).next().unwrap_or_default();
-        worded(field, fields.get(field), &error.into_inner().to_string())
+        refusal_from_serde(field, fields.get(field), &error.into_inner().to_string())
     })
 }
 
 /// The refusal of `field`, whose value is `found`, for serde's `text`.
-fn worded(field: &str, found: Option<&Value>, text: &str) -> Refusal {
+fn refusal_from_serde(field: &str, found: Option<&Value>, text: &str) -> Refusal {
     let mut quoted = text.split('`').skip(1).step_by(2);
     let named = quoted.next().unwrap_or(field);
     if text.starts_with("missing field") {
@@ -66,7 +66,7 @@ fn worded(field: &str, found: Option<&Value>, text: &str) -> Refusal {
             if known.is_empty() { "Leave it out".to_owned() } else { format!("Choose one of {known}") };
         return Refusal::new(named, format!("unknown field. {known}"));
     }
-    const WORDS: [(&str, &str); 8] = [
+    const SERDE_PHRASES: [(&str, &str); 8] = [
         (" u64", " a whole number from 0"),
         (" u32", " a whole number from 0"),
         (" usize", " a whole number from 0"),
@@ -76,11 +76,11 @@ fn worded(field: &str, found: Option<&Value>, text: &str) -> Refusal {
         ("unknown variant", "unknown"),
         (", expected one of", ". Choose one of"),
     ];
-    let text = WORDS.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
+    let text = SERDE_PHRASES.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
     match (text.split_once("expected "), found) {
         // of serde's "invalid type: integer `1`, expected …" the value is shown as it was written
         (Some((_, expected)), Some(found)) if text.starts_with("invalid") || text.starts_with("expected") => {
-            let shown: String = found.to_string().chars().take(SHOWN).collect();
+            let shown: String = found.to_string().chars().take(MAX_SHOWN_CHARS).collect();
             Refusal::new(field, format!("expected {expected}, found {shown}"))
         }
         _ => Refusal::new(field, text),

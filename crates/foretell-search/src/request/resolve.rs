@@ -1,11 +1,11 @@
 //! From a request to a study: all defaults.
 
-use super::names::{Refit, Rungs, SchedulerName};
+use super::names::{Refit, RungSettings, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_TRIALS};
 use crate::lessons::Lessons;
-use crate::limits::PLANNED_TRIALS;
+use crate::limits::MAX_PLANNED_TRIALS;
 use crate::parameter_space::ParameterSpace;
 use crate::resource::UNKNOWN_RESOURCE;
 use crate::samplers::{SamplerFamily, SamplerSpec};
@@ -81,7 +81,7 @@ impl StudyRequest {
             ));
         }
         if !there.conflicts(&spec).is_empty() {
-            return Err(different(there, &spec));
+            return Err(conflict_refusal(there, &spec));
         }
         spec.queue.splice(0..0, enqueued.iter().cloned());
         Ok(spec)
@@ -101,7 +101,7 @@ impl StudyRequest {
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(UNKNOWN_RESOURCE);
         self.check_runs(there)?;
         let schedule = self.schedule(max_resource, there)?;
-        let trials = self.all_trials(&space, &schedule, max_resource, family.as_deref(), there)?;
+        let trials = self.resolve_trials(&space, &schedule, max_resource, family.as_deref(), there)?;
         let named =
             self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
         self.check_shadow(named.as_ref())?;
@@ -130,7 +130,7 @@ impl StudyRequest {
             repeats: self.repeats.or(there.and_then(|there| there.repeats)).filter(|repeats| *repeats != 1),
             folds: self.folds.or(there.and_then(|there| there.folds)).filter(|folds| *folds != 1),
             queue: self.queue(&space, there)?,
-            burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
+            burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.max_burn_in(trials, there))),
             policy: self.policy(named, is_rewarded || sets_forecasts, there),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
@@ -271,7 +271,7 @@ impl StudyRequest {
 
     /// The longest burn-in that is chosen: a new study's own trials. The paper's, and that of a study that is there, are refused
     /// where they are longer.
-    fn most_burn_in(&self, trials: u64, there: Option<&StudySpec>) -> u64 {
+    fn max_burn_in(&self, trials: u64, there: Option<&StudySpec>) -> u64 {
         if self.paper == Some(true) || (there.is_some() && self.caution.is_none()) {
             u64::MAX
         } else {
@@ -311,7 +311,7 @@ impl StudyRequest {
         let asked = numbered || self.rungs.is_some() || self.reference.is_some() || self.scheduler.is_some();
         match (self.scheduler, there) {
             (_, Some(there)) if !asked => there.schedule,
-            (scheduler, _) => scheduler.or(there.map(name_of)).unwrap_or_default().schedule(&Rungs {
+            (scheduler, _) => scheduler.or(there.map(name_of)).unwrap_or_default().schedule(&RungSettings {
                 eta: self.eta.unwrap_or(DEFAULT_ETA),
                 most: self.rungs,
                 runs: self.runs.unwrap_or(1),
@@ -325,7 +325,7 @@ impl StudyRequest {
     }
 
     /// The number of trials: with Hyperband as many as its brackets have.
-    fn all_trials(
+    fn resolve_trials(
         &self,
         space: &Space,
         schedule: &Schedule,
@@ -341,7 +341,7 @@ impl StudyRequest {
             let levels = schedule.levels(max_resource).ok().filter(|_| planned);
             let first = levels.and_then(|levels| levels.first().copied());
             let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
-            let many = paid.or(self.ends_by_time.then_some(PLANNED_TRIALS));
+            let many = paid.or(self.ends_by_time.then_some(MAX_PLANNED_TRIALS));
             let many = many.max(there.map(|there| there.trials));
             let every = || family.and_then(|family| family.combinations(space));
             return Ok(self.trials.or(many).or_else(every).unwrap_or(DEFAULT_TRIALS));
@@ -439,7 +439,7 @@ impl Queued {
                 space.parts(text).map_err(|error| refused(text, &error))
             }
             (Self::Text(text), Space::Own(part)) => match part.made() {
-                Some(space) => space.read(text).map_err(|error| refused(text, &error)),
+                Some(space) => space.read_configuration(text).map_err(|error| refused(text, &error)),
                 None => ParameterSpace::any().parts(text).map_err(|error| refused(text, &error)),
             },
         }
@@ -463,7 +463,7 @@ pub(super) fn name_of(there: &StudySpec) -> SchedulerName {
 }
 
 /// The refusal of a study that differs from the one that is `there` in what may not change.
-fn different(there: &StudySpec, asked: &StudySpec) -> Refusal {
+fn conflict_refusal(there: &StudySpec, asked: &StudySpec) -> Refusal {
     let differences = there.conflicts(asked);
     let field = differences.first().map_or("study", |first| first.field.as_str());
     let said: Vec<String> = differences.iter().map(ToString::to_string).collect();

@@ -6,7 +6,7 @@ use crate::catalogue::Catalogue;
 use serde_json::{Map, Value, json};
 
 /// The keywords that schemars writes for the types of Rust, and nobody else needs.
-const NOISE: [&str; 2] = ["format", "title"];
+const OMITTED_KEYWORDS: [&str; 2] = ["format", "title"];
 
 impl StudyRequest {
     /// The JSON Schema of each field, self-contained: its `description`, its `type` or its choices as `oneOf`, its `default` where there
@@ -16,7 +16,7 @@ impl StudyRequest {
         let whole = Value::from(schemars::schema_for!(Self));
         let Value::Object(fields) = &whole["properties"] else { return Map::new() };
         let mut fields: Map<_, _> =
-            fields.iter().map(|(name, field)| (name.clone(), plain(field, &whole))).collect();
+            fields.iter().map(|(name, field)| (name.clone(), inline_references(field, &whole))).collect();
         for (name, known) in [
             ("sampler", catalogue.samplers().collect::<Vec<_>>()),
             ("policy", catalogue.policies().collect()),
@@ -38,19 +38,22 @@ impl StudyRequest {
 }
 
 /// `schema` without references into `whole`, and without the `null` of what may be left out.
-fn plain(schema: &Value, whole: &Value) -> Value {
+fn inline_references(schema: &Value, whole: &Value) -> Value {
     let Value::Object(entries) = schema else { return schema.clone() };
     let mut made = Map::new();
     for (key, value) in entries {
         match (key.as_str(), value) {
             ("$ref", Value::String(path)) => {
-                let named = plain(whole.pointer(path.trim_start_matches('#')).unwrap_or(&Value::Null), whole);
+                let named = inline_references(
+                    whole.pointer(path.trim_start_matches('#')).unwrap_or(&Value::Null),
+                    whole,
+                );
                 // the field says what it is for, the type what it is
                 let named = named.as_object().cloned().unwrap_or_default();
                 made.extend(named.into_iter().filter(|(key, _)| key != "description"));
             }
             ("anyOf", Value::Array(ways)) if ways.len() == 2 && ways[1]["type"] == "null" => {
-                made.extend(plain(&ways[0], whole).as_object().cloned().unwrap_or_default());
+                made.extend(inline_references(&ways[0], whole).as_object().cloned().unwrap_or_default());
             }
             ("type", Value::Array(types)) => {
                 let mut types: Vec<Value> = types.iter().filter(|&name| name != "null").cloned().collect();
@@ -62,11 +65,11 @@ fn plain(schema: &Value, whole: &Value) -> Value {
                 made.insert(key.clone(), text.split_whitespace().collect::<Vec<_>>().join(" ").into());
             }
             (_, Value::Array(ways)) => {
-                made.insert(key.clone(), ways.iter().map(|way| plain(way, whole)).collect());
+                made.insert(key.clone(), ways.iter().map(|way| inline_references(way, whole)).collect());
             }
-            (noise, _) if NOISE.contains(&noise) => {}
+            (noise, _) if OMITTED_KEYWORDS.contains(&noise) => {}
             _ => {
-                made.insert(key.clone(), plain(value, whole));
+                made.insert(key.clone(), inline_references(value, whole));
             }
         }
     }

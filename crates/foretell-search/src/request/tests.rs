@@ -223,7 +223,8 @@ fn a_default_that_is_named_changes_no_study() {
     ];
     let mut compared = 0;
     for base in bases {
-        let base = request(SPACE).overlaid(&request(r#"{"epochs": 20}"#)).overlaid(&request(base));
+        let base =
+            request(SPACE).with_overrides(&request(r#"{"epochs": 20}"#)).with_overrides(&request(base));
         let usual = base.clone().resolve(None).unwrap();
         for (name, value) in usual.request().fields() {
             if excluded.contains(&name.as_str()) {
@@ -231,7 +232,7 @@ fn a_default_that_is_named_changes_no_study() {
             }
             let named = StudyRequest::from_fields(&Map::from_iter([(name.clone(), value.clone())])).unwrap();
             // a refusal names the setting; what must not happen is another study without a word
-            if let Ok(study) = base.overlaid(&named).resolve(None) {
+            if let Ok(study) = base.with_overrides(&named).resolve(None) {
                 assert_eq!(study, usual, "{base:?} with {name} = {value}");
                 compared += 1;
             }
@@ -244,7 +245,7 @@ fn a_default_that_is_named_changes_no_study() {
 fn one_request_lies_over_another() {
     let file = request(r#"{"trials": 30, "seed": 4}"#);
     let flags = request(r#"{"trials": 20, "metric": "val_acc"}"#);
-    assert_eq!(file.overlaid(&flags), request(r#"{"trials": 20, "seed": 4, "metric": "val_acc"}"#));
+    assert_eq!(file.with_overrides(&flags), request(r#"{"trials": 20, "seed": 4, "metric": "val_acc"}"#));
 }
 
 #[cfg(feature = "schema")]

@@ -8,13 +8,13 @@ use crate::stopping::caution::Caution;
 use crate::study::StudySpec;
 
 /// Enough trials for every burn-in.
-const TRIALS: u64 = 1_000;
+const EXAMPLE_TRIALS: u64 = 1_000;
 
 /// The name of a request, and the request.
-type Case = (&'static str, fn() -> StudyRequest);
+type RequestCase = (&'static str, fn() -> StudyRequest);
 
 /// Requests that change defaults. In order: a later case is worded only where it adds something.
-const CASES: [Case; 5] = [
+const DEFAULT_CASES: [RequestCase; 5] = [
     ("with caution safe", || StudyRequest { caution: Some(Caution::Safe), ..StudyRequest::default() }),
     ("with caution fast", || StudyRequest { caution: Some(Caution::Fast), ..StudyRequest::default() }),
     ("with rungs", || StudyRequest { scheduler: Some(SchedulerName::Asha), ..StudyRequest::default() }),
@@ -27,7 +27,7 @@ const CASES: [Case; 5] = [
 ];
 
 /// The fields whose defaults depend on others.
-const DEPENDENT: [&str; 9] = [
+const DEPENDENT_FIELDS: [&str; 9] = [
     "sampler",
     "scheduler",
     "rungs",
@@ -45,22 +45,22 @@ impl StudyRequest {
     /// # Panics
     /// Never: the cases are valid requests.
     pub fn usual() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
-        let usual: Case = ("", StudyRequest::default);
-        let cases = std::iter::once(usual).chain(CASES);
+        let usual: RequestCase = ("", StudyRequest::default);
+        let cases = std::iter::once(usual).chain(DEFAULT_CASES);
         let cases: Vec<(&str, StudySpec)> =
-            cases.map(|(case, request)| (case, resolved(request()))).collect();
+            cases.map(|(case, request)| (case, resolve_example(request()))).collect();
         let values = |name| cases.iter().map(|(case, spec)| (*case, value(name, spec))).collect();
-        DEPENDENT.into_iter().map(|name| (name, values(name))).collect()
+        DEPENDENT_FIELDS.into_iter().map(|name| (name, values(name))).collect()
     }
 }
 
 /// The study of parameters that is asked for.
-fn resolved(request: StudyRequest) -> StudySpec {
+fn resolve_example(request: StudyRequest) -> StudySpec {
     let space = crate::ParameterSpace::parse(&["lr=log:1e-4:1"]).expect("a space");
     let asked = StudyRequest {
         space: Some(Space::Parameters(space)),
         metric: Some("val_acc".to_owned()),
-        trials: Some(TRIALS),
+        trials: Some(EXAMPLE_TRIALS),
         epochs: Some(DEFAULT_EPOCHS),
         ..request
     };

@@ -18,11 +18,11 @@ impl StudySpec {
             metric: Some(self.metric.clone()),
             direction: Some(self.direction),
             objective: self.written_objectives(),
-            limit: written(&self.limits, Limit::to_string),
+            limit: map_non_empty(&self.limits, Limit::to_string),
             trials: Some(self.trials),
             budget_epochs: self.budget_epochs,
             checkpoints: None,
-            enqueue: written(&self.queue, |configuration| Queued::Values(configuration.clone())),
+            enqueue: map_non_empty(&self.queue, |configuration| Queued::Values(configuration.clone())),
             until_no_improvement: self.until_no_improvement,
             target: self.target,
             repeats: Some(self.repeats()),
@@ -95,12 +95,12 @@ impl StudySpec {
             Direction::Maximize => "max",
             Direction::Minimize => "min",
         };
-        let others = written(&self.objectives, Objective::to_string)?;
+        let others = map_non_empty(&self.objectives, Objective::to_string)?;
         Some(std::iter::once(format!("{}:{way}", self.metric)).chain(others).collect())
     }
 }
 
 /// The written form of each element of `all`; `None` if `all` is empty.
-fn written<T, W>(all: &[T], write: impl Fn(&T) -> W) -> Option<Vec<W>> {
+fn map_non_empty<T, W>(all: &[T], write: impl Fn(&T) -> W) -> Option<Vec<W>> {
     (!all.is_empty()).then(|| all.iter().map(write).collect())
 }

@@ -3,7 +3,7 @@
 use super::known::text;
 use super::worth::Worth;
 use super::{IsAllowed, NamedSampler, Sampler, SamplerFamily};
-use crate::limits::PLANNED_TRIALS;
+use crate::limits::MAX_PLANNED_TRIALS;
 use crate::parameter::Parameter;
 use crate::parameter_space::ParameterSpace;
 use crate::space::Space;
@@ -12,20 +12,20 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 /// The most combinations of a grid.
-const MOST: u64 = 1 << 20;
+const MAX_COMBINATIONS: u64 = 1 << 20;
 
 /// All combinations, in order.
 #[derive(Clone, Debug)]
-struct Grid {
+struct GridCursor {
     all: Vec<Configuration>,
     /// Those before were tried.
     next: usize,
 }
 
-impl Grid {
+impl GridCursor {
     fn new(space: &ParameterSpace) -> Self {
         // a study of a larger space, or of one with real numbers, is refused
-        Self { all: space.all(MOST).unwrap_or_default(), next: 0 }
+        Self { all: space.all(MAX_COMBINATIONS).unwrap_or_default(), next: 0 }
     }
 
     /// The first combination that `is_fitting` and is not tried. What does not fit now may do so later.
@@ -42,7 +42,7 @@ impl Grid {
 }
 
 /// The first parameter without a finite number of values.
-fn endless(space: &ParameterSpace) -> Option<&Parameter> {
+fn first_endless_parameter(space: &ParameterSpace) -> Option<&Parameter> {
     space.parameters().iter().find(|parameter| parameter.kind.values().is_none())
 }
 
@@ -58,26 +58,26 @@ impl NamedSampler for GridSampling {
 
 impl SamplerFamily for GridSampling {
     fn combinations(&self, space: &Space) -> Option<u64> {
-        parameters(space).ok()?.all(PLANNED_TRIALS).map(|all| all.len() as u64)
+        parameters(space).ok()?.all(MAX_PLANNED_TRIALS).map(|all| all.len() as u64)
     }
 
     fn check(&self, space: &Space) -> Result<(), String> {
         let space = parameters(space)?;
-        if let Some(Parameter { name, kind, .. }) = endless(space) {
+        if let Some(Parameter { name, kind, .. }) = first_endless_parameter(space) {
             return Err(format!(
                 "it tries all values, but those of {name}={kind} are endless. Add a step, as in {kind}:STEP, or write choice:a,b,c"
             ));
         }
         match space.combinations() {
-            Some(all) if all <= MOST => Ok(()),
+            Some(all) if all <= MAX_COMBINATIONS => Ok(()),
             _ => Err(format!(
-                "it tries all combinations, but there are more than {MOST}. Use fewer values, or another sampler"
+                "it tries all combinations, but there are more than {MAX_COMBINATIONS}. Use fewer values, or another sampler"
             )),
         }
     }
 
     fn sampler(&self, _: &Json, space: &Space, _seed: u64) -> Result<Box<dyn Sampler>, String> {
-        Ok(Box::new(GridSearch { grid: Grid::new(parameters(space)?), tried: BTreeSet::new() }))
+        Ok(Box::new(GridSearch { grid: GridCursor::new(parameters(space)?), tried: BTreeSet::new() }))
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) fn parameters(space: &Space) -> Result<&ParameterSpace, String> {
 
 /// All combinations in order, but for those that were tried already.
 struct GridSearch {
-    grid: Grid,
+    grid: GridCursor,
     /// The configurations tried, as JSON.
     tried: BTreeSet<String>,
 }

@@ -17,15 +17,15 @@ pub use random::RandomSampling;
 pub use spec::SamplerSpec;
 
 use crate::samplers::worth::Worth;
-use crate::shelf::Shelf;
+use crate::shelf::PartShelf;
 use crate::space::Space;
 use foretell::Configuration;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 /// The samplers of this crate.
-pub(crate) fn samplers() -> Shelf<dyn SamplerFamily> {
-    let mut shelf = Shelf::new("sampler");
+pub(crate) fn samplers() -> PartShelf<dyn SamplerFamily> {
+    let mut shelf = PartShelf::new("sampler");
     add_sampler::<RandomSampling>(&mut shelf);
     add_sampler::<GridSampling>(&mut shelf);
     add_sampler::<TpeSampling>(&mut shelf);
@@ -35,7 +35,7 @@ pub(crate) fn samplers() -> Shelf<dyn SamplerFamily> {
 }
 
 /// Adds the samplers of the family `F` to the `shelf`.
-fn add_sampler<F: NamedSampler>(shelf: &mut Shelf<dyn SamplerFamily>) {
+fn add_sampler<F: NamedSampler>(shelf: &mut PartShelf<dyn SamplerFamily>) {
     shelf.add((F::NAME, F::ABOUT), &[], |given| match given {
         Json::Null => Ok((Arc::new(F::default()), Json::Null)),
         given => Err(format!("{given}: this sampler takes no settings. Leave them out")),
@@ -86,7 +86,7 @@ pub trait Sampler: Send + Sync {
     fn failed(&mut self, trial: u64, configuration: &Configuration);
 
     /// Its state as JSON, for people to read; `None` if it has none. A resumed study does not need it.
-    fn learned(&self) -> Option<Json> {
+    fn learned_state(&self) -> Option<Json> {
         None
     }
 }

@@ -41,12 +41,12 @@ pub(crate) fn is_exempt(study_seed: u64, trial: u64, share: f64) -> bool {
 }
 
 /// The maximum number of redraws if a configuration was proposed before.
-const REDRAWS: usize = 100;
+const MAX_REDRAWS: usize = 100;
 /// The maximum number of draws until one is allowed. A study whose limits allow fewer than one in 1,000 is refused, so as many fail with
 /// a probability of e⁻²⁰.
 const MAX_DRAWS: usize = 20_000;
 
-/// The first of what `draw` draws that `is_allowed` and `is_new`. If the first 1 + [`REDRAWS`] allowed ones were drawn before, the last of
+/// The first of what `draw` draws that `is_allowed` and `is_new`. If the first 1 + [`MAX_REDRAWS`] allowed ones were drawn before, the last of
 /// them: a space of few choices is spent, and a repeat has a seed of its own. `None` if none is allowed.
 pub(crate) fn draw_allowed<T>(
     mut draw: impl FnMut() -> T,
@@ -55,7 +55,7 @@ pub(crate) fn draw_allowed<T>(
 ) -> Option<T> {
     let allowed = (0..MAX_DRAWS).map(|_| draw()).filter(|drawn| is_allowed(drawn));
     let mut repeated = None;
-    for drawn in allowed.take(1 + REDRAWS) {
+    for drawn in allowed.take(1 + MAX_REDRAWS) {
         if is_new(&drawn) {
             return Some(drawn);
         }
@@ -112,7 +112,7 @@ impl Sampler for RandomSearch {
             Space::Own(part) => {
                 let space = part.made()?;
                 let is_new = |drawn: &Configuration| {
-                    space.identity(drawn).is_none_or(|text| !self.proposed.contains(&text))
+                    space.duplicate_key(drawn).is_none_or(|text| !self.proposed.contains(&text))
                 };
                 draw_allowed(|| space.sample(&mut rng), is_allowed, is_new)
             }
@@ -122,7 +122,7 @@ impl Sampler for RandomSearch {
     fn started(&mut self, _trial: u64, configuration: &Configuration) {
         self.proposed.extend(match &self.space {
             Space::Parameters(_) => text(configuration),
-            Space::Own(part) => part.made().and_then(|space| space.identity(configuration)),
+            Space::Own(part) => part.made().and_then(|space| space.duplicate_key(configuration)),
         });
     }
 

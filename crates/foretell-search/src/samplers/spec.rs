@@ -40,7 +40,7 @@ impl<'de> Deserialize<'de> for SamplerSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let named = Named::deserialize(deserializer)?;
         let ours = samplers().part(&named, &Map::new());
-        Ok(Self(ours.unwrap_or_else(|_| Part::unmade(named))))
+        Ok(Self(ours.unwrap_or_else(|_| Part::without_implementation(named))))
     }
 }
 

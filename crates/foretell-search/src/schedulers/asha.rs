@@ -1,8 +1,8 @@
 //! ASHA: successive halving without waiting; a trial continues as soon as it is among the best of its rung so far.
 
 use crate::schedulers::brackets::{BracketError, last_levels};
-use crate::schedulers::rank::Ranks;
-use crate::schedulers::{End, Job, Next, Ranked, Scheduler};
+use crate::schedulers::rank::TrialRanks;
+use crate::schedulers::{End, Job, Next, RankedTrial, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Asynchronous successive halving of `trials` trials.
@@ -27,24 +27,24 @@ pub struct Asha {
     levels: Vec<u64>,
     started: u64,
     running: BTreeMap<u64, usize>,
-    rungs: Vec<Rung>,
+    rungs: Vec<AshaRung>,
     /// Whether trials are paused at rungs.
     pauses: bool,
 }
 
 /// The results of one rung.
 #[derive(Clone, Debug, Default)]
-struct Rung {
+struct AshaRung {
     /// All of them, the best first.
-    results: Vec<Ranked>,
+    results: Vec<RankedTrial>,
     /// Those that may still be promoted.
-    waiting: BTreeSet<Ranked>,
+    waiting: BTreeSet<RankedTrial>,
     /// Whether its ranks tell nothing about final values: every trial that reaches it continues.
     silent: bool,
 }
 
-impl Rung {
-    fn push(&mut self, result: Ranked) {
+impl AshaRung {
+    fn push(&mut self, result: RankedTrial) {
         self.results.insert(self.results.partition_point(|other| *other < result), result);
         if result.score.is_finite() {
             self.waiting.insert(result);
@@ -52,13 +52,13 @@ impl Rung {
     }
 
     /// The best trial that was not promoted, if it is among the best 1/η of the rung.
-    fn promotable(&self, eta: u64) -> Option<Ranked> {
+    fn promotable(&self, eta: u64) -> Option<RankedTrial> {
         let best = *self.waiting.first()?;
         let rank = self.results.partition_point(|other| *other < best);
         (self.silent || rank < self.results.len() / eta as usize).then_some(best)
     }
 
-    fn rank(&mut self, ranks: &Ranks, level: u64) {
+    fn rank(&mut self, ranks: &TrialRanks, level: u64) {
         self.silent = ranks.silent.contains(&level);
         self.results.iter_mut().for_each(|result| *result = result.by(ranks, level));
         self.results.sort();
@@ -80,18 +80,18 @@ impl Asha {
             levels,
             started: 0,
             running: BTreeMap::new(),
-            rungs: vec![Rung::default(); rungs],
+            rungs: vec![AshaRung::default(); rungs],
             pauses: true,
         })
     }
 
     /// The highest rung that has a trial to promote, and that trial.
-    fn promotable(&self) -> Option<(usize, Ranked)> {
+    fn promotable(&self) -> Option<(usize, RankedTrial)> {
         let below = (0..self.levels.len() - 1).rev().filter(|_| self.pauses);
         below.filter_map(|rung| Some((rung, self.rungs[rung].promotable(self.eta)?))).next()
     }
 
-    fn run(&mut self, trial: u64, rung: usize) -> Next {
+    fn run_job(&mut self, trial: u64, rung: usize) -> Next {
         self.running.insert(trial, rung);
         Next::Run(Job { trial, until: self.levels[rung] })
     }
@@ -101,22 +101,22 @@ impl Scheduler for Asha {
     fn next(&mut self) -> Next {
         if let Some((rung, best)) = self.promotable() {
             self.rungs[rung].waiting.remove(&best);
-            return self.run(best.trial, rung + 1);
+            return self.run_job(best.trial, rung + 1);
         }
         if self.started < self.trials {
             self.started += 1;
-            return self.run(self.started - 1, if self.pauses { 0 } else { self.levels.len() - 1 });
+            return self.run_job(self.started - 1, if self.pauses { 0 } else { self.levels.len() - 1 });
         }
         if self.running.is_empty() { Next::Done } else { Next::Wait }
     }
 
     fn ended(&mut self, trial: u64, end: End) {
         if let Some(rung) = self.running.remove(&trial) {
-            self.rungs[rung].push(Ranked { trial, score: end.score });
+            self.rungs[rung].push(RankedTrial { trial, score: end.score });
         }
     }
 
-    fn rank(&mut self, ranks: &Ranks) {
+    fn rank(&mut self, ranks: &TrialRanks) {
         for (rung, level) in self.rungs.iter_mut().zip(&self.levels) {
             rung.rank(ranks, *level);
         }

@@ -7,7 +7,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// The largest resource that a plan is made for: its totals then fit 64 bits with room to spare.
-const LARGEST: u64 = crate::limits::COUNT;
+const MAX_PLANNED_RESOURCE: u64 = crate::limits::COUNT;
 
 /// The reason why a plan is impossible.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum BracketError {
         eta: u64,
     },
     /// R is beyond what a plan is made for.
-    #[error("the largest resource {resource} is above {LARGEST}. Count in a coarser unit")]
+    #[error("the largest resource {resource} is above {MAX_PLANNED_RESOURCE}. Count in a coarser unit")]
     TooLarge {
         /// R as given.
         resource: u64,
@@ -116,7 +116,7 @@ pub fn plan(max_resource: u64, eta: u64) -> Result<Plan, BracketError> {
     let s_max = levels.len() - 1;
     let bracket = |s: usize| {
         let wanted = (s_max as u64 + 1) * eta.pow(s as u32);
-        halved(wanted.div_ceil(s as u64 + 1), eta, &levels[s_max - s..])
+        halving_bracket(wanted.div_ceil(s as u64 + 1), eta, &levels[s_max - s..])
     };
     let brackets = (0..=s_max).rev().map(bracket).collect();
     Ok(Plan { max_resource, eta, brackets })
@@ -141,7 +141,7 @@ pub fn levels(max_resource: u64, eta: u64) -> Result<Vec<u64>, BracketError> {
     if max_resource < eta {
         return Err(BracketError::Resource { resource: max_resource, eta });
     }
-    if max_resource > LARGEST {
+    if max_resource > MAX_PLANNED_RESOURCE {
         return Err(BracketError::TooLarge { resource: max_resource });
     }
     let s_max = largest_power(max_resource, eta);
@@ -180,11 +180,11 @@ pub fn successive_halving(configurations: u64, max_resource: u64, eta: u64) -> R
         return Err(BracketError::NoConfigurations);
     }
     let s = (largest_power(configurations, eta) as usize).min(levels.len() - 1);
-    Ok(halved(configurations, eta, &levels[levels.len() - 1 - s..]))
+    Ok(halving_bracket(configurations, eta, &levels[levels.len() - 1 - s..]))
 }
 
 /// The bracket that starts with `configurations` and keeps one of η at each of `levels`.
-fn halved(configurations: u64, eta: u64, levels: &[u64]) -> Bracket {
+fn halving_bracket(configurations: u64, eta: u64, levels: &[u64]) -> Bracket {
     let mut left = configurations;
     let mut rungs = Vec::with_capacity(levels.len());
     for &resource in levels {
@@ -447,8 +447,8 @@ mod tests {
             let error = plan(max_resource, eta).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
-        let largest = plan(LARGEST, 2).unwrap().totals();
-        assert!(largest.scratch > LARGEST && largest.scratch < u64::MAX / 1000);
+        let largest = plan(MAX_PLANNED_RESOURCE, 2).unwrap().totals();
+        assert!(largest.scratch > MAX_PLANNED_RESOURCE && largest.scratch < u64::MAX / 1000);
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub enum Reference {
 }
 
 /// Results needed at a level before it can be compared with, at most.
-const ENOUGH: usize = 20;
+const MAX_REQUIRED_RESULTS: usize = 20;
 
 /// All results at each level, whatever the bracket: forecasts of stopped trials included, since results of survivors
 /// alone would raise the bar with every stop.
@@ -102,7 +102,7 @@ pub(crate) struct LevelResults {
 impl LevelResults {
     /// Nothing seen yet. A level is silent until as many results as the burn-in at a level, or 20, are known.
     pub(crate) fn new(burn_in: usize) -> Self {
-        Self { enough: burn_in.clamp(1, ENOUGH), sorted: BTreeMap::new() }
+        Self { enough: burn_in.clamp(1, MAX_REQUIRED_RESULTS), sorted: BTreeMap::new() }
     }
 
     /// Notes a result at `level`. O(n).

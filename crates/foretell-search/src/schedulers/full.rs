@@ -1,6 +1,6 @@
 //! Full training: every trial to the largest resource, one after another.
 
-use crate::schedulers::rank::Ranks;
+use crate::schedulers::rank::TrialRanks;
 use crate::schedulers::{End, Job, Next, Scheduler};
 
 /// Trains each trial to the largest resource, in order. A running trial must beat the n-th best completed one; forecasts of
@@ -41,7 +41,7 @@ impl Scheduler for Full {
         }
     }
 
-    fn rank(&mut self, _ranks: &Ranks) {}
+    fn rank(&mut self, _ranks: &TrialRanks) {}
 
     fn raise(&mut self, trials: u64) -> bool {
         self.trials = self.trials.max(trials);

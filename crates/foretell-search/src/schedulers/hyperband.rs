@@ -2,7 +2,7 @@
 
 use crate::schedulers::brackets::Plan;
 use crate::schedulers::f_hyperband::{Kappa, LevelResults, Reference};
-use crate::schedulers::rank::Ranks;
+use crate::schedulers::rank::TrialRanks;
 use crate::schedulers::successive_halving::SuccessiveHalving;
 use crate::schedulers::{End, Next, Scheduler};
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ impl Scheduler for Hyperband {
         self.close_done();
     }
 
-    fn rank(&mut self, ranks: &Ranks) {
+    fn rank(&mut self, ranks: &TrialRanks) {
         self.open.iter_mut().for_each(|bracket| bracket.rank(ranks));
     }
 

@@ -12,7 +12,7 @@ pub(crate) mod rank;
 pub(crate) mod schedule;
 pub(crate) mod successive_halving;
 
-use crate::schedulers::rank::Ranks;
+use crate::schedulers::rank::TrialRanks;
 use std::cmp::Ordering;
 
 /// Train one trial up to a resource level.
@@ -53,7 +53,7 @@ pub trait Scheduler: Send + Sync {
     fn ended(&mut self, trial: u64, end: End);
 
     /// The scores by which trials that were trained to a rung are compared from now on.
-    fn rank(&mut self, ranks: &Ranks);
+    fn rank(&mut self, ranks: &TrialRanks);
 
     /// A paused trial has no checkpoint to continue from: from now on no trial is to be paused, or promoted. Whether it can do so; then
     /// each new trial is trained to its end in one go.
@@ -80,38 +80,38 @@ pub trait Scheduler: Send + Sync {
 
 /// A trial's score; ordered from the best to the worst, equal scores by the trial's number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedTrial {
     pub(crate) trial: u64,
     pub(crate) score: f64,
 }
 
-impl Ranked {
+impl RankedTrial {
     /// As `ranks` have it at `level`; a trial that failed stays one.
-    pub(crate) fn by(self, ranks: &Ranks, level: u64) -> Self {
+    pub(crate) fn by(self, ranks: &TrialRanks, level: u64) -> Self {
         let new = ranks.score(self.trial, level).filter(|_| self.score.is_finite());
         Self { score: new.unwrap_or(self.score), ..self }
     }
 }
 
-impl Ord for Ranked {
+impl Ord for RankedTrial {
     fn cmp(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.trial.cmp(&other.trial))
     }
 }
 
-impl PartialOrd for Ranked {
+impl PartialOrd for RankedTrial {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Ranked {
+impl PartialEq for RankedTrial {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Ranked {}
+impl Eq for RankedTrial {}
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -130,7 +130,7 @@ pub(crate) mod tests {
     #[test]
     fn ranks_go_from_the_best_to_the_worst_and_equal_scores_by_number() {
         let scores = [(0, 0.2), (3, 0.9), (2, 0.5), (1, 0.9), (4, f64::NEG_INFINITY)];
-        let mut ranked = scores.map(|(trial, score)| Ranked { trial, score });
+        let mut ranked = scores.map(|(trial, score)| RankedTrial { trial, score });
         ranked.sort();
         assert_eq!(ranked.map(|ranked| ranked.trial), [1, 3, 2, 0, 4]);
     }

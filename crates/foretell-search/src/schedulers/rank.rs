@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Finished trials from which it is judged whether a rung's ranks say anything, at least.
-const ENOUGH: usize = 6;
+const MIN_FINISHED_TRIALS: usize = 6;
 /// A rank correlation before anything is seen, and the number of trials that it counts as.
-const PRIOR: (f64, f64) = (0.6, 4.0);
+const CORRELATION_PRIOR: (f64, f64) = (0.6, 4.0);
 /// A rank correlation below this says nothing.
-const SILENT: f64 = 0.25;
+const SILENT_CORRELATION: f64 = 0.25;
 
 /// The values by which trials are compared at a rung.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,14 +34,14 @@ impl Rank {
 
 /// The values by which a scheduler currently compares trials.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ranks {
+pub struct TrialRanks {
     /// The scores of trials by the level they were trained to; a trial that is not here keeps its own.
     pub scores: BTreeMap<u64, BTreeMap<u64, f64>>,
     /// The levels whose ranks tell nothing about final values: every trial that reaches one continues.
     pub silent: BTreeSet<u64>,
 }
 
-impl Ranks {
+impl TrialRanks {
     /// The score of `trial` at `level`.
     pub fn score(&self, trial: u64, level: u64) -> Option<f64> {
         self.scores.get(&level)?.get(&trial).copied()
@@ -57,17 +57,17 @@ impl Ranks {
 ///
 /// Source of the correction: Thorndike 1949, case 2. The shrinkage and the bound are ours.
 pub(crate) fn is_silent(scores: &[f64], finished: &[(usize, f64)]) -> bool {
-    if finished.len() < ENOUGH {
+    if finished.len() < MIN_FINISHED_TRIALS {
         return false;
     }
     let all = normal_scores(scores);
     let x: Vec<f64> = finished.iter().map(|&(place, _)| all[place]).collect();
     let y = normal_scores(&finished.iter().map(|&(_, end)| end).collect::<Vec<_>>());
-    let (n, u) = (x.len() as f64, (spread(&all) / spread(&x)).max(1.0));
+    let (n, u) = (x.len() as f64, (standard_deviation(&all) / standard_deviation(&x)).max(1.0));
     let r = correlation(&x, &y);
     let corrected = r * u / (1.0 - r * r + r * r * u * u).sqrt();
-    let rho = if corrected.is_finite() { corrected } else { PRIOR.0 };
-    (n * rho + PRIOR.1 * PRIOR.0) / (n + PRIOR.1) < SILENT
+    let rho = if corrected.is_finite() { corrected } else { CORRELATION_PRIOR.0 };
+    (n * rho + CORRELATION_PRIOR.1 * CORRELATION_PRIOR.0) / (n + CORRELATION_PRIOR.1) < SILENT_CORRELATION
 }
 
 /// Φ⁻¹((rank − ½)/n) of each score; equal scores share the mean of their ranks.
@@ -82,7 +82,7 @@ fn normal_scores(scores: &[f64]) -> Vec<f64> {
     scores.iter().map(|score| normal_quantile(rank(score) / scores.len() as f64)).collect()
 }
 
-fn spread(x: &[f64]) -> f64 {
+fn standard_deviation(x: &[f64]) -> f64 {
     let center = mean(x);
     x.iter().map(|x| (x - center).powi(2)).sum::<f64>().sqrt() / (x.len() as f64).sqrt()
 }
@@ -90,7 +90,7 @@ fn spread(x: &[f64]) -> f64 {
 fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (a, b) = (mean(x), mean(y));
     let along = x.iter().zip(y).map(|(x, y)| (x - a) * (y - b)).sum::<f64>() / x.len() as f64;
-    along / (spread(x) * spread(y))
+    along / (standard_deviation(x) * standard_deviation(y))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The choice of a scheduler: a description that can be written down, and the scheduler it describes.
 
-use crate::limits::PLANNED_TRIALS;
+use crate::limits::MAX_PLANNED_TRIALS;
 use crate::schedulers::Scheduler;
 use crate::schedulers::asha::Asha;
 use crate::schedulers::brackets::{
@@ -78,7 +78,7 @@ pub enum ScheduleError {
     /// A plan of more trials than fit into memory.
     #[error(
         "the scheduler plans {trials} trials, but the maximum is {most}. Set fewer `epochs` (count in a coarser unit), a larger `eta`, or fewer trials or `runs`",
-        most = PLANNED_TRIALS
+        most = MAX_PLANNED_TRIALS
     )]
     Trials {
         /// Trials of the plan.
@@ -93,8 +93,8 @@ pub enum ScheduleError {
 }
 
 /// That a plan of `trials` trials can be held in memory.
-fn planned(trials: u64) -> Result<(), ScheduleError> {
-    if trials > PLANNED_TRIALS { Err(ScheduleError::Trials { trials }) } else { Ok(()) }
+fn check_planned_trials(trials: u64) -> Result<(), ScheduleError> {
+    if trials > MAX_PLANNED_TRIALS { Err(ScheduleError::Trials { trials }) } else { Ok(()) }
 }
 
 impl Schedule {
@@ -119,7 +119,7 @@ impl Schedule {
                 if epochs == 0 || keep == 0 || keep > trials || epochs >= max_resource {
                     return Err(ScheduleError::IEpoch { epochs, keep, trials, points: max_resource });
                 }
-                planned(trials)?;
+                check_planned_trials(trials)?;
             }
             Self::Hyperband { eta, runs, kappa, .. } => {
                 kappa.validate()?;
@@ -127,11 +127,11 @@ impl Schedule {
                     return Err(ScheduleError::Runs);
                 }
                 let a_run = plan(max_resource, eta)?.totals().configurations;
-                planned(a_run.saturating_mul(runs))?;
+                check_planned_trials(a_run.saturating_mul(runs))?;
             }
             Self::SuccessiveHalving { eta } => {
                 successive_halving(trials, max_resource, eta)?;
-                planned(trials)?;
+                check_planned_trials(trials)?;
             }
             Self::Asha { eta, rungs } => {
                 Asha::new(trials, max_resource, eta, rungs)?;

@@ -2,8 +2,8 @@
 
 use crate::schedulers::brackets::{Bracket, Rung};
 use crate::schedulers::f_hyperband::Kappa;
-use crate::schedulers::rank::Ranks;
-use crate::schedulers::{End, Job, Next, Ranked, Scheduler};
+use crate::schedulers::rank::TrialRanks;
+use crate::schedulers::{End, Job, Next, RankedTrial, Scheduler};
 use std::collections::VecDeque;
 
 /// One bracket: the best of each rung continue to the next. Ties go to the lower trial number, and failed trials never continue.
@@ -22,7 +22,7 @@ pub struct SuccessiveHalving {
     /// The number of jobs the rung has: fewer than planned where trials failed.
     in_rung: usize,
     /// Results of the rung's ended jobs, the best first.
-    results: Vec<Ranked>,
+    results: Vec<RankedTrial>,
 }
 
 impl SuccessiveHalving {
@@ -43,7 +43,7 @@ impl SuccessiveHalving {
         self.bracket.rungs.get(self.rung + 1).map_or(1, |next| next.configurations.max(1))
     }
 
-    fn promote(&mut self) {
+    fn promote_best(&mut self) {
         let keep = self.bracket.rungs.get(self.rung + 1).map_or(0, |next| next.configurations as usize);
         let scored = self.results.drain(..).filter(|result| result.score.is_finite());
         let mut chosen: Vec<u64> = scored.take(keep).map(|result| result.trial).collect();
@@ -64,14 +64,14 @@ impl Scheduler for SuccessiveHalving {
     }
 
     fn ended(&mut self, trial: u64, end: End) {
-        let result = Ranked { trial, score: end.score };
+        let result = RankedTrial { trial, score: end.score };
         self.results.insert(self.results.partition_point(|other| *other < result), result);
         if self.rung().is_some() && self.results.len() == self.in_rung {
-            self.promote();
+            self.promote_best();
         }
     }
 
-    fn rank(&mut self, ranks: &Ranks) {
+    fn rank(&mut self, ranks: &TrialRanks) {
         let Some(rung) = self.rung() else { return };
         self.results.iter_mut().for_each(|result| *result = result.by(ranks, rung.resource));
         self.results.sort();

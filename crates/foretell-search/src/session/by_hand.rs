@@ -2,7 +2,7 @@
 
 use super::{Answer, Session, Start};
 use crate::store::{Store, StoreError};
-use crate::study::{Order, StudyError, TrialState, Turn};
+use crate::study::{Order, StudyError, TrialState, WorkerTurn};
 use foretell::Configuration;
 
 impl<S: Store> Session<S> {
@@ -18,7 +18,7 @@ impl<S: Store> Session<S> {
         let decision = self.decision_since(0, trial);
         // what the trial has reported while a decision was awaited follows now
         if let Some(waiting) = self.held.remove(&trial) {
-            self.go_through(trial, waiting, &mut Vec::new())?;
+            self.take_held_events(trial, waiting, &mut Vec::new())?;
         }
         Ok(Some(self.decided(trial, decision)))
     }
@@ -50,9 +50,9 @@ impl<S: Store> Session<S> {
         self.news.clear();
         while self.study.trial(trial).is_some_and(|trial| trial.state == TrialState::Interrupted) {
             match self.with_study(|study, append| study.start_next(|other| other != trial, append))? {
-                Turn::Nothing => return Ok(None),
-                Turn::Closed(_) => {}
-                Turn::Started(_) | Turn::Undecided(_) => {
+                WorkerTurn::Nothing => return Ok(None),
+                WorkerTurn::Closed(_) => {}
+                WorkerTurn::Started(_) | WorkerTurn::Undecided(_) => {
                     if self.is_held_or_decided(trial)? {
                         return Ok(None);
                     }

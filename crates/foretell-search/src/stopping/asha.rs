@@ -8,7 +8,7 @@ use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};
 
 /// Rungs below the end.
-const RUNGS: u32 = 2;
+const RUNG_COUNT: u32 = 2;
 
 /// At its rungs, R/η² and R/η, a trial continues if it is among the best ⌊n/η⌋ (at least the best) of the n that have reached the rung,
 /// itself counted. No trial is paused, so no checkpoint is needed, and there is no burn-in.
@@ -38,7 +38,7 @@ impl NamedRule for AshaRule {
 
 impl StopRule for AshaRule {
     fn needs(&self, max_resource: u64) -> Needs {
-        let mut rungs = last_levels(max_resource, self.eta, Some(RUNGS)).unwrap_or_default();
+        let mut rungs = last_levels(max_resource, self.eta, Some(RUNG_COUNT)).unwrap_or_default();
         rungs.pop();
         Needs { rungs, ranks: true, ..Needs::default() }
     }

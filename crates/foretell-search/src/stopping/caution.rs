@@ -44,7 +44,7 @@ struct Facts {
 }
 
 /// From the most careful on. θ was chosen by simulated searches in `docs/research/chain.md`.
-const FACTS: [Facts; 3] = [
+const CAUTION_FACTS: [Facts; 3] = [
     Facts { caution: Caution::Safe, name: "safe", theta: 0.0125, promise: 0.97, stop_probability: 0.999 },
     Facts {
         caution: Caution::Balanced,
@@ -58,10 +58,10 @@ const FACTS: [Facts; 3] = [
 
 impl Caution {
     /// All, from the most careful on.
-    pub const ALL: [Self; 3] = [FACTS[0].caution, FACTS[1].caution, FACTS[2].caution];
+    pub const ALL: [Self; 3] = [CAUTION_FACTS[0].caution, CAUTION_FACTS[1].caution, CAUTION_FACTS[2].caution];
 
     fn facts(self) -> &'static Facts {
-        &FACTS[self as usize]
+        &CAUTION_FACTS[self as usize]
     }
 
     /// Its name.

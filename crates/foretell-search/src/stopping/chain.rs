@@ -4,14 +4,14 @@ use super::caution::Caution;
 use super::earlier::{EarlierStudy, study_of};
 use super::{Fate, Learner, NamedRule, Needs, Ruling, StopRule, StudyPlan, Watched};
 use crate::stopping::decision::{Reason, RecordedForecast};
-use foretell::{Contest, Direction, LessonVerdict, Prospect, Run, RunScore, Scale};
+use foretell::{Direction, LessonVerdict, Run, RunScore, Scale, TrialContest, TrialProspect};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Where earlier runs count, chances are of all planned trials, and the bar is higher by this factor.
-const TAUGHT: f64 = 1.25;
+const TAUGHT_BAR_FACTOR: f64 = 1.25;
 /// Earlier runs stop no trial whose chance among its own, as a fraction of an average trial's, is larger: they may be those of another program.
-const OPEN: f64 = 0.5;
+const MAX_OWN_CHANCE: f64 = 0.5;
 /// N of a study whose number of trials is open, and the most that counts.
 const USUAL_TRIALS: u64 = 100;
 /// Values that are not finite, in a row, by which a trial has diverged.
@@ -23,7 +23,7 @@ const DIVERGED_AFTER: u32 = 2;
 ///
 /// Two guards: while no trial has completed, the running one that is forecast to end highest continues; and diverged trials are not compared with.
 ///
-/// Chances are those of [`Contest`], and a trial is stopped only at its levels. The rule is Foretell's own: `docs/research/chain.md`.
+/// Chances are those of [`TrialContest`], and a trial is stopped only at its levels. The rule is Foretell's own: `docs/research/chain.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChainRule {
@@ -41,7 +41,7 @@ impl NamedRule for ChainRule {
 impl ChainRule {
     /// c for a study of so many trials.
     fn bar(self, planned: u64, is_taught: bool) -> f64 {
-        (if is_taught { TAUGHT } else { 1.0 }) * self.caution.bar(planned)
+        (if is_taught { TAUGHT_BAR_FACTOR } else { 1.0 }) * self.caution.bar(planned)
     }
 }
 
@@ -58,13 +58,18 @@ impl StopRule for ChainRule {
             .and_then(|learner| Some((learner.prospect(number, planned)?, learner.at_level == Some(number))));
         let Some((prospect, is_at_level)) = known else { return Ruling::go_on(Reason::BurnIn) };
         let is_behind = prospect.chance * (prospect.rivals as f64) < self.bar(planned, prospect.is_taught);
-        let loses = is_behind && (!prospect.is_taught || prospect.alone < OPEN);
+        let loses = is_behind && (!prospect.is_taught || prospect.alone < MAX_OWN_CHANCE);
         let ruling = match (loses && is_at_level, prospect.must_finish) {
             (true, false) => Ruling { stop: true, ..Ruling::go_on(Reason::WillNotWin) },
             (true, true) => Ruling::go_on(Reason::NoIncumbent),
             (false, _) => Ruling::go_on(Reason::MayWin),
         };
-        Ruling { forecast: Some(recorded(&prospect)), incumbent, chance: Some(prospect.chance), ..ruling }
+        Ruling {
+            forecast: Some(to_recorded_forecast(&prospect)),
+            incumbent,
+            chance: Some(prospect.chance),
+            ..ruling
+        }
     }
 
     fn learner(&self, plan: &StudyPlan) -> Option<Box<dyn Learner>> {
@@ -79,13 +84,13 @@ impl StopRule for ChainRule {
     }
 }
 
-fn recorded(prospect: &Prospect) -> RecordedForecast {
+fn to_recorded_forecast(prospect: &TrialProspect) -> RecordedForecast {
     RecordedForecast { mean: prospect.median, sd: prospect.sd, interval: prospect.interval_90 }
 }
 
 /// A trial or an earlier run as it was reported.
 #[derive(Clone, Debug, Default)]
-struct Reported {
+struct ReportedRun {
     /// Its scores at the levels that it reached.
     scores: Vec<f64>,
     /// Its last finite report: epochs and score.
@@ -95,7 +100,7 @@ struct Reported {
     fate: Option<Fate>,
 }
 
-impl Reported {
+impl ReportedRun {
     /// A report after `epochs`; whether it reached a level. Between reports the curve is a straight line, and before the first one it is level.
     fn take(&mut self, levels: &[u64], epochs: u64, score: f64) -> bool {
         let known = self.scores.len();
@@ -111,7 +116,7 @@ impl Reported {
 
 /// The contest of a study, told as its log tells it.
 struct ChainLearner {
-    contest: Contest,
+    contest: TrialContest,
     /// The scale of the contest: logarithms of a positive loss, until one is not positive.
     scale: Scale,
     direction: Direction,
@@ -120,10 +125,10 @@ struct ChainLearner {
     /// Whether the contest knows the earlier studies.
     has_begun: bool,
     /// The runs of each earlier study, by its name.
-    studies: Vec<(String, Vec<Reported>)>,
+    studies: Vec<(String, Vec<ReportedRun>)>,
     /// The studies that the contest knows; others have values that have no place on its scale.
     known: Vec<usize>,
-    trials: Vec<Reported>,
+    trials: Vec<ReportedRun>,
     /// The trial that reached a level by the last report.
     at_level: Option<u64>,
 }
@@ -132,7 +137,7 @@ impl ChainLearner {
     fn new(plan: &StudyPlan) -> Self {
         let scale = if plan.direction == Direction::Minimize { Scale::Log } else { Scale::Linear };
         Self {
-            contest: Contest::new(plan.max_resource, &[]),
+            contest: TrialContest::new(plan.max_resource, &[]),
             scale,
             direction: plan.direction,
             run_score: plan.run_score,
@@ -150,12 +155,12 @@ impl ChainLearner {
         self.scale == Scale::Log && self.direction.value(score) <= 0.0
     }
 
-    fn scaled(&self, scores: &[f64]) -> Vec<f64> {
+    fn scale_scores(&self, scores: &[f64]) -> Vec<f64> {
         scores.iter().map(|&score| self.scale.apply(score, self.direction)).collect()
     }
 
     /// The contest with everything reported so far.
-    fn begin(&mut self) {
+    fn begin_contest(&mut self) {
         self.has_begun = true;
         let fits = |study: &usize| {
             let scores = self.studies[*study].1.iter().flat_map(|run| &run.scores);
@@ -164,22 +169,22 @@ impl ChainLearner {
         // a study cannot choose the scale: this search's own values do
         self.known = (0..self.studies.len()).filter(fits).collect();
         let runs = |&study: &usize| -> Vec<Vec<f64>> {
-            self.studies[study].1.iter().map(|run| self.scaled(&run.scores)).collect()
+            self.studies[study].1.iter().map(|run| self.scale_scores(&run.scores)).collect()
         };
-        self.contest = Contest::new(self.max_resource, &self.known.iter().map(runs).collect::<Vec<_>>());
+        self.contest = TrialContest::new(self.max_resource, &self.known.iter().map(runs).collect::<Vec<_>>());
         for trial in 0..self.trials.len() {
             let reported = &self.trials[trial];
             let (scores, fate, is_lost) =
-                (self.scaled(&reported.scores), reported.fate, reported.lost >= DIVERGED_AFTER);
+                (self.scale_scores(&reported.scores), reported.fate, reported.lost >= DIVERGED_AFTER);
             scores.into_iter().for_each(|score| self.contest.reach(trial, score));
             if is_lost {
                 self.contest.leave(trial);
             }
-            self.end(trial, fate);
+            self.end_trial(trial, fate);
         }
     }
 
-    fn end(&mut self, trial: usize, fate: Option<Fate>) {
+    fn end_trial(&mut self, trial: usize, fate: Option<Fate>) {
         let last = self.trials[trial].last.map(|(_, score)| self.scale.apply(score, self.direction));
         match (fate, last) {
             (None, _) => {}
@@ -192,13 +197,13 @@ impl ChainLearner {
     fn trial(&mut self, trial: u64) -> usize {
         let trial = trial as usize;
         if self.trials.len() <= trial {
-            self.trials.resize_with(trial + 1, Reported::default);
+            self.trials.resize_with(trial + 1, ReportedRun::default);
         }
         trial
     }
 
     /// What is to be expected of `trial`, in the unit of the metric.
-    fn prospect(&mut self, trial: u64, planned: u64) -> Option<Prospect> {
+    fn prospect(&mut self, trial: u64, planned: u64) -> Option<TrialProspect> {
         let (scale, direction) = (self.scale, self.direction);
         let value = |score: f64| direction.value(scale.invert(score, direction));
         Some(self.contest.prospect(trial as usize, planned)?.map(value))
@@ -210,7 +215,7 @@ impl Learner for ChainLearner {
         let curve = self.run_score.curve(&run.curve);
         // steps that count from 0 are one behind the epochs
         let shift = u64::from(curve.steps().first() == Some(&0.0));
-        let mut lesson = Reported::default();
+        let mut lesson = ReportedRun::default();
         for (&step, &score) in curve.steps().iter().zip(curve.scores()) {
             lesson.take(self.contest.levels(), step as u64 + shift, score);
         }
@@ -241,12 +246,12 @@ impl Learner for ChainLearner {
         }
         if self.is_off_scale(score) {
             self.scale = Scale::Linear;
-            self.begin();
+            self.begin_contest();
         } else if !self.has_begun {
             // lessons are complete with the first report
-            self.begin();
+            self.begin_contest();
         } else {
-            let new = self.scaled(&self.trials[index].scores[known..]);
+            let new = self.scale_scores(&self.trials[index].scores[known..]);
             new.into_iter().for_each(|score| self.contest.reach(index, score));
         }
     }
@@ -254,13 +259,13 @@ impl Learner for ChainLearner {
     fn ended(&mut self, trial: u64, fate: Fate) {
         let index = self.trial(trial);
         self.trials[index].fate = Some(fate);
-        self.end(index, Some(fate));
+        self.end_trial(index, Some(fate));
     }
 
     fn lessons(&self) -> Vec<EarlierStudy> {
         let verdicts: BTreeMap<usize, (usize, LessonVerdict)> =
             self.known.iter().copied().zip(self.contest.verdicts()).collect();
-        let study = |(place, (name, runs)): (usize, &(String, Vec<Reported>))| match verdicts.get(&place) {
+        let study = |(place, (name, runs)): (usize, &(String, Vec<ReportedRun>))| match verdicts.get(&place) {
             Some(&(trials, verdict)) => EarlierStudy::new(name, trials, Some(verdict)),
             None if !self.has_begun => EarlierStudy::new(name, runs.len(), Some(LessonVerdict::Untested)),
             None => EarlierStudy::new(name, runs.len(), None),

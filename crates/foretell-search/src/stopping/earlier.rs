@@ -5,16 +5,16 @@ use serde::Serialize;
 use std::fmt;
 
 /// What stands between the name of a study and that of its trial.
-const OF_TRIAL: &str = " trial ";
+const TRIAL_SEPARATOR: &str = " trial ";
 
 /// The identity of trial `trial` of the study called `study`, as a run to learn from.
 pub fn name_lesson(study: &str, trial: &str) -> String {
-    format!("{study}{OF_TRIAL}{trial}")
+    format!("{study}{TRIAL_SEPARATOR}{trial}")
 }
 
 /// The study that a run to learn from is of, and the rest of its identity; the study is empty for a run of none.
 pub(crate) fn split_lesson(id: &str) -> (&str, &str) {
-    id.rsplit_once(OF_TRIAL).unwrap_or(("", id))
+    id.rsplit_once(TRIAL_SEPARATOR).unwrap_or(("", id))
 }
 
 /// The study that a run to learn from is of; empty for a run of none.

@@ -32,7 +32,7 @@ impl ForecastRule {
     pub fn judge(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
         let forecast = Some(foreseen.recorded);
         if !foreseen.incumbents.is_empty() {
-            return self.jointly(trial, foreseen);
+            return self.rule_jointly(trial, foreseen);
         }
         let Some(incumbent) = trial.incumbent() else {
             return Ruling { forecast, ..Ruling::go_on(Reason::NoIncumbent) };
@@ -58,7 +58,7 @@ impl ForecastRule {
     }
 
     /// The ruling where other objectives are forecast, too: P(dominated) = mean over what may have to be beaten, b, of P(end ≤ b − δ).
-    fn jointly(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
+    fn rule_jointly(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
         let (number, checks) = trial.check();
         let criterion = trial.criterion();
         let at_check = criterion.at_check(number, checks);

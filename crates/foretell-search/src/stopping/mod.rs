@@ -23,12 +23,12 @@ pub use earlier::{EarlierStudy, LessonStatus, name_lesson};
 pub use forecast::ForecastRule;
 pub use median::MedianRule;
 pub use none::NoStopping;
-pub use oracle::Oracle;
+pub use oracle::OracleRule;
 pub use patience::PatienceRule;
 pub use ruling::{Foreseen, Place, Ruling};
 
 use crate::part::PartError;
-use crate::shelf::Shelf;
+use crate::shelf::PartShelf;
 use crate::stopping::caution::Stopping;
 use foretell::{Direction, Run, RunScore, StopCriterion};
 use serde::Serialize;
@@ -38,20 +38,20 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// The rules of this crate.
-pub(crate) fn rules() -> Shelf<dyn StopRule> {
-    let mut shelf = Shelf::new("policy");
+pub(crate) fn rules() -> PartShelf<dyn StopRule> {
+    let mut shelf = PartShelf::new("policy");
     add_rule::<NoStopping>(&mut shelf);
     add_rule::<ForecastRule>(&mut shelf);
     add_rule::<ChainRule>(&mut shelf);
     add_rule::<MedianRule>(&mut shelf);
     add_rule::<PatienceRule>(&mut shelf);
     add_rule::<AshaRule>(&mut shelf);
-    add_rule::<Oracle>(&mut shelf);
+    add_rule::<OracleRule>(&mut shelf);
     shelf
 }
 
 /// Adds the rule `R` to the `shelf`.
-pub(crate) fn add_rule<R: NamedRule>(shelf: &mut Shelf<dyn StopRule>) {
+pub(crate) fn add_rule<R: NamedRule>(shelf: &mut PartShelf<dyn StopRule>) {
     shelf.add((R::NAME, R::ABOUT), R::SETTINGS, made::<R>);
 }
 
@@ -263,7 +263,7 @@ pub trait Watched {
     fn step(&self) -> u64;
 
     /// The step that it is trained to.
-    fn until(&self) -> u64;
+    fn target_step(&self) -> u64;
 
     /// The worth of the trial at each finite report so far.
     fn scores(&self) -> Vec<f64>;

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 /// Stops a trial that ends at or below what it has to beat, as the recording shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Oracle;
+pub struct OracleRule;
 
-impl NamedRule for Oracle {
+impl NamedRule for OracleRule {
     const NAME: &'static str = "oracle";
     const ABOUT: &'static str =
         "Stop trials that will not win, with perfect foresight: the upper bound for forecasts.";
 }
 
-impl StopRule for Oracle {
+impl StopRule for OracleRule {
     fn needs(&self, _max_resource: u64) -> Needs {
         Needs { burn_in: true, incumbent: true, truth: true, ..Needs::default() }
     }

@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Policy {
             _ => {}
         }
         let ours = rules().part(&named, &serde_json::Map::new());
-        Ok(Self(ours.unwrap_or_else(|_| Part::unmade(named))))
+        Ok(Self(ours.unwrap_or_else(|_| Part::without_implementation(named))))
     }
 }
 

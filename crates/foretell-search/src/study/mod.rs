@@ -6,7 +6,7 @@ mod fold;
 
 pub(crate) use decide::decision::DIVERGED_AFTER;
 pub use decide::fit::{Fit, Fitted};
-pub(crate) use decide::knowledge::{Basis, Checks, Level, NoForecast, Recording};
+pub(crate) use decide::knowledge::{CheckSchedule, ForecasterBasis, Level, NoForecast, Recording};
 pub use describe::best::{Best, Tally};
 pub(crate) use describe::objectives::check_comparisons;
 pub use describe::parts::Parts;
@@ -15,20 +15,20 @@ pub use describe::settings::Settings;
 pub use describe::spec::{StudyError, StudySpec};
 pub use describe::trial::{Trial, TrialState};
 pub use fold::by_hand::Order;
-pub use fold::mend::{Losses, Mended};
+pub use fold::mend::{LogLosses, Mended};
 pub use fold::queue::Queue;
 pub use fold::restore::RestoreError;
-pub(crate) use fold::step::Turn;
+pub(crate) use fold::step::WorkerTurn;
 
 use crate::catalogue::Catalogue;
 use crate::returned::{Relation, Returned};
 use crate::samplers::Sampler;
 use crate::schedulers::f_hyperband::LevelData;
-use crate::schedulers::rank::Ranks;
+use crate::schedulers::rank::TrialRanks;
 use crate::schedulers::{Job, Scheduler};
 use crate::stopping::{Learner, Needs, StopRule};
-use decide::knowledge::Knowledge;
-use decide::measures::Measures;
+use decide::knowledge::StudyKnowledge;
+use decide::measures::ObjectiveMeasures;
 use foretell::{Configuration, Predictor, Run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -63,12 +63,12 @@ pub struct Study {
     trials: Vec<Trial>,
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
-    knowledge: Knowledge,
+    knowledge: StudyKnowledge,
     /// The values that completed trials returned, and their relation to the reports.
     returned: Vec<Returned>,
     relation: Relation,
     /// The knowledge of the objectives besides the metric.
-    measures: Measures,
+    measures: ObjectiveMeasures,
     /// The job asked for next, until it is started.
     pending: Option<(Job, Proposal)>,
     /// The trials to continue with after an interruption.
@@ -83,7 +83,7 @@ pub struct Study {
     /// The same with several objectives: which trials, and their scores there, larger being better.
     rung_points: BTreeMap<u64, RungPoints>,
     /// The scores by which trials are compared at rungs, where these are forecasts.
-    ranks: Ranks,
+    ranks: TrialRanks,
     /// The number of trials that those were learned from.
     ranked_from: usize,
     /// Whether a paused trial continues from a checkpoint, as far as is known.
@@ -130,7 +130,7 @@ impl Study {
     pub fn with(spec: StudySpec, parts: Parts) -> Result<Self, StudyError> {
         let spec = spec.made(&parts.catalogue)?;
         spec.validate_with(&parts)?;
-        Self::assembled(spec, parts, None)
+        Self::assemble(spec, parts, None)
     }
 
     /// The study of an existing log, which records the enqueued configurations.
@@ -142,7 +142,7 @@ impl Study {
     }
 
     /// A study of `parts`; with a `recording`, the replay of one. The numbers of `spec` are valid.
-    pub(crate) fn assembled(
+    pub(crate) fn assemble(
         spec: StudySpec,
         parts: Parts,
         recording: Option<Arc<dyn Recording>>,
@@ -171,10 +171,10 @@ impl Study {
             predictor,
             trials: Vec::new(),
             warm_start: Vec::new(),
-            knowledge: Knowledge::new(LevelData::new(burn_in, spec.refit), needs.means, recording),
+            knowledge: StudyKnowledge::new(LevelData::new(burn_in, spec.refit), needs.means, recording),
             returned: Vec::new(),
             relation: Relation::default(),
-            measures: Measures::new(&spec),
+            measures: ObjectiveMeasures::new(&spec),
             pending: None,
             interrupted: BTreeSet::new(),
             running: BTreeSet::new(),
@@ -183,7 +183,7 @@ impl Study {
             rungs: needs.rungs.iter().map(|&rung| (rung, Vec::new())).collect(),
             rung_points: BTreeMap::new(),
             needs,
-            ranks: Ranks::default(),
+            ranks: TrialRanks::default(),
             ranked_from: 0,
             keeps_checkpoints: true,
             unknown: BTreeSet::new(),
@@ -229,7 +229,7 @@ impl Study {
 
     /// The state of its sampler: see [`Sampler::learned`](crate::Sampler::learned).
     pub fn learned(&self) -> Option<serde_json::Value> {
-        self.sampler.learned()
+        self.sampler.learned_state()
     }
 
     /// Where the study stands: trials by state, epochs spent, the leader. O(1).

@@ -63,7 +63,7 @@ impl TrialView {
     fn new(spec: &StudySpec, number: usize, trial: &Trial) -> Self {
         Self {
             number,
-            config: plain(&trial.configuration),
+            config: plain_values(&trial.configuration),
             state: trial.state.name(),
             score: trial.result(),
             steps: trial.curve.steps().to_vec(),
@@ -106,7 +106,7 @@ impl StudyView {
             trials: trials.map(|(number, trial)| TrialView::new(study.spec(), number, trial)).collect(),
             rows: trial_rows(study, times, &metrics),
             front: Front::new(study),
-            reports: columns(&reports),
+            reports: report_columns(&reports),
         }
     }
 }
@@ -123,7 +123,7 @@ pub fn settings(spec: &StudySpec) -> Map<String, Json> {
     settings
 }
 
-fn columns(reports: &Reports) -> Map<String, Json> {
+fn report_columns(reports: &Reports) -> Map<String, Json> {
     let first = [
         ("trial".to_owned(), json!(reports.trials)),
         ("step".to_owned(), json!(reports.steps)),
@@ -134,7 +134,7 @@ fn columns(reports: &Reports) -> Map<String, Json> {
 }
 
 /// `configuration` with whole numbers as such.
-fn plain(configuration: &Configuration) -> Map<String, Json> {
+fn plain_values(configuration: &Configuration) -> Map<String, Json> {
     let value = |value: &Value| match value {
         Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
         Value::Number(number) => json!(number),

@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use foretell_run::{EventLog, Opened};
+use foretell_run::{EventLog, OpenedLog};
 use foretell_serve::{Options, Server};
 use serde_json::{Value, json};
 
 /// The log of the study in `folder`.
 pub(crate) fn log(folder: &Path) -> EventLog<Value> {
-    let Opened { log, .. } = EventLog::open(folder.join("events.jsonl")).expect("a log");
+    let OpenedLog { log, .. } = EventLog::open(folder.join("events.jsonl")).expect("a log");
     log
 }
 

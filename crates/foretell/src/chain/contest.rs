@@ -2,17 +2,17 @@
 
 use super::end::ChainEnd;
 use super::forecaster::Chain;
-use super::guard::{Guard, LessonVerdict, Motion};
+use super::guard::{Guard, LessonVerdict, ScoreMotion};
 
 /// Before so many points and trials there is nothing to forecast from.
-const FEWEST_POINTS: usize = 4;
-const FEWEST_TRIALS: usize = 2;
+const MIN_POINTS: usize = 4;
+const MIN_TRIALS: usize = 2;
 /// The most earlier runs that are kept, the last ones: more cost time and change nothing.
-const MOST_LESSONS: usize = 1000;
+const MAX_EARLIER_RUNS: usize = 1000;
 
 /// The state of a trial in a contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entrant {
+enum EntrantState {
     Running,
     Stopped,
     Completed,
@@ -22,7 +22,7 @@ enum Entrant {
 
 /// A trial as a contest sees it: where it ends, and its chance to end best of all trials seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Prospect {
+pub struct TrialProspect {
     /// The median of its final score.
     pub median: f64,
     /// Half the distance between the 84.1 % and the 15.9 % quantile.
@@ -46,7 +46,7 @@ pub struct Prospect {
     pub must_finish: bool,
 }
 
-impl Prospect {
+impl TrialProspect {
     /// The same with each score as `value` gives it.
     #[must_use]
     pub fn map(self, value: impl Fn(f64) -> f64) -> Self {
@@ -68,7 +68,7 @@ impl Prospect {
 
 /// What a contest is told of a trial.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum ContestEvent {
     /// Its score at its next level.
     Reach(f64),
     /// It has ended by itself with this score.
@@ -96,7 +96,7 @@ enum Event {
 ///
 /// Measured in `docs/research/chain.md`.
 #[derive(Clone, Debug)]
-pub struct Contest {
+pub struct TrialContest {
     epochs: u64,
     studies: Vec<Vec<Vec<f64>>>,
     /// Why each study is left out.
@@ -106,16 +106,16 @@ pub struct Contest {
     taught: Option<Chain>,
     lessons: usize,
     guard: Guard,
-    entrants: Vec<Entrant>,
+    entrants: Vec<EntrantState>,
     /// All that it was told, where there are earlier studies: if other ones are left out, it is told again.
-    told: Vec<(usize, Event)>,
+    told: Vec<(usize, ContestEvent)>,
 }
 
-impl Contest {
+impl TrialContest {
     /// A contest of trainings of so many `epochs`. `studies` are earlier ones: for each run the scores at the first [levels](crate::chain_levels), as far as
     /// they go; the last 1,000 runs are kept.
     pub fn new(epochs: u64, studies: &[Vec<Vec<f64>>]) -> Self {
-        let mut room = MOST_LESSONS;
+        let mut room = MAX_EARLIER_RUNS;
         let mut kept: Vec<Vec<Vec<f64>>> =
             studies.iter().rev().map(|study| last_runs(study, &mut room)).collect();
         kept.reverse();
@@ -133,7 +133,7 @@ impl Contest {
             });
         }
         let lessons = chain.len();
-        chain.count_from_here();
+        chain.restart_point_count();
         Self {
             epochs,
             studies,
@@ -155,7 +155,7 @@ impl Contest {
     /// Trials up to number `trial` take part.
     pub fn enter(&mut self, trial: usize) {
         while self.entrants.len() <= trial {
-            self.entrants.push(Entrant::Running);
+            self.entrants.push(EntrantState::Running);
             self.alone.push(&[]);
             if let Some(taught) = &mut self.taught {
                 taught.push(&[]);
@@ -170,59 +170,59 @@ impl Contest {
 
     /// `trial` has this `score` at its next level. If that is not finite, it leaves the contest.
     pub fn reach(&mut self, trial: usize, score: f64) {
-        self.tell(trial, Event::Reach(score));
+        self.record_event(trial, ContestEvent::Reach(score));
     }
 
     /// `trial` has ended by itself: its last score stands at all higher levels.
     pub fn complete(&mut self, trial: usize, score: f64) {
-        self.tell(trial, Event::Complete(score));
+        self.record_event(trial, ContestEvent::Complete(score));
     }
 
     /// `trial` was stopped. It still competes, as it is forecast.
     pub fn stop(&mut self, trial: usize) {
-        self.tell(trial, Event::Stop);
+        self.record_event(trial, ContestEvent::Stop);
     }
 
     /// `trial` diverged or failed.
     pub fn leave(&mut self, trial: usize) {
-        self.tell(trial, Event::Leave);
+        self.record_event(trial, ContestEvent::Leave);
     }
 
-    fn tell(&mut self, trial: usize, event: Event) {
+    fn record_event(&mut self, trial: usize, event: ContestEvent) {
         self.take(trial, event);
         if self.studies.is_empty() {
             return;
         }
         self.told.push((trial, event));
         // whether studies move is seen from trials that have ended
-        if self.entrants[trial] != Entrant::Running {
-            self.leave_out_what_does_not_move();
+        if self.entrants[trial] != EntrantState::Running {
+            self.exclude_motionless_studies();
         }
     }
 
-    fn take(&mut self, trial: usize, event: Event) {
+    fn take(&mut self, trial: usize, event: ContestEvent) {
         self.enter(trial);
-        if self.entrants[trial] == Entrant::Gone {
+        if self.entrants[trial] == EntrantState::Gone {
             return;
         }
         match event {
-            Event::Reach(score) if !score.is_finite() => self.remove(trial),
-            Event::Leave => self.remove(trial),
-            Event::Reach(_) | Event::Complete(_) if self.alone.is_completed(trial) => {
-                self.entrants[trial] = Entrant::Completed;
+            ContestEvent::Reach(score) if !score.is_finite() => self.remove(trial),
+            ContestEvent::Leave => self.remove(trial),
+            ContestEvent::Reach(_) | ContestEvent::Complete(_) if self.alone.is_completed(trial) => {
+                self.entrants[trial] = EntrantState::Completed;
             }
-            Event::Reach(score) => self.extend(trial, score),
-            Event::Complete(score) if score.is_finite() => self.fill(trial, score),
-            Event::Complete(_) => {}
-            Event::Stop if self.entrants[trial] == Entrant::Running => {
-                self.entrants[trial] = Entrant::Stopped
+            ContestEvent::Reach(score) => self.extend(trial, score),
+            ContestEvent::Complete(score) if score.is_finite() => self.fill_higher_levels(trial, score),
+            ContestEvent::Complete(_) => {}
+            ContestEvent::Stop if self.entrants[trial] == EntrantState::Running => {
+                self.entrants[trial] = EntrantState::Stopped
             }
-            Event::Stop => {}
+            ContestEvent::Stop => {}
         }
     }
 
     fn remove(&mut self, trial: usize) {
-        self.entrants[trial] = Entrant::Gone;
+        self.entrants[trial] = EntrantState::Gone;
         self.alone.remove(trial);
         if let Some(taught) = &mut self.taught {
             taught.remove(self.lessons + trial);
@@ -243,19 +243,19 @@ impl Contest {
         }
         self.alone.extend(trial, score);
         // one that was paused trains again
-        self.entrants[trial] = Entrant::Running;
+        self.entrants[trial] = EntrantState::Running;
         if self.alone.is_completed(trial) {
-            self.entrants[trial] = Entrant::Completed;
+            self.entrants[trial] = EntrantState::Completed;
             self.guard.weigh_end(trial, score);
         } else if let Some(taught) = &mut self.taught {
             let level = self.alone.levels()[self.alone.reached(trial) - 1];
             let with = taught.foreseen(self.lessons + trial);
-            self.guard.keep_forecasts(trial, (level, self.epochs), with, self.alone.foreseen(trial));
+            self.guard.store_forecasts(trial, (level, self.epochs), with, self.alone.foreseen(trial));
         }
     }
 
     /// All higher levels of `trial` have this score.
-    fn fill(&mut self, trial: usize, score: f64) {
+    fn fill_higher_levels(&mut self, trial: usize, score: f64) {
         self.guard.weigh_end(trial, score);
         while !self.alone.is_completed(trial) {
             if let Some(taught) = &mut self.taught {
@@ -263,20 +263,20 @@ impl Contest {
             }
             self.alone.extend(trial, score);
         }
-        self.entrants[trial] = Entrant::Completed;
+        self.entrants[trial] = EntrantState::Completed;
     }
 
     /// Leaves out the studies that do not move, compared with the trials so far. If these are others than before, the contest begins again without them.
-    fn leave_out_what_does_not_move(&mut self) {
+    fn exclude_motionless_studies(&mut self) {
         let ends = |curve: &[f64]| Some((*curve.first()?, *curve.last()?));
         let seen: Vec<(f64, f64)> =
             (0..self.entrants.len()).filter_map(|trial| ends(self.alone.scores(trial))).collect();
-        let Some(search) = Motion::new(seen.iter().copied()) else { return };
-        if seen.len() < FEWEST_TRIALS || !self.entrants.contains(&Entrant::Completed) {
+        let Some(search) = ScoreMotion::new(seen.iter().copied()) else { return };
+        if seen.len() < MIN_TRIALS || !self.entrants.contains(&EntrantState::Completed) {
             return;
         }
         let fault =
-            |study: &Vec<Vec<f64>>| Motion::new(study.iter().filter_map(|run| ends(run)))?.fault(search);
+            |study: &Vec<Vec<f64>>| ScoreMotion::new(study.iter().filter_map(|run| ends(run)))?.fault(search);
         let faults: Vec<Option<LessonVerdict>> = self.studies.iter().map(fault).collect();
         if faults == self.faults {
             return;
@@ -302,16 +302,16 @@ impl Contest {
     }
 
     /// What is to be expected of `trial` in a search of `planned` trials; `None` while too little is known.
-    pub fn prospect(&mut self, trial: usize, planned: u64) -> Option<Prospect> {
+    pub fn prospect(&mut self, trial: usize, planned: u64) -> Option<TrialProspect> {
         let seen: Vec<usize> =
             (0..self.entrants.len()).filter(|&other| self.alone.reached(other) > 0).collect();
         let points: usize = seen.iter().map(|&other| self.alone.reached(other)).sum();
-        if seen.len() < FEWEST_TRIALS || points < FEWEST_POINTS || !seen.contains(&trial) {
+        if seen.len() < MIN_TRIALS || points < MIN_POINTS || !seen.contains(&trial) {
             return None;
         }
         let is_taught = self.is_taught();
         // diverged trials do not compete, but were seen
-        let gone = self.entrants.iter().filter(|&&entrant| entrant == Entrant::Gone).count();
+        let gone = self.entrants.iter().filter(|&&entrant| entrant == EntrantState::Gone).count();
         let seen_so_far = (seen.len() + gone) as u64;
         let (lessons, to_come) =
             if is_taught { (self.lessons, planned.saturating_sub(seen_so_far)) } else { (0, 0) };
@@ -326,8 +326,8 @@ impl Contest {
             alone
         };
         let alone = alone * seen_so_far as f64;
-        let must_finish = leads_before_the_first(chain, &self.entrants, lessons, trial, end);
-        Some(Prospect {
+        let must_finish = leads_before_completion(chain, &self.entrants, lessons, trial, end);
+        Some(TrialProspect {
             median: chain.score(end.mean),
             sd: {
                 let (low, high) = chain.interval_68(end);
@@ -354,19 +354,19 @@ fn last_runs(study: &[Vec<f64>], room: &mut usize) -> Vec<Vec<f64>> {
 }
 
 /// Whether no trial has completed and no running one is forecast to end above `trial`.
-fn leads_before_the_first(
+fn leads_before_completion(
     chain: &mut Chain,
-    entrants: &[Entrant],
+    entrants: &[EntrantState],
     lessons: usize,
     trial: usize,
     end: ChainEnd,
 ) -> bool {
     let mut ahead = |other: usize| {
-        entrants[other] == Entrant::Running
+        entrants[other] == EntrantState::Running
             && other != trial
             && chain.forecast(lessons + other).is_some_and(|theirs| theirs.mean > end.mean)
     };
-    !entrants.contains(&Entrant::Completed) && !(0..entrants.len()).any(&mut ahead)
+    !entrants.contains(&EntrantState::Completed) && !(0..entrants.len()).any(&mut ahead)
 }
 
 #[cfg(test)]
@@ -378,13 +378,13 @@ mod tests {
         [1.0, 2.0, 3.0, 5.0, 6.0].map(|epoch: f64| end * (1.0 - 0.5 * (-epoch / 2.0).exp())).to_vec()
     }
 
-    fn train(contest: &mut Contest, trial: usize, scores: &[f64]) {
+    fn train(contest: &mut TrialContest, trial: usize, scores: &[f64]) {
         scores.iter().for_each(|&score| contest.reach(trial, score));
     }
 
     #[test]
     fn a_trial_far_behind_has_no_chance_and_the_first_one_must_finish() {
-        let mut contest = Contest::new(6, &[]);
+        let mut contest = TrialContest::new(6, &[]);
         train(&mut contest, 0, &curve(0.7)[..2]);
         train(&mut contest, 1, &curve(0.2)[..2]);
         let (leader, loser) = (contest.prospect(0, 40).unwrap(), contest.prospect(1, 40).unwrap());
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn all_chances_sum_to_one_unless_a_completed_trial_may_stay_the_best() {
-        let mut contest = Contest::new(40, &[]);
+        let mut contest = TrialContest::new(40, &[]);
         for (trial, end) in [0.4, 0.5, 0.55, 0.6, 0.62].into_iter().enumerate() {
             train(&mut contest, trial, &curve(end)[..3]);
         }
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_diverged_trial_counts_among_those_seen_and_teaches_nothing() {
-        let mut contest = Contest::new(6, &[]);
+        let mut contest = TrialContest::new(6, &[]);
         train(&mut contest, 0, &curve(0.7));
         train(&mut contest, 1, &curve(0.5)[..3]);
         let before = contest.prospect(1, 40).unwrap();
@@ -432,8 +432,8 @@ mod tests {
     }
 
     /// A search after `studies`: so many trials at a time, each to its end.
-    fn search(studies: &[Vec<Vec<f64>>], workers: usize, shape: Shape) -> Contest {
-        let mut contest = Contest::new(6, studies);
+    fn search(studies: &[Vec<Vec<f64>>], workers: usize, shape: Shape) -> TrialContest {
+        let mut contest = TrialContest::new(6, studies);
         let curves: Vec<Vec<f64>> = [0.6, 0.5, 0.63, 0.45, 0.58, 0.52, 0.64, 0.41].map(shape).to_vec();
         for (batch, together) in curves.chunks(workers).enumerate() {
             for level in 0..5 {
@@ -462,7 +462,7 @@ mod tests {
             assert!(!search(&[], workers, curve).is_taught());
         }
         // before the second trial has completed nothing is known of them
-        let mut first = Contest::new(6, &[earlier(curve)]);
+        let mut first = TrialContest::new(6, &[earlier(curve)]);
         train(&mut first, 0, &curve(0.6));
         train(&mut first, 1, &curve(0.5)[..4]);
         assert_eq!(first.verdicts(), [(30, LessonVerdict::Untested)]);
@@ -502,7 +502,7 @@ mod tests {
     fn only_the_last_thousand_runs_are_kept() {
         let many = |count: usize| vec![curve(0.5); count];
         let kept = |studies: &[Vec<Vec<f64>>]| {
-            Contest::new(6, studies).verdicts().iter().map(|(runs, _)| *runs).collect::<Vec<_>>()
+            TrialContest::new(6, studies).verdicts().iter().map(|(runs, _)| *runs).collect::<Vec<_>>()
         };
         assert_eq!(kept(&[many(600), many(300), many(500)]), [200, 300, 500]);
     }
@@ -522,7 +522,7 @@ mod tests {
 
     #[test]
     fn a_trial_that_ended_early_stands_where_it_ended() {
-        let mut contest = Contest::new(6, &[]);
+        let mut contest = TrialContest::new(6, &[]);
         train(&mut contest, 0, &curve(0.7)[..3]);
         contest.complete(0, 0.66);
         train(&mut contest, 1, &curve(0.4)[..3]);

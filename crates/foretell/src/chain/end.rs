@@ -1,20 +1,20 @@
 //! A final value as the chain forecasts it, and how far from the forecast it may be.
 
 use super::regression::PRIOR_RUNS;
-use super::transformation::Transformation;
+use super::transformation::ScoreTransformation;
 use crate::statistics::{normal_cdf, normal_quantile};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::f64::consts::PI;
 
 /// The tail: with probability 1/(20 + completed runs) an end is four times as far from the forecast. Without it the best run was lost in a fifth of
 /// the studies however careful the rule was.
-const TAIL_RUNS: f64 = 20.0;
+const TAIL_PRIOR_RUNS: f64 = 20.0;
 pub(super) const TAIL_WIDTH: f64 = 4.0;
 /// The shares of central intervals, and half their widths in standard deviations, with the tail of two or three completed runs and normal ends.
-const WIDTHS: [(f64, f64); 4] = [(0.68, 1.05), (0.8, 1.36), (0.9, 1.78), (0.95, 2.33)];
+const INTERVAL_HALF_WIDTHS: [(f64, f64); 4] = [(0.68, 1.05), (0.8, 1.36), (0.9, 1.78), (0.95, 2.33)];
 /// The variance of the last level is estimated: it has so many fewer degrees of freedom than its regression, but at least some.
 const FREEDOM_LOST: f64 = 2.0;
-const LEAST_FREEDOM: f64 = 1.5;
+const MIN_FREEDOM: f64 = 1.5;
 
 /// A final value on the chain's own scale: the mean and the standard deviation of its central part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,27 +32,31 @@ pub(super) struct Spread {
     pub(super) tail: f64,
     /// The factor of s in a chance: that of the central 80 %.
     pub(super) factor: f64,
-    /// Half the widths of the central intervals of [`WIDTHS`].
+    /// Half the widths of the central intervals of [`INTERVAL_HALF_WIDTHS`].
     widths: [f64; 4],
 }
 
 impl Spread {
     /// That after so many `completed` runs.
     pub(super) fn new(completed: usize) -> Self {
-        let freedom = (PRIOR_RUNS + completed as f64 - FREEDOM_LOST).max(LEAST_FREEDOM);
+        let freedom = (PRIOR_RUNS + completed as f64 - FREEDOM_LOST).max(MIN_FREEDOM);
         let student = StudentsT::new(0.0, 1.0, freedom).ok();
         let factor = |share: f64| {
             let p = f64::midpoint(1.0, share);
             student.as_ref().map_or(1.0, |student| student.inverse_cdf(p) / normal_quantile(p))
         };
-        let widths = WIDTHS.map(|(share, width)| width * factor(share));
-        Self { tail: 1.0 / (TAIL_RUNS + completed as f64), factor: widths[1] / WIDTHS[1].1, widths }
+        let widths = INTERVAL_HALF_WIDTHS.map(|(share, width)| width * factor(share));
+        Self {
+            tail: 1.0 / (TAIL_PRIOR_RUNS + completed as f64),
+            factor: widths[1] / INTERVAL_HALF_WIDTHS[1].1,
+            widths,
+        }
     }
 
     /// Half the width of the central interval that holds `share` of the ends, in units of s: one of .68, .8, .9 and .95.
     pub(super) fn width(&self, share: f64) -> f64 {
-        let place = WIDTHS.iter().position(|(known, _)| *known >= share);
-        self.widths[place.unwrap_or(WIDTHS.len() - 1)]
+        let place = INTERVAL_HALF_WIDTHS.iter().position(|(known, _)| *known >= share);
+        self.widths[place.unwrap_or(INTERVAL_HALF_WIDTHS.len() - 1)]
     }
 
     /// The probability that `end` is at most `x`.
@@ -70,7 +74,7 @@ impl Spread {
 pub(super) struct Foreseen {
     pub(super) end: ChainEnd,
     pub(super) spread: Spread,
-    pub(super) map: Transformation,
+    pub(super) map: ScoreTransformation,
 }
 
 impl Foreseen {
@@ -108,8 +112,8 @@ mod tests {
     #[test]
     fn the_density_of_an_end_is_the_slope_of_its_distribution() {
         let curves = [vec![0.3, 0.4, 0.5], vec![0.2, 0.5, 0.7]];
-        let extent = crate::chain::transformation::Extent::new(&curves).expect("points");
-        let map = Transformation { extent, room: 0.2, mean: -0.5, sd: 0.6 };
+        let extent = crate::chain::transformation::ScoreExtent::new(&curves).expect("points");
+        let map = ScoreTransformation { extent, room: 0.2, mean: -0.5, sd: 0.6 };
         let seen = Foreseen { end: ChainEnd { mean: 0.1, sd: 0.4 }, spread: Spread::new(2), map };
         for score in [0.35, 0.5, 0.6, 0.69] {
             let below = |score: f64| seen.spread.below(seen.end, map.apply(score));

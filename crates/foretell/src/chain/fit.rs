@@ -2,19 +2,19 @@
 
 use super::end::{ChainEnd, Foreseen, Spread};
 use super::levels::LevelPrior;
-use super::regression::{Regression, Sums};
-use super::transformation::{Extent, Transformation};
+use super::regression::{LevelRegression, RegressionSums};
+use super::transformation::{ScoreExtent, ScoreTransformation};
 
 /// The rooms ρ that are tried, as fractions of the range.
 pub(super) const ROOMS: [f64; 7] = [0.05, 0.1, 0.2, 0.4, 0.8, 2.0, 6.0];
 /// The prior of ln ρ: normal around ln 0.3 with standard deviation 1.
-const USUAL_ROOM: f64 = 0.3;
+const PRIOR_MEDIAN_ROOM: f64 = 0.3;
 /// ν, the number of runs that the prior slopes count as, each with a, the logarithm of its weight before any curve: curves may cross.
-const SLOPES: [(f64, f64); 4] = [(0.5, 1.0), (2.0, 1.0), (8.0, 0.0), (40.0, 0.0)];
+const SLOPE_PRIORS: [(f64, f64); 4] = [(0.5, 1.0), (2.0, 1.0), (8.0, 0.0), (40.0, 0.0)];
 /// The ν with which the room is chosen.
-const USUAL_SLOPES: f64 = 8.0;
+const DEFAULT_SLOPE_RUNS: f64 = 8.0;
 /// A ν with a smaller share is left out until the next fit: it would cost time and change nothing.
-const LEAST_SHARE: f64 = 0.01;
+const MIN_MODEL_SHARE: f64 = 0.01;
 
 /// The regressions of all levels with one weight of the prior slopes.
 #[derive(Clone, Debug)]
@@ -23,18 +23,18 @@ pub(super) struct Model {
     pub(super) slopes: f64,
     /// ω, its share of the forecast.
     pub(super) share: f64,
-    pub(super) regressions: Vec<Regression>,
+    pub(super) regressions: Vec<LevelRegression>,
 }
 
 /// The scale and regressions of one fit.
 #[derive(Clone, Debug)]
 pub(super) struct Fit {
-    pub(super) map: Transformation,
+    pub(super) map: ScoreTransformation,
     /// M.
     pub(super) centers: Vec<f64>,
     /// z of each curve.
     pub(super) curves: Vec<Vec<f64>>,
-    pub(super) sums: Vec<Sums>,
+    pub(super) sums: Vec<RegressionSums>,
     /// One per ν that counts.
     pub(super) models: Vec<Model>,
     /// The marginal likelihood by which the room is chosen.
@@ -47,7 +47,7 @@ pub(super) struct Fit {
 impl Fit {
     /// The fit of `curves` with the room of the largest marginal likelihood, averaged over the weights of the slopes; without forecasts.
     pub(super) fn new(curves: &[Vec<f64>], priors: &[LevelPrior]) -> Option<Self> {
-        let extent = Extent::new(curves)?;
+        let extent = ScoreExtent::new(curves)?;
         let fits = ROOMS.iter().filter_map(|&room| Self::with_room(curves, priors, extent, room));
         let best = fits.reduce(|best, fit| if fit.evidence > best.evidence { fit } else { best })?;
         Some(best.averaged(priors))
@@ -57,10 +57,10 @@ impl Fit {
     pub(super) fn with_room(
         scores: &[Vec<f64>],
         priors: &[LevelPrior],
-        extent: Extent,
+        extent: ScoreExtent,
         room: f64,
     ) -> Option<Self> {
-        let raw = Transformation { extent, room: room * extent.range, mean: 0.0, sd: 1.0 };
+        let raw = ScoreTransformation { extent, room: room * extent.range, mean: 0.0, sd: 1.0 };
         let mut curves: Vec<Vec<f64>> =
             scores.iter().map(|curve| curve.iter().map(|&score| raw.warped(score)).collect()).collect();
         let count = curves.iter().map(Vec::len).sum::<usize>() as f64;
@@ -68,9 +68,10 @@ impl Fit {
         let squares: f64 = curves.iter().flatten().map(|w| (w - mean) * (w - mean)).sum();
         let sd = (squares / count).sqrt().max(1e-6);
         curves.iter_mut().flatten().for_each(|w| *w = (*w - mean) / sd);
-        let map = Transformation { mean, sd, ..raw };
+        let map = ScoreTransformation { mean, sd, ..raw };
         let centers = centers(&curves, priors.len());
-        let mut sums: Vec<Sums> = (0..priors.len()).map(|level| Sums::zeros(level + 2)).collect();
+        let mut sums: Vec<RegressionSums> =
+            (0..priors.len()).map(|level| RegressionSums::zeros(level + 2)).collect();
         // a run counts once at its highest level; lower ones take the leading entries
         for curve in curves.iter().filter(|curve| !curve.is_empty()) {
             sums[curve.len() - 1].add(&psi(curve, &centers));
@@ -85,17 +86,17 @@ impl Fit {
         let slopes: f64 = seen.iter().map(|&score| map.log_slope(score)).sum();
         let spread = Spread::new(completed);
         let mut fit = Self { map, centers, curves, sums, models: Vec::new(), evidence: 0.0, spread, ends };
-        let usual = fit.model(priors, USUAL_SLOPES)?;
+        let usual = fit.model(priors, DEFAULT_SLOPE_RUNS)?;
         fit.evidence = usual.evidence() + slopes * count / (seen.len() as f64).max(1.0)
-            - 0.5 * (room / USUAL_ROOM).ln().powi(2);
+            - 0.5 * (room / PRIOR_MEDIAN_ROOM).ln().powi(2);
         fit.models = vec![usual];
         fit.evidence.is_finite().then_some(fit)
     }
 
     /// The same with a model for each ν that counts: ω ∝ exp(evidence + a).
     fn averaged(mut self, priors: &[LevelPrior]) -> Self {
-        let all = SLOPES.iter().filter_map(|&(slopes, before)| {
-            let model = match slopes == USUAL_SLOPES {
+        let all = SLOPE_PRIORS.iter().filter_map(|&(slopes, before)| {
+            let model = match slopes == DEFAULT_SLOPE_RUNS {
                 true => self.models.first().cloned(),
                 false => self.model(priors, slopes),
             }?;
@@ -107,7 +108,7 @@ impl Fit {
         let sum: f64 = all.iter().map(|(_, weight)| (weight - most).exp()).sum();
         let shared =
             all.into_iter().map(|(model, weight)| Model { share: (weight - most).exp() / sum, ..model });
-        let mut kept: Vec<Model> = shared.filter(|model| model.share >= LEAST_SHARE).collect();
+        let mut kept: Vec<Model> = shared.filter(|model| model.share >= MIN_MODEL_SHARE).collect();
         let sum: f64 = kept.iter().map(|model| model.share).sum();
         kept.iter_mut().for_each(|model| model.share /= sum);
         self.models = kept;
@@ -116,13 +117,13 @@ impl Fit {
 
     fn model(&self, priors: &[LevelPrior], slopes: f64) -> Option<Model> {
         let regression = |level: usize| self.regression(priors, slopes, level);
-        let regressions: Vec<Regression> = (0..priors.len()).map(regression).collect::<Option<_>>()?;
+        let regressions: Vec<LevelRegression> = (0..priors.len()).map(regression).collect::<Option<_>>()?;
         Some(Model { slopes, share: 1.0, regressions })
     }
 
-    fn regression(&self, priors: &[LevelPrior], slopes: f64, level: usize) -> Option<Regression> {
+    fn regression(&self, priors: &[LevelPrior], slopes: f64, level: usize) -> Option<LevelRegression> {
         let below = level.checked_sub(1).map_or(0.0, |below| self.centers[below]);
-        Regression::new(&priors[level], slopes, &self.sums[level], (self.centers[level], below))
+        LevelRegression::new(&priors[level], slopes, &self.sums[level], (self.centers[level], below))
     }
 
     /// `curve` has reached its next level. Whether that could be taken in.

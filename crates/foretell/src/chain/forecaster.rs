@@ -7,13 +7,13 @@ use crate::statistics::normal_quantile;
 use std::sync::LazyLock;
 
 /// Everything is fitted again when the number of points has grown by this factor.
-const REFIT: f64 = 1.12;
+const REFIT_GROWTH: f64 = 1.12;
 /// The nodes of the integral over an end.
-const NODES: usize = 48;
+const INTEGRATION_NODES: usize = 48;
 
 /// Φ⁻¹((q + ½)/48).
-static QUANTILES: LazyLock<[f64; NODES]> =
-    LazyLock::new(|| std::array::from_fn(|q| normal_quantile((q as f64 + 0.5) / NODES as f64)));
+static NODE_QUANTILES: LazyLock<[f64; INTEGRATION_NODES]> =
+    LazyLock::new(|| std::array::from_fn(|q| normal_quantile((q as f64 + 0.5) / INTEGRATION_NODES as f64)));
 
 /// Forecasts where curves end, from every curve there is as far as it goes: completed, running and stopped ones.
 ///
@@ -99,7 +99,7 @@ impl Chain {
     }
 
     /// Only the points of curves that are added from here on decide when the scale is fitted again.
-    pub(super) fn count_from_here(&mut self) {
+    pub(super) fn restart_point_count(&mut self) {
         (self.counted_from, self.points, self.fitted_at) = (self.curves.len(), 0, 0);
     }
 
@@ -155,7 +155,7 @@ impl Chain {
         }
         self.curves[curve].push(score);
         self.points += usize::from(curve >= self.counted_from);
-        let is_due = self.points as f64 >= REFIT * self.fitted_at as f64;
+        let is_due = self.points as f64 >= REFIT_GROWTH * self.fitted_at as f64;
         let is_taken = self.fit.as_mut().is_some_and(|fit| !is_due && fit.extend(&self.priors, curve, score));
         if !is_taken {
             self.fit_again();
@@ -194,25 +194,25 @@ impl Chain {
 
     /// The central 68 % interval of an end, as scores.
     pub fn interval_68(&self, end: ChainEnd) -> (f64, f64) {
-        self.interval(end, 0.68)
+        self.central_interval(end, 0.68)
     }
 
     /// The central 80 % interval of an end, as scores.
     pub fn interval_80(&self, end: ChainEnd) -> (f64, f64) {
-        self.interval(end, 0.8)
+        self.central_interval(end, 0.8)
     }
 
     /// The central 90 % interval of an end, as scores.
     pub fn interval_90(&self, end: ChainEnd) -> (f64, f64) {
-        self.interval(end, 0.9)
+        self.central_interval(end, 0.9)
     }
 
     /// The central 95 % interval of an end, as scores.
     pub fn interval_95(&self, end: ChainEnd) -> (f64, f64) {
-        self.interval(end, 0.95)
+        self.central_interval(end, 0.95)
     }
 
-    fn interval(&self, end: ChainEnd, share: f64) -> (f64, f64) {
+    fn central_interval(&self, end: ChainEnd, share: f64) -> (f64, f64) {
         let half = self.fit.as_ref().map_or(f64::NAN, |fit| fit.spread.width(share)) * end.sd;
         (self.score(end.mean - half), self.score(end.mean + half))
     }
@@ -236,19 +236,20 @@ impl Chain {
         let tail = spread.tail;
         let mut chance = 0.0;
         for (weight, width) in [(1.0 - tail, 1.0), (tail, TAIL_WIDTH)] {
-            for node in QUANTILES.iter() {
+            for node in NODE_QUANTILES.iter() {
                 let x = own.mean + width * spread.factor * own.sd * node;
                 if x <= known {
                     continue;
                 }
-                let mut all = if others.is_empty() { 1.0 } else { unbeaten(x, &others, &spread, to_come) };
+                let mut all =
+                    if others.is_empty() { 1.0 } else { probability_unbeaten(x, &others, &spread, to_come) };
                 for end in &running {
                     if all < 1e-12 {
                         break;
                     }
                     all *= spread.below(*end, x);
                 }
-                chance += weight * all / NODES as f64;
+                chance += weight * all / INTEGRATION_NODES as f64;
             }
         }
         Some(chance)
@@ -272,7 +273,7 @@ impl Chain {
 }
 
 /// F₀(x)^to_come.
-fn unbeaten(x: f64, others: &[ChainEnd], spread: &Spread, to_come: u64) -> f64 {
+fn probability_unbeaten(x: f64, others: &[ChainEnd], spread: &Spread, to_come: u64) -> f64 {
     let below: f64 = others.iter().map(|&end| spread.below(end, x)).sum();
     ((below + 0.5) / (others.len() as f64 + 1.0)).powf(to_come as f64)
 }
@@ -280,7 +281,7 @@ fn unbeaten(x: f64, others: &[ChainEnd], spread: &Spread, to_come: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::fit::{ROOMS, psi};
-    use super::super::transformation::Extent;
+    use super::super::transformation::ScoreExtent;
     use super::*;
 
     fn chain(curves: &[&[f64]]) -> Chain {
@@ -332,7 +333,7 @@ mod tests {
         let mut chain = example();
         assert!(chain.fit_if_due().is_some());
         let fit = chain.fit.as_ref().expect("a fit");
-        let Extent { top, range, floor } = fit.map.extent;
+        let ScoreExtent { top, range, floor } = fit.map.extent;
         same(&[top, range, floor], &[0.71, 0.41, 0.177]);
         same(&[fit.map.room / range, fit.map.mean, fit.map.sd], &[0.4, -0.880_573, 0.411_472]);
         same(&fit.centers, &[-0.902_159, -0.372_630, 0.070_541, 0.906_134, 1.100_946]);

@@ -4,17 +4,17 @@ use super::end::Foreseen;
 use crate::statistics::quantile_of_sorted;
 
 /// Earlier runs count only while the new points are likelier with them than without by this much.
-const TRUSTED: f64 = 2.0;
+const MIN_LOG_GAIN: f64 = 2.0;
 /// L is held to at most this. A few points of a search, forecast from a single trial, are likelier with any earlier runs: without a limit, earlier runs of
 /// another program would count long after they have stopped to fit.
-const MOST_TRUST: f64 = 6.0;
+const MAX_LOG_GAIN: f64 = 6.0;
 /// A single point or forecast counts for at most this.
-const MOST_OF_A_POINT: f64 = 3.0;
+const MAX_POINT_LOG_GAIN: f64 = 3.0;
 /// Forecasts at levels between these fractions of a training are held against the end that comes: earlier ones say little, later ones are easy.
-const FORECAST_FROM: f64 = 1.0 / 3.0;
-const FORECAST_TO: f64 = 0.75;
+const FORECAST_FROM_FRACTION: f64 = 1.0 / 3.0;
+const FORECAST_TO_FRACTION: f64 = 0.75;
 /// A study moves if its ends differ, and its trials change, by at least this fraction of what those of the search do.
-const LEAST_MOVE: f64 = 0.1;
+const MIN_RELATIVE_MOTION: f64 = 0.1;
 
 /// Whether an earlier study counts by now, and why it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +42,14 @@ impl LessonVerdict {
 
 /// How much the scores of a study's trials differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Motion {
+pub(super) struct ScoreMotion {
     /// The 10 to 90 % range of their last scores.
     ends: f64,
     /// The median distance of a trial's first and last score.
     change: f64,
 }
 
-impl Motion {
+impl ScoreMotion {
     /// That of trials with these first and last scores; `None` without trials.
     pub(super) fn new(trials: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let (mut lasts, mut changes): (Vec<f64>, Vec<f64>) =
@@ -64,9 +64,9 @@ impl Motion {
 
     /// Why a study that moves like this is left out of a search whose trials move like `search`.
     pub(super) fn fault(self, search: Self) -> Option<LessonVerdict> {
-        if self.change < LEAST_MOVE * search.change {
+        if self.change < MIN_RELATIVE_MOTION * search.change {
             Some(LessonVerdict::Flat)
-        } else if self.ends < LEAST_MOVE * search.ends {
+        } else if self.ends < MIN_RELATIVE_MOTION * search.ends {
             Some(LessonVerdict::Alike)
         } else {
             None
@@ -90,11 +90,11 @@ pub(super) struct Guard {
 impl Guard {
     /// A point whose density with earlier studies is e^`gained` times that without.
     pub(super) fn weigh_point(&mut self, gained: f64) {
-        self.next = (self.next + gained.clamp(-MOST_OF_A_POINT, MOST_OF_A_POINT)).min(MOST_TRUST);
+        self.next = (self.next + gained.clamp(-MAX_POINT_LOG_GAIN, MAX_POINT_LOG_GAIN)).min(MAX_LOG_GAIN);
     }
 
     /// `trial` has reached `level` of a training of `epochs`, with these forecasts `with` and `without` earlier studies.
-    pub(super) fn keep_forecasts(
+    pub(super) fn store_forecasts(
         &mut self,
         trial: usize,
         (level, epochs): (u64, u64),
@@ -102,7 +102,7 @@ impl Guard {
         without: Option<Foreseen>,
     ) {
         let (level, epochs) = (level as f64, epochs as f64);
-        if trial == 0 || level < FORECAST_FROM * epochs || level > FORECAST_TO * epochs {
+        if trial == 0 || level < FORECAST_FROM_FRACTION * epochs || level > FORECAST_TO_FRACTION * epochs {
             return;
         }
         if self.forecasts.len() <= trial {
@@ -116,7 +116,7 @@ impl Guard {
         let forecasts = self.forecasts.get_mut(trial).map(std::mem::take).unwrap_or_default();
         let gained = forecasts.iter().map(|(with, without)| {
             let gained = with.log_density(score) - without.log_density(score);
-            if gained.is_finite() { gained.clamp(-MOST_OF_A_POINT, MOST_OF_A_POINT) } else { 0.0 }
+            if gained.is_finite() { gained.clamp(-MAX_POINT_LOG_GAIN, MAX_POINT_LOG_GAIN) } else { 0.0 }
         });
         if !forecasts.is_empty() {
             self.ends += gained.sum::<f64>() / forecasts.len() as f64;
@@ -127,7 +127,7 @@ impl Guard {
     pub(super) fn verdict(&self) -> LessonVerdict {
         if self.completed == 0 {
             LessonVerdict::Untested
-        } else if self.next <= TRUSTED {
+        } else if self.next <= MIN_LOG_GAIN {
             LessonVerdict::NextNoBetter
         } else if self.ends <= 0.0 {
             LessonVerdict::EndsNoBetter

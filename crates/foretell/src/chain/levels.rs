@@ -3,20 +3,20 @@
 use crate::linalg::inverse::Symmetric;
 
 /// The distance of two levels, as a factor. Finer grids gained nothing and cost more regressions.
-const RATIO: f64 = 1.33;
+const LEVEL_RATIO: f64 = 1.33;
 /// Below this fraction of a training nothing is looked at.
-const EARLIEST: f64 = 1.0 / 45.0;
+const EARLIEST_FRACTION: f64 = 1.0 / 45.0;
 
 /// Standard deviation of a score at the end, in standard deviations of all points.
 const END_SD: f64 = 1.1;
 /// The rate at which that grows with the logarithm of the epoch.
-const GROWTH: f64 = 1.3;
+const SD_GROWTH_RATE: f64 = 1.3;
 /// Standard deviation of the part that wanders away from the end, backwards in time.
 const WANDER_SD: f64 = 0.5;
 /// Standard deviation of the noise of a single report.
 const NOISE_SD: f64 = 0.05;
 /// A variance that rounding leaves below this is taken for this.
-const LEAST_VARIANCE: f64 = 1e-8;
+const MIN_VARIANCE: f64 = 1e-8;
 
 /// The levels t_1 < … < t_K = T of a training of `epochs`: from T down, each the last one divided by 1.33, rounded, but at least one epoch earlier;
 /// none below T/45. At most 18.
@@ -30,9 +30,9 @@ pub fn chain_levels(epochs: u64) -> Vec<u64> {
     let mut levels = vec![last];
     let mut exact = last as f64;
     loop {
-        exact /= RATIO;
+        exact /= LEVEL_RATIO;
         let lower = (exact.round() as u64).min(levels[levels.len() - 1] - 1);
-        if lower < 1 || (lower as f64) < EARLIEST * last as f64 {
+        if lower < 1 || (lower as f64) < EARLIEST_FRACTION * last as f64 {
             levels.reverse();
             return levels;
         }
@@ -64,7 +64,7 @@ pub(super) fn covariance(levels: &[u64]) -> Vec<f64> {
     for (i, a) in time.iter().enumerate() {
         for (j, b) in time.iter().enumerate() {
             let noise = if i == j { NOISE_SD * NOISE_SD } else { 0.0 };
-            let grown = END_SD * END_SD * (GROWTH * (a + b)).exp();
+            let grown = END_SD * END_SD * (SD_GROWTH_RATE * (a + b)).exp();
             entries.push(grown + WANDER_SD * WANDER_SD * (-a).min(-b) + noise);
         }
     }
@@ -94,7 +94,7 @@ pub(super) fn priors(levels: &[u64]) -> Vec<LevelPrior> {
             inverse.multiply(&with, &mut slopes);
         }
         let known: f64 = slopes.iter().zip(&with).map(|(slope, with)| slope * with).sum();
-        let variance = (entry(level, level) - known).max(LEAST_VARIANCE);
+        let variance = (entry(level, level) - known).max(MIN_VARIANCE);
         LevelPrior { slopes, variance, below, log_determinant }
     };
     (0..count).map(prior).collect()

@@ -13,13 +13,13 @@ pub(super) const PRIOR_RUNS: f64 = 3.0;
 
 /// Σ ψψᵀ over the runs that reached a level, ψ = (1, z_1 − M_1, …, z_k − M_k), row by row.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct RegressionSums {
     /// The order k + 1.
     pub(super) order: usize,
     pub(super) entries: Vec<f64>,
 }
 
-impl Sums {
+impl RegressionSums {
     pub(super) fn zeros(order: usize) -> Self {
         Self { order, entries: vec![0.0; order * order] }
     }
@@ -51,7 +51,7 @@ impl Sums {
 
 /// The posterior of one level's regression on φ = (1, z_1 − M_1, …, z_{k−1} − M_{k−1}).
 #[derive(Clone, Debug)]
-pub(super) struct Regression {
+pub(super) struct LevelRegression {
     /// b, the posterior mean of the coefficients.
     pub(super) coefficients: Vec<f64>,
     /// Q = Λ⁻¹, row by row.
@@ -64,13 +64,13 @@ pub(super) struct Regression {
     pub(super) evidence: f64,
 }
 
-impl Regression {
+impl LevelRegression {
     /// The regression of the runs in `sums`, with prior slopes that count as `slopes_weight` runs (ν); `center` is M of its level and
     /// `center_below` that of the level below. `None` if the numbers are too far apart to solve for.
     pub(super) fn new(
         prior: &LevelPrior,
         slopes_weight: f64,
-        sums: &Sums,
+        sums: &RegressionSums,
         (center, center_below): (f64, f64),
     ) -> Option<Self> {
         let size = sums.order - 1;

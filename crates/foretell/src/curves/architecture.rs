@@ -10,9 +10,9 @@ use thiserror::Error;
 /// The name of the configuration value that contains a network in layer notation, as in the paper's released data.
 pub const NETWORK: &str = "net";
 /// The name of the configuration value with a network's number of weights ([`Counts::weights`]).
-pub const WEIGHTS: &str = "weights";
+pub const WEIGHTS_KEY: &str = "weights";
 /// The name of the value with a network's multiply-adds per image ([`Counts::multiply_adds`]).
-pub const FLOPS: &str = "flops";
+pub const FLOPS_KEY: &str = "flops";
 
 /// One layer of a [`LayerSequence`]. Dropout is a layer of the notation but not of the depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,7 +119,7 @@ pub struct ImageShape {
 /// The size of a network: its weights, layers and multiply-adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Multiplicative weights, biases not counted: the paper's `num_params`.
+    /// Multiplicative weights, biases not counted: the paper's `parameter_value_count`.
     pub weights: u64,
     /// All trained numbers, biases counted.
     pub parameters: u64,

@@ -23,16 +23,16 @@ impl Columns {
     }
 }
 
-const HYPERPARAMETERS: &str = "hp lr rate decay momentum beta beta1 beta2 epsilon eps warmup dropout batch optimizer optim learning \
+const HYPERPARAMETER_WORDS: &str = "hp lr rate decay momentum beta beta1 beta2 epsilon eps warmup dropout batch optimizer optim learning \
     epoch epochs clip smoothing regularization penalty annealing schedule scheduler augmentation l1 l2 \
     lambda";
-const ARCHITECTURE: &str = "ap arch architecture net network backbone genotype model cell cells params param parameters weights \
+const ARCHITECTURE_WORDS: &str = "ap arch architecture net network backbone genotype model cell cells params param parameters weights \
     macs flops depth layer layers block blocks filter filters width widths kernel kernels stride strides \
     unit units hidden inputs outputs heads head ff ffn dim dims skip skips residual residuals stage \
     stages embedding embed channel channels neurons nodes edges pool pooling conv activation norm \
     normalization batchnorm bn groups cardinality expansion rnn bidirectional";
 /// Ends of words such as `maxpoolstride`.
-const ARCHITECTURE_ENDS: [&str; 8] =
+const ARCHITECTURE_WORD_ENDS: [&str; 8] =
     ["layers", "blocks", "filters", "width", "stride", "kernel", "units", "params"];
 
 /// The feature group that a column name suggests: architecture for names about weights, layers or filters, otherwise
@@ -49,13 +49,14 @@ pub fn group_of_name(name: &str) -> FeatureGroup {
     let words = words_of_name(name);
     let has =
         |words: &[String], list: &str| words.iter().any(|word| list.split(' ').any(|entry| entry == word));
-    let ends = |word: &String| ARCHITECTURE_ENDS.iter().any(|end| word.ends_with(end));
-    let architecture = has(&words, ARCHITECTURE) || words.iter().any(ends);
+    let ends = |word: &String| ARCHITECTURE_WORD_ENDS.iter().any(|end| word.ends_with(end));
+    let architecture = has(&words, ARCHITECTURE_WORDS) || words.iter().any(ends);
     // `l1_width`, `l2_filters`: a layer's number, not a penalty
     let of_a_layer = words.split_first().is_some_and(|(first, rest)| {
-        first.strip_prefix('l').is_some_and(|number| number.parse::<u32>().is_ok()) && has(rest, ARCHITECTURE)
+        first.strip_prefix('l').is_some_and(|number| number.parse::<u32>().is_ok())
+            && has(rest, ARCHITECTURE_WORDS)
     });
-    if (architecture && !has(&words, HYPERPARAMETERS)) || of_a_layer {
+    if (architecture && !has(&words, HYPERPARAMETER_WORDS)) || of_a_layer {
         FeatureGroup::Architecture
     } else {
         FeatureGroup::Hyperparameter

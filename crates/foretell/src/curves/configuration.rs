@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A value of a configuration. A Boolean is read as the string `true` or `false`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "WrittenValue")]
 pub enum Value {
     /// A finite number: a learning rate, a count.
     Number(f64),
@@ -19,7 +19,7 @@ pub enum Value {
 /// A value as it may be written.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum WrittenValue {
     Number(f64),
     Truth(bool),
     Text(String),
@@ -41,13 +41,13 @@ impl schemars::JsonSchema for Value {
     }
 }
 
-impl From<Written> for Value {
-    fn from(written: Written) -> Self {
+impl From<WrittenValue> for Value {
+    fn from(written: WrittenValue) -> Self {
         match written {
-            Written::Number(number) => Self::Number(number),
-            Written::Truth(truth) => Self::Text(truth.to_string()),
-            Written::Text(text) => Self::Text(text),
-            Written::Missing => Self::Missing,
+            WrittenValue::Number(number) => Self::Number(number),
+            WrittenValue::Truth(truth) => Self::Text(truth.to_string()),
+            WrittenValue::Text(text) => Self::Text(text),
+            WrittenValue::Missing => Self::Missing,
         }
     }
 }

@@ -188,7 +188,7 @@ impl Curve {
     /// use foretell::{Curve, Direction};
     /// assert_eq!(Curve::of_epochs(&[0.3, 0.5], Direction::Maximize).steps(), [1.0, 2.0]);
     /// ```
-    pub fn of_epochs(values: &[f64], direction: Direction) -> Self {
+    pub fn from_epoch_values(values: &[f64], direction: Direction) -> Self {
         let steps: Vec<f64> = (1..=values.len()).map(|epoch| epoch as f64).collect();
         Self::new(&steps, values, direction).expect("epoch numbers increase")
     }
@@ -281,7 +281,7 @@ impl Curve {
     }
 
     /// The score at `step`, straight-line interpolated between the neighboring points; `None` outside the curve.
-    pub fn interpolate(&self, step: f64) -> Option<f64> {
+    pub fn interpolate_at(&self, step: f64) -> Option<f64> {
         let index = self.steps.partition_point(|&s| s < step);
         let right = *self.steps.get(index)?;
         if right <= step {
@@ -349,16 +349,16 @@ mod tests {
         let nan = f64::NAN;
         let gap = Curve::new(&steps, &[0.1, nan, 0.3, 0.4, 0.5], Direction::Maximize).unwrap();
         assert_eq!((gap.len(), gap.diverged_at(), gap.value_at(2.0)), (4, None, None));
-        assert!((gap.interpolate(2.0).unwrap() - 0.2).abs() < 1e-12);
+        assert!((gap.interpolate_at(2.0).unwrap() - 0.2).abs() < 1e-12);
         let diverged = Curve::new(&steps, &[0.1, 0.2, 0.3, nan, f64::INFINITY], Direction::Maximize).unwrap();
         assert_eq!((diverged.len(), diverged.diverged_at()), (3, Some(4.0)));
-        assert_eq!(diverged.interpolate(4.0), None);
+        assert_eq!(diverged.interpolate_at(4.0), None);
         assert_eq!(diverged.until(3.0).diverged_at(), None);
     }
 
     #[test]
     fn a_run_is_worth_its_last_value_or_the_best_it_has_reached() {
-        let curve = Curve::of_epochs(&[0.5, 0.9, 0.7, f64::NAN], Direction::Maximize);
+        let curve = Curve::from_epoch_values(&[0.5, 0.9, 0.7, f64::NAN], Direction::Maximize);
         assert_eq!(RunScore::Last.curve(&curve).as_ref(), &curve);
         let best = RunScore::Best.curve(&curve).into_owned();
         assert_eq!((best.steps(), best.scores()), (curve.steps(), &[0.5, 0.9, 0.9][..]));
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn steps_must_increase_past_non_finite_values_too() {
-        let mut curve = Curve::of_epochs(&[0.1, f64::NAN], Direction::Maximize);
+        let mut curve = Curve::from_epoch_values(&[0.1, f64::NAN], Direction::Maximize);
         assert_eq!(
             curve.push(2.0, 0.3, Direction::Maximize),
             Err(CurveError::Steps { step: 2.0, before: 2.0 })

@@ -10,15 +10,15 @@ use crate::curves::scale::Scale;
 use std::collections::BTreeSet;
 
 /// A positive column whose largest value is more than this many times its smallest is transformed to log10.
-const LOG_SPAN: f64 = 20.0;
+const MIN_LOG_SPAN: f64 = 20.0;
 /// A text column with more values than this is a label, not a category, and is left out.
-const MOST_CATEGORIES: usize = 12;
+const MAX_CATEGORIES: usize = 12;
 /// A number that lies beyond the range of the fitted rows by more than this share of it lies far.
-const FAR: f64 = 0.25;
+const FAR_RANGE_FRACTION: f64 = 0.25;
 
 /// The encoding of one configuration column as feature columns.
 #[derive(Clone, Debug, PartialEq)]
-enum Encoding {
+enum ColumnEncoding {
     /// The number, or, where there is a `least`, its log10. `least` is the smallest number of the fitted rows, and stands for those
     /// that have no logarithm; `center`, the mean over the fitted rows, for those that are missing. `range`: the least and the
     /// largest number of the fitted rows.
@@ -56,7 +56,7 @@ pub const ARCHITECTURE_FEATURES: [&str; 12] = [
 /// * columns that never vary are dropped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Encoder {
-    columns: Vec<(String, FeatureGroup, Encoding)>,
+    columns: Vec<(String, FeatureGroup, ColumnEncoding)>,
     /// Text columns that are left out, and how many values they have.
     left_out: Vec<(String, usize)>,
 }
@@ -73,10 +73,10 @@ impl Encoder {
             let values =
                 configurations.clone().map(|c| c.get(name).unwrap_or(&Value::Missing)).collect::<Vec<_>>();
             match fit_column(&values, columns.scales.get(name).copied()) {
-                Fitted::Constant => {}
-                Fitted::TooMany(values) => encoder.left_out.push((name.clone(), values)),
-                Fitted::Column(encoding) => {
-                    let group = columns.group(name, encoding == Encoding::Layers);
+                ColumnFit::Constant => {}
+                ColumnFit::TooMany(values) => encoder.left_out.push((name.clone(), values)),
+                ColumnFit::Column(encoding) => {
+                    let group = columns.group(name, encoding == ColumnEncoding::Layers);
                     encoder.columns.push((name.clone(), group, encoding));
                 }
             }
@@ -100,17 +100,18 @@ impl Encoder {
     /// assert_eq!(encoder.beyond(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
     /// ```
     pub fn beyond(&self, configuration: &Configuration) -> Vec<String> {
-        let strangeness = |(name, _, encoding): &(String, FeatureGroup, Encoding)| match (
+        let strangeness = |(name, _, encoding): &(String, FeatureGroup, ColumnEncoding)| match (
             encoding,
             configuration.get(name)?,
         ) {
-            (Encoding::Number { least, range, .. }, Value::Number(number)) => {
-                let [low, high, value] = [range.0, range.1, *number].map(|number| on_scale(number, *least));
-                let reach = FAR * (high - low);
+            (ColumnEncoding::Number { least, range, .. }, Value::Number(number)) => {
+                let [low, high, value] =
+                    [range.0, range.1, *number].map(|number| to_column_scale(number, *least));
+                let reach = FAR_RANGE_FRACTION * (high - low);
                 let far = value < low - reach || value > high + reach;
                 far.then(|| format!("{name} = {number}, beyond {} to {}", range.0, range.1))
             }
-            (Encoding::Categories(values), value @ (Value::Text(_) | Value::Number(_))) => {
+            (ColumnEncoding::Categories(values), value @ (Value::Text(_) | Value::Number(_))) => {
                 let unseen = !values.contains(&value.to_string());
                 unseen.then(|| format!("{name} = {value}, which no completed run has"))
             }
@@ -127,12 +128,14 @@ impl Encoder {
     /// The names of the columns that [`Encoder::encode`] gives.
     pub fn names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(|(name, _, encoding)| match encoding {
-            Encoding::Number { least, indicator, .. } => {
+            ColumnEncoding::Number { least, indicator, .. } => {
                 let number = if least.is_some() { format!("log10 {name}") } else { name.clone() };
                 if *indicator { vec![number, format!("{name} is missing")] } else { vec![number] }
             }
-            Encoding::Categories(values) => values.iter().map(|value| format!("{name} = {value}")).collect(),
-            Encoding::Layers => {
+            ColumnEncoding::Categories(values) => {
+                values.iter().map(|value| format!("{name} = {value}")).collect()
+            }
+            ColumnEncoding::Layers => {
                 ARCHITECTURE_FEATURES.iter().map(|feature| format!("{name}: {feature}")).collect()
             }
         });
@@ -141,7 +144,8 @@ impl Encoder {
 
     /// The columns of configurations that are transformed to log10.
     pub fn logarithmic(&self) -> Vec<&str> {
-        let taken = |encoding: &Encoding| matches!(encoding, Encoding::Number { least: Some(_), .. });
+        let taken =
+            |encoding: &ColumnEncoding| matches!(encoding, ColumnEncoding::Number { least: Some(_), .. });
         self.columns
             .iter()
             .filter(|(_, _, encoding)| taken(encoding))
@@ -155,18 +159,18 @@ impl Encoder {
         for (name, _, encoding) in &self.columns {
             let value = configuration.get(name).unwrap_or(&Value::Missing);
             match encoding {
-                Encoding::Number { least, center, indicator, .. } => {
-                    let number = value.number().map(|v| on_scale(v, *least));
+                ColumnEncoding::Number { least, center, indicator, .. } => {
+                    let number = value.number().map(|v| to_column_scale(v, *least));
                     row.push(number.unwrap_or(*center));
                     if *indicator {
                         row.push(f64::from(u8::from(number.is_none())));
                     }
                 }
-                Encoding::Categories(values) => {
+                ColumnEncoding::Categories(values) => {
                     let cell = value.to_string();
                     row.extend(values.iter().map(|category| f64::from(u8::from(*category == cell))));
                 }
-                Encoding::Layers => {
+                ColumnEncoding::Layers => {
                     row.extend(value.text().map_or([0.0; ARCHITECTURE_FEATURES.len()], layer_features))
                 }
             }
@@ -176,24 +180,24 @@ impl Encoder {
 }
 
 /// `number`, or, where there is a `least`, its log10 (of `least`, if it has none).
-fn on_scale(number: f64, least: Option<f64>) -> f64 {
+fn to_column_scale(number: f64, least: Option<f64>) -> f64 {
     match least {
         Some(least) => if number > 0.0 { number } else { least }.log10(),
         None => number,
     }
 }
 
-fn width(encoding: &Encoding) -> usize {
+fn width(encoding: &ColumnEncoding) -> usize {
     match encoding {
-        Encoding::Number { indicator, .. } => 1 + usize::from(*indicator),
-        Encoding::Categories(values) => values.len(),
-        Encoding::Layers => ARCHITECTURE_FEATURES.len(),
+        ColumnEncoding::Number { indicator, .. } => 1 + usize::from(*indicator),
+        ColumnEncoding::Categories(values) => values.len(),
+        ColumnEncoding::Layers => ARCHITECTURE_FEATURES.len(),
     }
 }
 
 /// The result of fitting a column.
-enum Fitted {
-    Column(Encoding),
+enum ColumnFit {
+    Column(ColumnEncoding),
     /// It never varies.
     Constant,
     /// The column contains this number of different strings.
@@ -201,23 +205,23 @@ enum Fitted {
 }
 
 /// `scale`: as declared.
-fn fit_column(values: &[&Value], scale: Option<Scale>) -> Fitted {
+fn fit_column(values: &[&Value], scale: Option<Scale>) -> ColumnFit {
     let texts: BTreeSet<String> = values.iter().filter_map(|v| v.text()).map(str::to_owned).collect();
     if texts.is_empty() {
-        return fit_numbers(values, scale).map_or(Fitted::Constant, Fitted::Column);
+        return fit_numbers(values, scale).map_or(ColumnFit::Constant, ColumnFit::Column);
     }
     if texts.iter().all(|text| text.parse::<LayerSequence>().is_ok()) {
-        return Fitted::Column(Encoding::Layers);
+        return ColumnFit::Column(ColumnEncoding::Layers);
     }
     let cells: BTreeSet<String> = values.iter().map(|v| v.to_string()).collect();
     match cells.len() {
-        ..2 => Fitted::Constant,
-        2..=MOST_CATEGORIES => Fitted::Column(Encoding::Categories(cells.into_iter().collect())),
-        more => Fitted::TooMany(more),
+        ..2 => ColumnFit::Constant,
+        2..=MAX_CATEGORIES => ColumnFit::Column(ColumnEncoding::Categories(cells.into_iter().collect())),
+        more => ColumnFit::TooMany(more),
     }
 }
 
-fn fit_numbers(values: &[&Value], scale: Option<Scale>) -> Option<Encoding> {
+fn fit_numbers(values: &[&Value], scale: Option<Scale>) -> Option<ColumnEncoding> {
     let numbers: Vec<f64> = values.iter().filter_map(|v| v.number()).collect();
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -228,21 +232,21 @@ fn fit_numbers(values: &[&Value], scale: Option<Scale>) -> Option<Encoding> {
     let least = numbers.iter().copied().filter(|&v| v > 0.0).fold(f64::INFINITY, f64::min);
     let log = match scale {
         Some(scale) => scale == Scale::Log && least.is_finite(),
-        None => low > 0.0 && high > LOG_SPAN * low,
+        None => low > 0.0 && high > MIN_LOG_SPAN * low,
     };
     let least = log.then_some(least);
-    let sum: f64 = numbers.iter().map(|&v| on_scale(v, least)).sum();
-    Some(Encoding::Number { least, center: sum / numbers.len() as f64, indicator, range: (low, high) })
+    let sum: f64 = numbers.iter().map(|&v| to_column_scale(v, least)).sum();
+    Some(ColumnEncoding::Number { least, center: sum / numbers.len() as f64, indicator, range: (low, high) })
 }
 
 fn layer_features(text: &str) -> [f64; ARCHITECTURE_FEATURES.len()] {
-    const INPUT: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
+    const INPUT_SHAPE: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
     let Ok(sequence) = text.parse::<LayerSequence>() else {
         return [0.0; ARCHITECTURE_FEATURES.len()];
     };
-    let counted = sequence.counts(INPUT);
+    let counted = sequence.counts(INPUT_SHAPE);
     let (weights, multiply_adds) = counted.map_or((1, 1), |c| (c.weights.max(1), c.multiply_adds.max(1)));
-    let (mut side, mut filters, mut kernels) = (INPUT.height, Vec::new(), Vec::new());
+    let (mut side, mut filters, mut kernels) = (INPUT_SHAPE.height, Vec::new(), Vec::new());
     let (mut poolings, mut dense, mut averaged, mut layers) = (0.0, 0.0, 0.0, 0.0);
     for layer in &sequence.0 {
         layers += f64::from(u8::from(!matches!(layer, Layer::Dropout { .. })));

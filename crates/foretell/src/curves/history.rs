@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// More grid points than this are thinned to evenly spaced ones when curves do not share their steps.
-const MOST_GRID_POINTS: usize = 200;
+const MAX_GRID_POINTS: usize = 200;
 /// More shared steps than this are thinned, too.
-const MOST_SHARED_STEPS: usize = 2000;
+const MAX_SHARED_STEPS: usize = 2000;
 
 /// The reason why runs do not form a history.
 #[derive(Debug, Error, Clone, PartialEq)]
@@ -120,7 +120,7 @@ impl History {
     /// [`HistoryError`] if no run has a finite value, none reaches the target or begins before it, or a curve has another
     /// direction than the metric.
     pub fn new(runs: &[Run], options: &HistoryOptions) -> Result<Self, HistoryError> {
-        let metric = metric_of(runs, options.metric.as_ref())?;
+        let metric = resolve_metric(runs, options.metric.as_ref())?;
         let direction = metric.direction;
         let scored: Vec<Cow<'_, Curve>> =
             runs.iter().map(|run| options.run_score.curve(&run.curve)).collect();
@@ -164,7 +164,7 @@ impl History {
             literal: options.literal,
         };
         for curve in curves {
-            let prefix = history.on_grid(curve);
+            let prefix = history.scores_on_grid(curve);
             let finished =
                 prefix.len() == history.grid.len() || curve.diverged_at().is_some_and(|at| at <= target);
             let last = prefix.last().copied().unwrap_or(floor - depth);
@@ -179,15 +179,15 @@ impl History {
     /// The scores of this `curve` on the grid, as far as it goes, on the history's scale. After a divergence, the score is
     /// [`History::lowest`].
     pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
-        self.on_grid(&self.run_score.curve(curve))
+        self.scores_on_grid(&self.run_score.curve(curve))
     }
 
     /// The recorded score at the target step of the run with this `curve`, on the history's scale; `None` if the run has not come so
     /// far, or diverged.
     pub fn end_of(&self, curve: &Curve) -> Option<f64> {
         let scored = self.run_score.curve(curve);
-        let end = scored.interpolate(*self.grid.last()?)?;
-        Some(self.drawn_up(self.scale.apply(end, self.direction())))
+        let end = scored.interpolate_at(*self.grid.last()?)?;
+        Some(self.compress_below_floor(self.scale.apply(end, self.direction())))
     }
 
     /// The recorded final value of this `curve`, in the unit of the metric: its value at the target step, or the best value
@@ -196,11 +196,11 @@ impl History {
         let scored = self.run_score.curve(curve);
         let lost = curve.diverged_at().is_some() && self.run_score == RunScore::Best;
         let reached = scored.last().filter(|_| lost).map(|(_, score)| score);
-        let score = scored.interpolate(*self.grid.last()?).or(reached)?;
+        let score = scored.interpolate_at(*self.grid.last()?).or(reached)?;
         Some(self.direction().value(score))
     }
 
-    fn on_grid(&self, curve: &Curve) -> Vec<f64> {
+    fn scores_on_grid(&self, curve: &Curve) -> Vec<f64> {
         let Some((&first, &start)) = curve.scores().first().zip(curve.steps().first()) else {
             let diverged = curve.diverged_at();
             return self
@@ -216,9 +216,11 @@ impl History {
         };
         let mut prefix = Vec::with_capacity(self.grid.len());
         for &step in &self.grid {
-            let score = curve.interpolate(step).or((step < start).then_some(first));
+            let score = curve.interpolate_at(step).or((step < start).then_some(first));
             match score {
-                Some(score) => prefix.push(self.drawn_up(self.scale.apply(score, self.direction()))),
+                Some(score) => {
+                    prefix.push(self.compress_below_floor(self.scale.apply(score, self.direction())))
+                }
                 None if curve.diverged_at().is_some() => prefix.push(lost(&prefix)),
                 None => break,
             }
@@ -228,7 +230,7 @@ impl History {
     }
 
     /// `score`, drawn up if it is below the floor: see [`History`].
-    fn drawn_up(&self, score: f64) -> f64 {
+    fn compress_below_floor(&self, score: f64) -> f64 {
         let below = self.floor - score;
         if below <= 0.0 || self.literal {
             return score;
@@ -236,9 +238,9 @@ impl History {
         self.floor - self.depth * (1.0 - self.depth / (self.depth + below))
     }
 
-    /// Undoes [`History::drawn_up`], as far down as `worst`: so deep a score is worth the same as all below it, so that a better
+    /// Undoes [`History::compress_below_floor`], as far down as `worst`: so deep a score is worth the same as all below it, so that a better
     /// score never has a worse value.
-    fn drawn_down(&self, score: f64, worst: f64) -> f64 {
+    fn expand_below_floor(&self, score: f64, worst: f64) -> f64 {
         let below = self.floor - score;
         if below <= 0.0 || self.literal {
             return score.max(worst);
@@ -296,7 +298,7 @@ impl History {
 
     /// Whether `score` is lower than that of any run. The result of [`History::possible_value`] then means "this value or a worse one".
     pub fn is_beyond_worst(&self, score: f64) -> bool {
-        score < self.drawn_up(self.worst) || score <= self.lowest()
+        score < self.compress_below_floor(self.worst) || score <= self.lowest()
     }
 
     /// The best score that there can be, if the metric is bounded.
@@ -338,13 +340,14 @@ impl History {
     /// The metric value, in the user's unit and direction, of a score of this history; the worst value of any run for all scores
     /// that are lower than it, such as [`History::lowest`], where a run that diverged stands. A better score never has a worse value.
     pub fn value(&self, score: f64) -> f64 {
-        self.direction().value(self.scale.invert(self.drawn_down(score, self.worst), self.direction()))
+        self.direction()
+            .value(self.scale.invert(self.expand_below_floor(score, self.worst), self.direction()))
     }
 
     /// The score, on the history's scale, of a metric value in the user's unit: undone by [`History::value`] for all values that
     /// are no worse than the worst of any run.
     pub fn score(&self, value: f64) -> f64 {
-        self.drawn_up(self.scale.apply(self.direction().score(value), self.direction()))
+        self.compress_below_floor(self.scale.apply(self.direction().score(value), self.direction()))
     }
 
     /// [`History::value`] of the score that a run worth `now` may reach, held to possible values: a quantile of an accuracy that lies
@@ -354,16 +357,17 @@ impl History {
             RunScore::Last | RunScore::Mean(_) => score,
             RunScore::Best => score.max(now),
         };
-        self.value_beyond(score, now).clamp(self.bounds.0, self.bounds.1)
+        self.unbounded_value(score, now).clamp(self.bounds.0, self.bounds.1)
     }
 
     /// The same, not held to bounds: two scores never have one value.
-    pub fn value_beyond(&self, score: f64, now: f64) -> f64 {
-        let now = if now > self.lowest() { self.drawn_down(now, f64::NEG_INFINITY) } else { self.worst };
+    pub fn unbounded_value(&self, score: f64, now: f64) -> f64 {
+        let now =
+            if now > self.lowest() { self.expand_below_floor(now, f64::NEG_INFINITY) } else { self.worst };
         let worst = self.worst.min(now);
-        let below = self.drawn_up(worst) - score;
+        let below = self.compress_below_floor(worst) - score;
         // what was drawn together cannot be told apart so far down: from the worst value on, a score is as far below as it says
-        let scaled = if below > 0.0 { worst - below } else { self.drawn_down(score, worst) };
+        let scaled = if below > 0.0 { worst - below } else { self.expand_below_floor(score, worst) };
         self.direction().value(self.scale.invert(scaled, self.direction()))
     }
 
@@ -412,7 +416,7 @@ impl History {
 ///
 /// # Errors
 /// [`HistoryError::Direction`] for the first run whose curve has another direction.
-fn metric_of(runs: &[Run], declared: Option<&Metric>) -> Result<Metric, HistoryError> {
+fn resolve_metric(runs: &[Run], declared: Option<&Metric>) -> Result<Metric, HistoryError> {
     let of_curves = || runs.iter().find_map(|run| run.curve.direction()).unwrap_or_default().into();
     let metric = declared.cloned().unwrap_or_else(of_curves);
     let other = |run: &&Run| run.curve.direction().is_some_and(|direction| direction != metric.direction);
@@ -453,7 +457,7 @@ fn common_grid(curves: &[&Curve], target: f64) -> (Vec<f64>, Option<usize>) {
     let most = curves.iter().map(|c| until(c).len()).max().unwrap_or(0);
     // half as many again: runs that missed some steps still share them, runs on steps of their own do not
     let shared = all.len() <= most + most / 2;
-    let thinned = (shared && all.len() > MOST_SHARED_STEPS).then_some(all.len());
+    let thinned = (shared && all.len() > MAX_SHARED_STEPS).then_some(all.len());
     if shared && thinned.is_none() {
         let mut grid: Vec<f64> = all.into_iter().map(from_ordered_bits).collect();
         if grid.last().is_none_or(|&last| last < target) {
@@ -465,7 +469,7 @@ fn common_grid(curves: &[&Curve], target: f64) -> (Vec<f64>, Option<usize>) {
     let mut lengths: Vec<usize> = curves.iter().map(|c| until(c).len()).collect();
     lengths.sort_unstable();
     // as many points as the median run has: more would be interpolated, fewer would lose what most runs reported
-    let points = lengths[lengths.len() / 2].clamp(2, MOST_GRID_POINTS);
+    let points = lengths[lengths.len() / 2].clamp(2, MAX_GRID_POINTS);
     // the target itself, which start + (target − start) may miss by a rounding
     let before = (1..points).map(|k| start + (target - start) * k as f64 / points as f64);
     (before.chain([target]).collect(), thinned)

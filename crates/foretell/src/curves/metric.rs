@@ -127,24 +127,24 @@ impl From<Direction> for Metric {
     }
 }
 
-const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward rewards rew return returns \
+const MAXIMIZED_WORDS: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward rewards rew return returns \
     score prec precision recall ap top1 top5 correct likelihood elbo psnr ssim aucpr ndcg mcc genauigkeit 准确率 精度 召回率";
-const MINIMIZED: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
+const MINIMIZED_WORDS: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
     ter fid regret logloss mlogloss merror rmsle msle mphe nloglik deviance mape smape perp divergence brier verlust fehler 损失 误差";
 /// Words that a `neg` before them reverses; before any other word it is the name of a class: `neg_err`.
-const REVERSIBLE: &str = "mean root median log mse rmse mae msle rmsle mape brier elbo likelihood logloss cross crossentropy perplexity ppl";
+const REVERSIBLE_WORDS: &str = "mean root median log mse rmse mae msle rmsle mape brier elbo likelihood logloss cross crossentropy perplexity ppl";
 /// Words after which a metric's name is a setting: `loss_weight`, `error_threshold`.
-const SETTINGS: &str = "weight fn function type name scale scaling coef coefficient threshold smoothing kind lambda factor \
+const SETTING_WORDS: &str = "weight fn function type name scale scaling coef coefficient threshold smoothing kind lambda factor \
     margin alpha target thresh thres size sizes sequences bonus dim mode metric order clip reduction class classes \
     budget code";
 /// Words for metrics that are a share of something.
-const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice prec precision recall top1 top5 correct ssim";
+const SHARE_WORDS: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice prec precision recall top1 top5 correct ssim";
 /// Words for metrics that count or measure errors. A loss is none of them: a likelihood of densities makes it negative.
-const ERRORS: &str =
+const ERROR_WORDS: &str =
     "ppl perplexity error err merror bpc bpb rmse rmsle msle mae mse wer cer ter fid mape smape";
 
 /// Whether `word` is one of a list written with spaces between.
-fn within(word: &str, list: &str) -> bool {
+fn is_listed(word: &str, list: &str) -> bool {
     list.split(' ').any(|entry| entry == word)
 }
 
@@ -155,8 +155,8 @@ fn words_and_spellings(name: &str) -> Vec<String> {
 }
 
 /// Whether `word`, with or without the digits at its end, is one of a list.
-fn numbered(word: &str, list: &str) -> bool {
-    within(word, list) || within(word.trim_end_matches(|c: char| c.is_ascii_digit()), list)
+fn is_listed_with_digits(word: &str, list: &str) -> bool {
+    is_listed(word, list) || is_listed(word.trim_end_matches(|c: char| c.is_ascii_digit()), list)
 }
 
 /// The direction that a metric's name suggests: `val_acc` up, `test_loss` down, `neg_rmse` up; `None` if it suggests none.
@@ -169,15 +169,17 @@ fn numbered(word: &str, list: &str) -> bool {
 pub fn direction_of(name: &str) -> Option<Direction> {
     let words = words_and_spellings(name);
     // how long something took is no cost of the model
-    if words.last().is_some_and(|last| within(last, SETTINGS)) || words.iter().any(|word| word == "time") {
+    if words.last().is_some_and(|last| is_listed(last, SETTING_WORDS))
+        || words.iter().any(|word| word == "time")
+    {
         return None;
     }
     let named = |word: &String| {
-        let maximized = numbered(word, MAXIMIZED).then_some(Direction::Maximize);
-        maximized.or(numbered(word, MINIMIZED).then_some(Direction::Minimize))
+        let maximized = is_listed_with_digits(word, MAXIMIZED_WORDS).then_some(Direction::Maximize);
+        maximized.or(is_listed_with_digits(word, MINIMIZED_WORDS).then_some(Direction::Minimize))
     };
     // LightGBM: valid_0's l2; without an owner these are penalties
-    if words.windows(2).any(|pair| pair[0] == "s" && within(&pair[1], "l1 l2")) {
+    if words.windows(2).any(|pair| pair[0] == "s" && is_listed(&pair[1], "l1 l2")) {
         return Some(Direction::Minimize);
     }
     // what the score is of says more: fid_score
@@ -197,7 +199,8 @@ pub fn direction_of(name: &str) -> Option<Direction> {
 /// ```
 pub fn is_share(metric: &str) -> bool {
     let words = words_and_spellings(metric);
-    words.iter().any(|word| numbered(word, SHARES)) || within(&words_of_name(metric).concat(), SHARES)
+    words.iter().any(|word| is_listed_with_digits(word, SHARE_WORDS))
+        || is_listed(&words_of_name(metric).concat(), SHARE_WORDS)
 }
 
 /// Whether the name is that of an error, which is never below 0: an error rate, a mean squared error, a perplexity.
@@ -208,12 +211,14 @@ pub fn is_share(metric: &str) -> bool {
 /// ```
 pub fn is_error(metric: &str) -> bool {
     let words = words_of_name(metric);
-    !words.last().is_some_and(|last| within(last, SETTINGS))
-        && words.iter().any(|word| numbered(word, ERRORS))
+    !words.last().is_some_and(|last| is_listed(last, SETTING_WORDS))
+        && words.iter().any(|word| is_listed_with_digits(word, ERROR_WORDS))
 }
 
 fn is_negated(words: &[String]) -> bool {
-    words.windows(2).any(|pair| (pair[0] == "neg" || pair[0] == "negative") && within(&pair[1], REVERSIBLE))
+    words
+        .windows(2)
+        .any(|pair| (pair[0] == "neg" || pair[0] == "negative") && is_listed(&pair[1], REVERSIBLE_WORDS))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The words that a name is made of.
 
-/// Splits `num_params`, `NumParams` or `num-params` into lower-case words.
+/// Splits `parameter_value_count`, `NumParams` or `num-params` into lower-case words.
 ///
 /// ```
 /// assert_eq!(foretell::words_of_name("_val-acc "), ["val", "acc"]);

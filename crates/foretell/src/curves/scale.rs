@@ -18,7 +18,7 @@ pub enum Scale {
 }
 
 /// The least positive number: the logarithm of a loss of 5e-324 is finite, too.
-const LEAST_POSITIVE: f64 = f64::from_bits(1);
+const MIN_POSITIVE: f64 = f64::from_bits(1);
 
 impl Scale {
     /// Log for a metric that is minimized and always positive, linear otherwise.
@@ -32,7 +32,7 @@ impl Scale {
     pub fn apply(self, score: f64, direction: Direction) -> f64 {
         match self {
             Self::Linear => score,
-            Self::Log => direction.score(direction.value(score).max(LEAST_POSITIVE).ln()),
+            Self::Log => direction.score(direction.value(score).max(MIN_POSITIVE).ln()),
         }
     }
 

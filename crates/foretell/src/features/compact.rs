@@ -1,7 +1,7 @@
 //! Compact features: a few numbers for the level and the shape of a curve, in addition to the configuration.
 
 use crate::curves::training::{Query, TrainingSet};
-use crate::features::paper::{Scaler, TargetScaler};
+use crate::features::paper::{FeatureScaler, TargetScaler};
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::dot;
 use crate::statistics::{mean, range, ranks, widened};
@@ -10,13 +10,13 @@ use std::ops::Range;
 /// A feature outside the range of the training runs is moved to within this share of the range beyond it.
 pub(crate) const MARGIN: f64 = 0.1;
 /// Level features come first.
-const LEVELS: usize = 3;
+const LEVEL_FEATURE_COUNT: usize = 3;
 /// Columns whose correlation is this near 1 or −1 say the same.
-const SAME: f64 = 1.0 - 1e-9;
+const DUPLICATE_CORRELATION: f64 = 1.0 - 1e-9;
 /// The relevance that every column is taken to have besides what the runs show of it.
-const LEAST_RELEVANCE: f64 = 0.05;
+const MIN_RELEVANCE: f64 = 0.05;
 /// Where the variance of x² that 1 and x leave over is at most this, x has two values.
-const TWO_VALUES: f64 = 1e-6;
+const TWO_VALUES_TOLERANCE: f64 = 1e-6;
 
 /// Turns what is known of a run into standardized features in three groups.
 ///
@@ -26,12 +26,12 @@ const TWO_VALUES: f64 = 1e-6;
 ///
 /// Each is standardized by the training runs, kept within their range ± 10 %, and left out if it never varies or says the same
 /// as an earlier one of its group. Then it is weighed: column j times c_j, c_j² ∝ 0.05 + r_j with mean 1 in each group, r_j
-/// its [`relevance`] for the ranks of y_T and of y_T − y_τ, in the mean: of their values, a few runs that end far off would decide it.
+/// its [`column_relevance`] for the ranks of y_T and of y_T − y_τ, in the mean: of their values, a few runs that end far off would decide it.
 #[derive(Clone, Debug)]
 pub(crate) struct Compact {
     curve: CurveFeatures,
-    scaler: Scaler,
-    kept: Vec<Kept>,
+    scaler: FeatureScaler,
+    kept: Vec<FeatureColumn>,
     /// Where each group stands among the kept columns: level, shape, configuration.
     groups: [Range<usize>; 3],
     /// Raw columns.
@@ -51,20 +51,21 @@ impl Compact {
             })
             .collect();
         let raw = Matrix::from_rows(&rows);
-        let scaler = Scaler::fit(&raw, 0..raw.rows());
+        let scaler = FeatureScaler::fit(&raw, 0..raw.rows());
         let all: Vec<usize> = (0..raw.rows()).collect();
         let scaled = scaler.transform(&raw, &all);
         let columns: Vec<Vec<f64>> = (0..raw.columns()).map(|j| scaled.column(j)).collect();
         let mut kept = Vec::new();
-        let ends = [0, LEVELS, curve.width(), raw.columns()];
+        let ends = [0, LEVEL_FEATURE_COUNT, curve.width(), raw.columns()];
         let groups = [0, 1, 2].map(|g| {
             let start = kept.len();
             for column in ends[g]..ends[g + 1] {
                 let range = widened(range(columns[column].iter().copied()), MARGIN);
-                let repeated =
-                    |kept: &Kept| mean_product(&columns[kept.column], &columns[column]).abs() > SAME;
+                let repeated = |kept: &FeatureColumn| {
+                    mean_product(&columns[kept.column], &columns[column]).abs() > DUPLICATE_CORRELATION
+                };
                 if range.1 > range.0 && !kept[start..].iter().any(repeated) {
-                    kept.push(Kept { column, range, weight: 1.0 });
+                    kept.push(FeatureColumn { column, range, weight: 1.0 });
                 }
             }
             start..kept.len()
@@ -76,7 +77,7 @@ impl Compact {
             ranks.into_iter().map(|rank| scaler.apply(rank)).collect()
         });
         for group in &groups {
-            weigh(&mut kept[group.clone()], &columns, &ranked);
+            weigh_features(&mut kept[group.clone()], &columns, &ranked);
         }
         let rows =
             Matrix::from_fn(raw.rows(), kept.len(), |i, j| kept[j].weight * columns[kept[j].column][i]);
@@ -84,7 +85,7 @@ impl Compact {
     }
 
     /// Multiplies the weights of the features by `factors`, one for each.
-    pub(crate) fn reweigh(&mut self, factors: &[f64]) {
+    pub(crate) fn multiply_weights(&mut self, factors: &[f64]) {
         self.kept.iter_mut().zip(factors).for_each(|(kept, factor)| kept.weight *= factor);
     }
 
@@ -107,10 +108,10 @@ impl Compact {
 }
 
 /// Weighs the features of one group by the relevance of their standardized `columns` for both standardized `targets`.
-fn weigh(group: &mut [Kept], columns: &[Vec<f64>], targets: &[Vec<f64>; 2]) {
+fn weigh_features(group: &mut [FeatureColumn], columns: &[Vec<f64>], targets: &[Vec<f64>; 2]) {
     for feature in &mut *group {
-        let relevances = targets.each_ref().map(|target| relevance(&columns[feature.column], target));
-        feature.weight = LEAST_RELEVANCE + mean(&relevances);
+        let relevances = targets.each_ref().map(|target| column_relevance(&columns[feature.column], target));
+        feature.weight = MIN_RELEVANCE + mean(&relevances);
     }
     let center = mean(&group.iter().map(|feature| feature.weight).collect::<Vec<_>>());
     group.iter_mut().for_each(|feature| feature.weight = (feature.weight / center).sqrt());
@@ -118,13 +119,13 @@ fn weigh(group: &mut [Kept], columns: &[Vec<f64>], targets: &[Vec<f64>; 2]) {
 
 /// The information of a standardized column `x` about a standardized `target`: R² of the least-squares parabola of `target` in x (a line
 /// where x has two values), less 2/n (1/n), its mean where they are unrelated; at least 0.
-fn relevance(x: &[f64], target: &[f64]) -> f64 {
+fn column_relevance(x: &[f64], target: &[f64]) -> f64 {
     let n = x.len() as f64;
     let skewness = mean(&x.iter().map(|x| x.powi(3)).collect::<Vec<_>>());
     // x² without what 1 and x say of it
     let square: Vec<f64> = x.iter().map(|x| x * x - 1.0 - skewness * x).collect();
     let (line, variance) = (mean_product(x, target).powi(2), mean_product(&square, &square));
-    let (explained, terms) = if variance > TWO_VALUES {
+    let (explained, terms) = if variance > TWO_VALUES_TOLERANCE {
         (line + mean_product(&square, target).powi(2) / variance, 2.0)
     } else {
         (line, 1.0)
@@ -139,7 +140,7 @@ fn mean_product(a: &[f64], b: &[f64]) -> f64 {
 
 /// A column that is a feature.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct FeatureColumn {
     /// Its place among the raw columns.
     column: usize,
     /// Its allowed range after standardization.
@@ -168,7 +169,7 @@ impl CurveFeatures {
     }
 
     fn width(&self) -> usize {
-        LEVELS + self.lags.len() + 1
+        LEVEL_FEATURE_COUNT + self.lags.len() + 1
     }
 
     fn append(&self, y: &[f64], row: &mut Vec<f64>) {
@@ -235,12 +236,12 @@ mod tests {
             y.iter().map(|&y| scaler.apply(y)).collect()
         };
         let parabola = standard(&x.iter().map(|x| x * x + x).collect::<Vec<_>>());
-        assert!((relevance(&x, &parabola) - 0.5).abs() < 1e-12, "all of it, less 2/4");
+        assert!((column_relevance(&x, &parabola) - 0.5).abs() < 1e-12, "all of it, less 2/4");
         let cubic = standard(&[-1.0, 3.0, -3.0, 1.0]);
-        assert!(relevance(&x, &cubic).abs() < 1e-12);
+        assert!(column_relevance(&x, &cubic).abs() < 1e-12);
         let sides = [1.0, 1.0, -1.0, -1.0];
-        assert!((relevance(&sides, &sides) - 0.75).abs() < 1e-12, "two values: a line, less 1/4");
-        assert!(relevance(&x, &[0.0; 4]).abs() < 1e-12, "a constant target");
+        assert!((column_relevance(&sides, &sides) - 0.75).abs() < 1e-12, "two values: a line, less 1/4");
+        assert!(column_relevance(&x, &[0.0; 4]).abs() < 1e-12, "a constant target");
     }
 
     #[test]

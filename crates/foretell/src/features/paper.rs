@@ -108,13 +108,13 @@ pub(crate) fn design_matrix(training: &TrainingSet, features: FeatureSet) -> Mat
 
 /// Column-wise standardization to mean 0 and standard deviation 1 (divisor n); constant columns become 0.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Scaler {
+pub(crate) struct FeatureScaler {
     mean: Vec<f64>,
     /// 1 / standard deviation; 0 for constant columns.
     inverse: Vec<f64>,
 }
 
-impl Scaler {
+impl FeatureScaler {
     /// The scaler of the rows `indices` of `x`.
     pub(crate) fn fit(x: &Matrix, indices: impl Iterator<Item = usize> + Clone) -> Self {
         let n = indices.clone().count() as f64;
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn constant_columns_become_zero_and_others_standardized() {
         let x = Matrix::from_rows(&[[1.0, 5.0], [3.0, 5.0], [100.0, 7.0]]);
-        let scaled = Scaler::fit(&x, 0..2).transform(&x, &[0, 1, 2]);
+        let scaled = FeatureScaler::fit(&x, 0..2).transform(&x, &[0, 1, 2]);
         assert_eq!(scaled.as_slice(), [-1.0, 0.0, 1.0, 0.0, 98.0, 0.0]);
     }
 

@@ -64,7 +64,7 @@ impl Symmetric {
             self.data[i * self.stride + i] = 1.0;
         }
         let mut log_determinant = [0.0];
-        sweep(&mut self.data, self.stride, &mut log_determinant);
+        sweep_blocks(&mut self.data, self.stride, &mut log_determinant);
         log_determinant[0].is_finite().then_some(log_determinant[0])
     }
 
@@ -142,11 +142,11 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
 }
 
 /// One block of eight rows, as many as there are of eight columns.
-type Block = [[f64; LANES]; LANES];
+type MatrixBlock = [[f64; LANES]; LANES];
 
 /// The eight columns of the pivot block at `first`: columns[c][b] holds A[first + b][8c..8c + 8].
 #[inline(always)]
-fn gather(data: &[f64], stride: usize, first: usize, columns: &mut [Block]) {
+fn gather_pivot_columns(data: &[f64], stride: usize, first: usize, columns: &mut [MatrixBlock]) {
     for b in 0..LANES {
         let row = &data[(first + b) * stride..(first + b) * stride + first];
         for (column, chunk) in columns.iter_mut().zip(row.as_chunks::<LANES>().0) {
@@ -164,7 +164,7 @@ fn gather(data: &[f64], stride: usize, first: usize, columns: &mut [Block]) {
 
 /// scaled = Q·columns with Q the inverse of the pivot block.
 #[inline(always)]
-fn scale(inverse: &Block, columns: &[Block], scaled: &mut [Block]) {
+fn scale_columns(inverse: &MatrixBlock, columns: &[MatrixBlock], scaled: &mut [MatrixBlock]) {
     for (rows, column) in scaled.iter_mut().zip(columns) {
         for (c, row) in rows.iter_mut().enumerate() {
             let mut sum = [0.0; LANES];
@@ -180,7 +180,7 @@ fn scale(inverse: &Block, columns: &[Block], scaled: &mut [Block]) {
 
 /// rows −= factorsᵀ·columns, for four rows, `half` of a block.
 #[inline(always)]
-fn update_four(rows: &mut [f64], stride: usize, factors: &Block, half: usize, columns: &[Block]) {
+fn update_four(rows: &mut [f64], stride: usize, factors: &MatrixBlock, half: usize, columns: &[MatrixBlock]) {
     let (a, rest) = rows.split_at_mut(stride);
     let (b, rest) = rest.split_at_mut(stride);
     let (c, d) = rest.split_at_mut(stride);
@@ -201,7 +201,13 @@ fn update_four(rows: &mut [f64], stride: usize, factors: &Block, half: usize, co
 
 /// Puts the swept rows and columns of the pivot block at `first` back: `scaled`, and −`inverse` in the block itself.
 #[inline(always)]
-fn scatter(data: &mut [f64], stride: usize, first: usize, inverse: &Block, scaled: &[Block]) {
+fn scatter_pivot(
+    data: &mut [f64],
+    stride: usize,
+    first: usize,
+    inverse: &MatrixBlock,
+    scaled: &[MatrixBlock],
+) {
     for b in 0..LANES {
         let row = &mut data[(first + b) * stride..(first + b) * stride + first];
         for (chunk, block) in row.as_chunks_mut::<LANES>().0.iter_mut().zip(scaled) {
@@ -222,15 +228,15 @@ fn scatter(data: &mut [f64], stride: usize, first: usize, inverse: &Block, scale
 
 dispatched! {
     /// Sweeps every block of a padded symmetric matrix: see [`Symmetric::invert`].
-    pub(crate) fn sweep(data: &mut [f64], stride: usize, log_determinant: &mut [f64; 1]) {
+    pub(crate) fn sweep_blocks(data: &mut [f64], stride: usize, log_determinant: &mut [f64; 1]) {
         let blocks = stride / LANES;
         let mut columns = vec![[[0.0; LANES]; LANES]; blocks];
         let mut scaled = vec![[[0.0; LANES]; LANES]; blocks];
         for p in 0..blocks {
-            gather(data, stride, p * LANES, &mut columns);
+            gather_pivot_columns(data, stride, p * LANES, &mut columns);
             let (inverse, log) = invert_block(&columns[p]);
             log_determinant[0] += log;
-            scale(&inverse, &columns, &mut scaled);
+            scale_columns(&inverse, &columns, &mut scaled);
             for r in (0..blocks).filter(|&r| r != p) {
                 for half in [0, 4] {
                     let top = r * LANES + half;
@@ -238,7 +244,7 @@ dispatched! {
                     update_four(rows, stride, &scaled[r], half, &columns[..=r]);
                 }
             }
-            scatter(data, stride, p * LANES, &inverse, &scaled);
+            scatter_pivot(data, stride, p * LANES, &inverse, &scaled);
         }
         for value in data.iter_mut() {
             *value = -*value;

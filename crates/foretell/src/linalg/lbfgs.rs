@@ -14,13 +14,13 @@ pub struct Limits {
 }
 
 /// Pairs of (step, change of gradient) that shape the search direction.
-const MEMORY: usize = 8;
+const MEMORY_PAIRS: usize = 8;
 /// The longest first step: the variables are logs, and a factor of e is much.
-const FIRST_STEP: f64 = 1.0;
+const MAX_FIRST_STEP: f64 = 1.0;
 /// Armijo's constant: the share of the promised decrease that a step must give.
-const SUFFICIENT: f64 = 1e-4;
+const SUFFICIENT_DECREASE: f64 = 1e-4;
 /// No variable moves further than this in one iteration.
-const LONGEST_STEP: f64 = 3.0;
+const MAX_VARIABLE_STEP: f64 = 3.0;
 
 /// A local minimizer of `f`, from `start`. `f` writes its gradient into its second argument and gives its value, `None` where
 /// it is not defined. Where `f` is not defined at `start`, that is the answer.
@@ -40,12 +40,12 @@ pub fn minimize(
     let mut pairs: VecDeque<(Vec<f64>, Vec<f64>)> = VecDeque::new();
     let mut idle = 0;
     for _ in 0..limits.iterations {
-        if largest(&gradient) < limits.gradient || idle >= 2 {
+        if max_abs(&gradient) < limits.gradient || idle >= 2 {
             break;
         }
-        let mut direction = descent(&gradient, &pairs);
-        let limit = if pairs.is_empty() { FIRST_STEP } else { LONGEST_STEP };
-        let shrink = (limit / largest(&direction)).min(1.0);
+        let mut direction = descent_direction(&gradient, &pairs);
+        let limit = if pairs.is_empty() { MAX_FIRST_STEP } else { MAX_VARIABLE_STEP };
+        let shrink = (limit / max_abs(&direction)).min(1.0);
         direction.iter_mut().for_each(|d| *d *= shrink);
         let Some((new_x, new_gradient, new_value)) = line_search(&x, value, &gradient, &direction, &mut f)
         else {
@@ -54,7 +54,7 @@ pub fn minimize(
         let step: Vec<f64> = new_x.iter().zip(&x).map(|(a, b)| a - b).collect();
         let change: Vec<f64> = new_gradient.iter().zip(&gradient).map(|(a, b)| a - b).collect();
         if dot(&step, &change) > 1e-10 * dot(&change, &change) {
-            pairs.truncate(MEMORY - 1);
+            pairs.truncate(MEMORY_PAIRS - 1);
             pairs.push_front((step, change));
         }
         idle = if value - new_value < limits.decrease { idle + 1 } else { 0 };
@@ -64,7 +64,7 @@ pub fn minimize(
 }
 
 /// The two-loop recursion: −H·gradient, `pairs` newest first.
-fn descent(gradient: &[f64], pairs: &VecDeque<(Vec<f64>, Vec<f64>)>) -> Vec<f64> {
+fn descent_direction(gradient: &[f64], pairs: &VecDeque<(Vec<f64>, Vec<f64>)>) -> Vec<f64> {
     let mut q: Vec<f64> = gradient.iter().map(|g| -g).collect();
     let mut kept = Vec::with_capacity(pairs.len());
     for (step, change) in pairs {
@@ -100,7 +100,7 @@ fn line_search(
         let point: Vec<f64> = x.iter().zip(direction).map(|(x, d)| x + length * d).collect();
         let found = f(&point, &mut new_gradient).filter(|v| v.is_finite());
         match found {
-            Some(found) if found <= value + SUFFICIENT * length * slope => {
+            Some(found) if found <= value + SUFFICIENT_DECREASE * length * slope => {
                 return Some((point, new_gradient, found));
             }
             Some(found) => {
@@ -117,7 +117,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-fn largest(values: &[f64]) -> f64 {
+fn max_abs(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most: f64, v| most.max(v.abs()))
 }
 

@@ -36,13 +36,13 @@ impl LeastSquares {
     pub(crate) const TOLERANCE: f64 = 1e-9;
 
     /// Leverage closer to 1 than this counts as 1.
-    const LEVERAGE: f64 = 1e-9;
+    const LEVERAGE_TOLERANCE: f64 = 1e-9;
 
     /// Fits `targets`, centered, on the rows of `x`, whose columns are centered.
     pub(crate) fn fit(x: &Matrix, targets: &[f64]) -> Self {
         let (n, d) = (x.rows(), x.columns());
         let columns: Vec<Vec<f64>> = (0..d).map(|j| x.column(j)).collect();
-        let left = Qr::new(columns, true);
+        let left = HouseholderQr::new(columns, true);
         let r = left.rank();
         // the transpose of R·Pᵀ: its QR is Z·Lᵀ
         let upper: Vec<Vec<f64>> = (0..r)
@@ -54,7 +54,7 @@ impl LeastSquares {
                 row
             })
             .collect();
-        let right = Qr::new(upper, false);
+        let right = HouseholderQr::new(upper, false);
         let q: Vec<Vec<f64>> = (0..r).map(|k| left.basis(k, n)).collect();
         let projected: Vec<f64> = q.iter().map(|basis| crate::linalg::simd::dot(basis, targets)).collect();
         let mut weights = right.solve_transposed(&projected);
@@ -65,14 +65,14 @@ impl LeastSquares {
 }
 
 /// Leave-one-out residuals from the basis `q` of the columns and Qᵀy.
-fn left_out(q: &[Vec<f64>], projected: &[f64], right: &Qr, targets: &[f64]) -> Vec<f64> {
+fn left_out(q: &[Vec<f64>], projected: &[f64], right: &HouseholderQr, targets: &[f64]) -> Vec<f64> {
     let n = targets.len();
     let b = right.solve_transposed(projected);
     let residual = |i: usize| {
         let row: Vec<f64> = q.iter().map(|basis| basis[i]).collect();
         let fitted: f64 = crate::linalg::simd::dot(&row, projected);
         let freedom = 1.0 - 1.0 / n as f64 - crate::linalg::simd::dot(&row, &row);
-        if freedom > LeastSquares::LEVERAGE {
+        if freedom > LeastSquares::LEVERAGE_TOLERANCE {
             return (targets[i] - fitted) / freedom;
         }
         let a = right.solve_transposed(&row);
@@ -83,14 +83,14 @@ fn left_out(q: &[Vec<f64>], projected: &[f64], right: &Qr, targets: &[f64]) -> V
 }
 
 /// A Householder QR of columns: column k holds R above and on the diagonal, `reflectors[k]` the k-th reflector.
-struct Qr {
+struct HouseholderQr {
     columns: Vec<Vec<f64>>,
     reflectors: Vec<Vec<f64>>,
     /// The original column at each position.
     order: Vec<usize>,
 }
 
-impl Qr {
+impl HouseholderQr {
     /// Factors `columns`; with `pivot`, the longest remaining column comes next, until it is negligible.
     fn new(mut columns: Vec<Vec<f64>>, pivot: bool) -> Self {
         let mut order: Vec<usize> = (0..columns.len()).collect();
@@ -178,12 +178,12 @@ dispatched! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::paper::Scaler;
+    use crate::features::paper::FeatureScaler;
 
     fn centered(rows: &[Vec<f64>]) -> Matrix {
         let x = Matrix::from_rows(rows);
         let all: Vec<usize> = (0..x.rows()).collect();
-        Scaler::fit(&x, 0..x.rows()).transform(&x, &all)
+        FeatureScaler::fit(&x, 0..x.rows()).transform(&x, &all)
     }
 
     fn centered_targets(y: &[f64]) -> Vec<f64> {

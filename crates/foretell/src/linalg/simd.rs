@@ -77,13 +77,13 @@ pub enum InstructionSet {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn instruction_set() -> InstructionSet {
-    let known = FOUND.load(Ordering::Relaxed);
-    if let Some(&set) = SETS.get(usize::from(known)) {
+    let known = DETECTED_SET.load(Ordering::Relaxed);
+    if let Some(&set) = INSTRUCTION_SETS.get(usize::from(known)) {
         return set;
     }
-    let found = detect();
-    let place = SETS.iter().position(|&set| set == found).map_or(u8::MAX, |place| place as u8);
-    FOUND.store(place, Ordering::Relaxed);
+    let found = detect_instruction_set();
+    let place = INSTRUCTION_SETS.iter().position(|&set| set == found).map_or(u8::MAX, |place| place as u8);
+    DETECTED_SET.store(place, Ordering::Relaxed);
     found
 }
 
@@ -96,15 +96,16 @@ pub fn instruction_set() -> InstructionSet {
 
 /// Every set.
 #[cfg(target_arch = "x86_64")]
-const SETS: [InstructionSet; 3] = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
+const INSTRUCTION_SETS: [InstructionSet; 3] =
+    [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
 
-/// The place in [`SETS`] of what [`detect`] found, beyond its end before: one look is cheaper than one per feature.
+/// The place in [`INSTRUCTION_SETS`] of what [`detect_instruction_set`] found, beyond its end before: one look is cheaper than one per feature.
 #[cfg(target_arch = "x86_64")]
-static FOUND: AtomicU8 = AtomicU8::new(u8::MAX);
+static DETECTED_SET: AtomicU8 = AtomicU8::new(u8::MAX);
 
 /// Asks the processor.
 #[cfg(target_arch = "x86_64")]
-fn detect() -> InstructionSet {
+fn detect_instruction_set() -> InstructionSet {
     let avx512 = [
         is_x86_feature_detected!("avx512f"),
         is_x86_feature_detected!("avx512dq"),
@@ -415,13 +416,13 @@ dispatched! {
 pub fn with_each_instruction_set<T>(mut work: impl FnMut() -> T) -> Vec<T> {
     #[cfg(target_arch = "x86_64")]
     {
-        static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-        let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        static TURN_LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _turn = TURN_LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let widest = instruction_set();
-        let place = SETS.iter().position(|&set| set == widest).unwrap_or(0) as u8;
+        let place = INSTRUCTION_SETS.iter().position(|&set| set == widest).unwrap_or(0) as u8;
         // narrowest first, so that the widest is back in force at the end
         let results = (0..=place).map(|allowed| {
-            FOUND.store(allowed, Ordering::Relaxed);
+            DETECTED_SET.store(allowed, Ordering::Relaxed);
             work()
         });
         results.collect()

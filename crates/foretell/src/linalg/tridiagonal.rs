@@ -8,7 +8,7 @@ use crate::linalg::simd::{LANES, dispatched, dot_body};
 /// Q is m × m, kept transposed with rows padded to whole vectors. Householder's reduction (Golub & Van Loan, *Matrix
 /// computations*, §8.3.1), 10/3·m³ operations, once for all penalties: it spares the iterations of a full eigendecomposition.
 #[derive(Clone, Debug)]
-pub(crate) struct Tridiagonal {
+pub(crate) struct TridiagonalForm {
     diagonal: Vec<f64>,
     /// The entries next to the diagonal, length m − 1 (padded by one 0).
     beside: Vec<f64>,
@@ -17,12 +17,12 @@ pub(crate) struct Tridiagonal {
     stride: usize,
 }
 
-impl Tridiagonal {
+impl TridiagonalForm {
     /// Reduces the symmetric `matrix`; all its entries are read.
     pub(crate) fn new(matrix: &Matrix) -> Self {
         let m = matrix.rows();
         let stride = m.next_multiple_of(LANES);
-        let mut work = padded(matrix, stride);
+        let mut work = pad_rows(matrix, stride);
         let mut reflectors = vec![0.0; m * stride];
         let mut factors = vec![0.0; m];
         let (mut diagonal, mut beside) = (vec![0.0; m], vec![0.0; m]);
@@ -108,7 +108,7 @@ pub(crate) struct Points {
     count: usize,
 }
 
-/// The result of [`Tridiagonal::resolve`], one entry per point.
+/// The result of [`TridiagonalForm::resolve`], one entry per point.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resolved {
     /// pᵀ(A + λI)⁻¹p.
@@ -117,7 +117,7 @@ pub(crate) struct Resolved {
     pub(crate) products: Vec<f64>,
 }
 
-fn padded(matrix: &Matrix, stride: usize) -> Vec<f64> {
+fn pad_rows(matrix: &Matrix, stride: usize) -> Vec<f64> {
     let mut data = vec![0.0; matrix.rows() * stride];
     for (i, row) in data.chunks_exact_mut(stride.max(1)).enumerate() {
         row[..matrix.columns()].copy_from_slice(matrix.row(i));
@@ -272,7 +272,7 @@ mod tests {
     fn solves_every_shifted_system() {
         for m in [1, 2, 3, 7, 8, 9, 30] {
             let a = sample(m);
-            let tridiagonal = Tridiagonal::new(&a);
+            let tridiagonal = TridiagonalForm::new(&a);
             let b: Vec<f64> = (0..m).map(|i| (i as f64).cos()).collect();
             for lambda in [1e-3, 0.1, 10.0] {
                 let x = tridiagonal.solve(lambda, &tridiagonal.rotate(&b));
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn quadratic_forms_are_those_of_the_inverse() {
         let (m, lambda) = (13, 0.05);
-        let tridiagonal = Tridiagonal::new(&sample(m));
+        let tridiagonal = TridiagonalForm::new(&sample(m));
         let mut out = Resolved::default();
         tridiagonal.resolve(lambda, &tridiagonal.unit_points(), &vec![0.0; m], &mut out);
         for i in 0..m {
@@ -306,7 +306,7 @@ mod tests {
     fn every_instruction_set_gives_the_same_bits() {
         let a = sample(21);
         let all = with_each_instruction_set(|| {
-            let t = Tridiagonal::new(&a);
+            let t = TridiagonalForm::new(&a);
             (t.solve(0.1, &t.rotate(&[0.5; 21])), t.diagonal, t.beside)
         });
         assert!(all.iter().all(|result| result == &all[0]));

@@ -27,17 +27,17 @@ use crate::predict::predictor::{Model, Predictor};
 /// ```
 pub fn check_predictor(predictor: &dyn Predictor) -> Result<(), String> {
     for n in [10, 40] {
-        ordinary_runs(predictor, n)?;
+        check_ordinary_runs(predictor, n)?;
     }
     held_out_results_are_not_known(predictor)?;
     order_does_not_matter(predictor)?;
     units_do_not_matter(predictor)?;
-    odd_curves(predictor)?;
+    check_odd_curves(predictor)?;
     bad_runs_are_refused(predictor)
 }
 
 /// n runs of saturating curves seen for τ steps of 20: they differ in level, speed and noise, and the configuration tells a part of it.
-fn sample(n: usize, tau: usize) -> TrainingSet {
+fn sample_training_set(n: usize, tau: usize) -> TrainingSet {
     let part = |i: usize, k: usize| ((i * 7919 + k * 104_729) % 1009) as f64 / 1009.0;
     let score = |i: usize, t: usize| {
         let (level, speed) = (0.4 + 0.5 * part(i, 1), 0.1 + 0.4 * part(i, 2));
@@ -65,8 +65,8 @@ fn fit(predictor: &dyn Predictor, training: &TrainingSet, what: &str) -> Result<
     predictor.fit(training).map_err(|error| format!("{what}: not fitted: {error}"))
 }
 
-fn ordinary_runs(predictor: &dyn Predictor, n: usize) -> Result<(), String> {
-    let (training, new) = (sample(n, 6), sample(n + 9, 6));
+fn check_ordinary_runs(predictor: &dyn Predictor, n: usize) -> Result<(), String> {
+    let (training, new) = (sample_training_set(n, 6), sample_training_set(n + 9, 6));
     let what = format!("{n} ordinary runs");
     let (model, again) = (fit(predictor, &training, &what)?, fit(predictor, &training, &what)?);
     if model.held_out().len() != n {
@@ -105,7 +105,7 @@ fn check_forecast(forecast: &Forecast, what: &str) -> Result<(), String> {
 
 /// A few final scores are moved by one spread, one at a time.
 fn held_out_results_are_not_known(predictor: &dyn Predictor) -> Result<(), String> {
-    let training = sample(40, 6);
+    let training = sample_training_set(40, 6);
     let spread = crate::statistics::standard_deviation(&training.targets);
     let before = fit(predictor, &training, "40 runs")?;
     let moved = [3, 11, 19, 27, 35].map(|i| {
@@ -125,18 +125,18 @@ fn held_out_results_are_not_known(predictor: &dyn Predictor) -> Result<(), Strin
 }
 
 fn order_does_not_matter(predictor: &dyn Predictor) -> Result<(), String> {
-    let training = sample(40, 6);
+    let training = sample_training_set(40, 6);
     let order: Vec<usize> = (0..40).map(|i| (i * 17 + 5) % 40).collect();
     let (one, other) =
         (fit(predictor, &training, "40 runs")?, fit(predictor, &training.select(&order), "40 runs")?);
-    let new = sample(49, 6);
+    let new = sample_training_set(49, 6);
     for i in 40..49 {
         let (a, b) = (one.forecast(&new.query(i)), other.forecast(&new.query(i)));
-        near(a.mean, b.mean, &training, "the order of runs changes a forecast")?;
-        near(a.quantile(0.9), b.quantile(0.9), &training, "the order of runs changes a spread")?;
+        check_near(a.mean, b.mean, &training, "the order of runs changes a forecast")?;
+        check_near(a.quantile(0.9), b.quantile(0.9), &training, "the order of runs changes a spread")?;
     }
     for (k, &i) in order.iter().enumerate() {
-        near(
+        check_near(
             one.held_out()[i].mean,
             other.held_out()[k].mean,
             &training,
@@ -147,40 +147,45 @@ fn order_does_not_matter(predictor: &dyn Predictor) -> Result<(), String> {
 }
 
 fn units_do_not_matter(predictor: &dyn Predictor) -> Result<(), String> {
-    let (training, new) = (sample(40, 6), sample(49, 6));
+    let (training, new) = (sample_training_set(40, 6), sample_training_set(49, 6));
     let change = |y: f64| 3.0 * y + 2.0;
     let turned = with_scores(&new, change);
     let one = fit(predictor, &training, "40 runs")?;
     let other = fit(predictor, &with_scores(&training, change), "40 runs in another unit")?;
     for i in 40..49 {
         let (a, b) = (one.forecast(&new.query(i)), other.forecast(&turned.query(i)));
-        near(a.mean, (b.mean - 2.0) / 3.0, &training, "another unit changes a forecast")?;
-        near(a.quantile(0.9), (b.quantile(0.9) - 2.0) / 3.0, &training, "another unit changes a spread")?;
+        check_near(a.mean, (b.mean - 2.0) / 3.0, &training, "another unit changes a forecast")?;
+        check_near(
+            a.quantile(0.9),
+            (b.quantile(0.9) - 2.0) / 3.0,
+            &training,
+            "another unit changes a spread",
+        )?;
     }
     Ok(())
 }
 
 /// Equal to 10⁻³ of the spread of final scores.
-fn near(a: f64, b: f64, training: &TrainingSet, what: &str) -> Result<(), String> {
+fn check_near(a: f64, b: f64, training: &TrainingSet, what: &str) -> Result<(), String> {
     let unit = crate::statistics::standard_deviation(&training.targets);
     if (a - b).abs() <= 1e-3 * unit { Ok(()) } else { Err(format!("{what}: {a} became {b}")) }
 }
 
-fn odd_curves(predictor: &dyn Predictor) -> Result<(), String> {
-    let plain = sample(12, 6);
+fn check_odd_curves(predictor: &dyn Predictor) -> Result<(), String> {
+    let plain = sample_training_set(12, 6);
     let mut repeated = plain.select(&[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
     repeated.groups.clear();
     repeated.configurations = Matrix::zeros(12, 0);
     let sets = [
         ("constant curves", with_scores(&plain, |_| 0.5)),
         ("curves of zeros", with_scores(&plain, |_| 0.0)),
-        ("curves of one point", sample(12, 1)),
-        ("curves of two points", sample(12, 2)),
+        ("curves of one point", sample_training_set(12, 1)),
+        ("curves of two points", sample_training_set(12, 2)),
         ("scores times 10⁶", with_scores(&plain, |y| y * 1e6)),
         ("scores times 10⁻⁶", with_scores(&plain, |y| y * 1e-6)),
         ("negative scores", with_scores(&plain, |y| -y)),
         ("scores far from 0", with_scores(&plain, |y| y + 1e6)),
-        ("one wild run", wild(&plain)),
+        ("one wild run", with_wild_run(&plain)),
         ("repeated runs", repeated),
     ];
     for (what, training) in &sets {
@@ -196,7 +201,7 @@ fn odd_curves(predictor: &dyn Predictor) -> Result<(), String> {
 }
 
 /// One run whose scores are 10⁹.
-fn wild(plain: &TrainingSet) -> TrainingSet {
+fn with_wild_run(plain: &TrainingSet) -> TrainingSet {
     let mut changed = plain.clone();
     changed.prefixes.row_mut(3).fill(-1e9);
     changed.targets[3] = 1e9;
@@ -205,12 +210,12 @@ fn wild(plain: &TrainingSet) -> TrainingSet {
 
 fn bad_runs_are_refused(predictor: &dyn Predictor) -> Result<(), String> {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let mut training = sample(12, 6);
+        let mut training = sample_training_set(12, 6);
         training.prefixes.row_mut(5)[2] = bad;
         if predictor.fit(&training).is_ok() {
             return Err(format!("a score of {bad} was not refused"));
         }
-        let mut training = sample(12, 6);
+        let mut training = sample_training_set(12, 6);
         training.targets[5] = bad;
         if predictor.fit(&training).is_ok() {
             return Err(format!("a final score of {bad} was not refused"));
@@ -220,8 +225,8 @@ fn bad_runs_are_refused(predictor: &dyn Predictor) -> Result<(), String> {
         return Err("a fit on no run was not refused".to_owned());
     }
     for n in 1..10 {
-        if let Ok(model) = predictor.fit(&sample(n, 3)) {
-            check_forecast(&model.forecast(&sample(11, 3).query(10)), &format!("{n} runs"))?;
+        if let Ok(model) = predictor.fit(&sample_training_set(n, 3)) {
+            check_forecast(&model.forecast(&sample_training_set(11, 3).query(10)), &format!("{n} runs"))?;
         }
     }
     Ok(())

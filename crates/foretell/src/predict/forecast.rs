@@ -63,7 +63,7 @@ impl Forecast {
         match &self.shape {
             _ if self.scale <= 0.0 => self.mean,
             Shape::Gaussian => self.mean + self.scale * z,
-            Shape::Quantiles(knots) => self.mean + self.scale * along(knots, z, |&(x, y)| (x, y)),
+            Shape::Quantiles(knots) => self.mean + self.scale * interpolate_knots(knots, z, |&(x, y)| (x, y)),
         }
     }
 
@@ -75,7 +75,7 @@ impl Forecast {
         let z = (score - self.mean) / self.scale;
         match &self.shape {
             Shape::Gaussian => normal_cdf(z),
-            Shape::Quantiles(knots) => normal_cdf(along(knots, z, |&(x, y)| (y, x))),
+            Shape::Quantiles(knots) => normal_cdf(interpolate_knots(knots, z, |&(x, y)| (y, x))),
         }
     }
 
@@ -89,7 +89,7 @@ impl Forecast {
 }
 
 /// The piecewise linear function through `knots` (seen through `view`), at `x`; its end pieces continue.
-fn along(knots: &[(f64, f64)], x: f64, view: impl Fn(&(f64, f64)) -> (f64, f64)) -> f64 {
+fn interpolate_knots(knots: &[(f64, f64)], x: f64, view: impl Fn(&(f64, f64)) -> (f64, f64)) -> f64 {
     let Some(last) = knots.len().checked_sub(1).filter(|&last| last > 0) else {
         return x;
     };

@@ -1,11 +1,11 @@
 //! Linear predictors: ordinary least squares, as in the paper, and ridge regression.
 
 use crate::curves::training::TrainingSet;
-use crate::features::paper::{FeatureSet, Scaler, TargetScaler};
+use crate::features::paper::{FeatureScaler, FeatureSet, TargetScaler};
 use crate::linalg::least_squares::LeastSquares;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::{dot, inner_products};
-use crate::linalg::tridiagonal::{Resolved, Tridiagonal};
+use crate::linalg::tridiagonal::{Resolved, TridiagonalForm};
 use crate::predict::penalty::{dual_left_out, least, penalties, reach};
 use crate::predict::predictor::{FitError, Model, Predictor};
 use crate::predict::row_regression::{RowRegression, fit_rows};
@@ -34,13 +34,13 @@ use crate::predict::row_regression::{RowRegression, fit_rows};
 ///     targets: vec![0.3, 0.5, 0.9, 0.6],
 ///     ..TrainingSet::default()
 /// };
-/// let model = Ols { features: FeatureSet::default() }.fit(&runs)?;
+/// let model = OlsRegression { features: FeatureSet::default() }.fit(&runs)?;
 /// let forecast = model.forecast(&foretell::Query { prefix: &[0.3], configuration: &[] });
 /// assert!((forecast.mean - 0.7).abs() < 1e-12 && forecast.scale < 1e-12);
 /// # Ok::<(), foretell::FitError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Ols {
+pub struct OlsRegression {
     /// The feature groups used.
     pub features: FeatureSet,
 }
@@ -60,12 +60,12 @@ pub struct Ols {
 ///
 /// Source: Hoerl & Kennard 1970; Allen's PRESS 1974 for the residuals.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Ridge {
+pub struct RidgeRegression {
     /// The feature groups used.
     pub features: FeatureSet,
 }
 
-impl Predictor for Ols {
+impl Predictor for OlsRegression {
     fn name(&self) -> &'static str {
         "ols"
     }
@@ -75,7 +75,7 @@ impl Predictor for Ols {
     }
 }
 
-impl Predictor for Ridge {
+impl Predictor for RidgeRegression {
     fn name(&self) -> &'static str {
         "ridge"
     }
@@ -88,7 +88,7 @@ impl Predictor for Ridge {
 /// A linear function of features, with its leave-one-out forecasts.
 #[derive(Clone, Debug)]
 pub(crate) struct LinearFit {
-    scaler: Scaler,
+    scaler: FeatureScaler,
     target: TargetScaler,
     /// The coefficients of the standardized features, for the standardized target.
     weights: Vec<f64>,
@@ -101,14 +101,14 @@ pub(crate) struct LinearFit {
 impl LinearFit {
     /// The minimum-norm least-squares fit of `y`, length n, on `x`, shape (n, d), not standardized.
     pub(crate) fn least_squares(x: &Matrix, y: &[f64]) -> Self {
-        let standardized = Standardized::new(x, y);
+        let standardized = StandardizedDesign::new(x, y);
         let fit = LeastSquares::fit(&standardized.rows, &standardized.targets);
         standardized.finish(y, fit.weights, &fit.left_out, Vec::new())
     }
 
     /// The ridge fit of `y` on `x`, penalty by leave-one-out.
     pub(crate) fn ridge(x: &Matrix, y: &[f64]) -> Self {
-        let standardized = Standardized::new(x, y);
+        let standardized = StandardizedDesign::new(x, y);
         let (weights, left_out) = ridge(&standardized.rows, &standardized.targets);
         let reach = reach(&standardized.rows, 0.5);
         standardized.finish(y, weights, &left_out, reach)
@@ -124,17 +124,17 @@ impl LinearFit {
     }
 }
 
-struct Standardized {
-    scaler: Scaler,
+struct StandardizedDesign {
+    scaler: FeatureScaler,
     target: TargetScaler,
     rows: Matrix,
     targets: Vec<f64>,
 }
 
-impl Standardized {
+impl StandardizedDesign {
     fn new(x: &Matrix, y: &[f64]) -> Self {
         let all: Vec<usize> = (0..y.len()).collect();
-        let scaler = Scaler::fit(x, 0..y.len());
+        let scaler = FeatureScaler::fit(x, 0..y.len());
         let target = TargetScaler::fit(y.iter().copied());
         let rows = scaler.transform(x, &all);
         Self { rows, targets: y.iter().map(|&y| target.apply(y)).collect(), scaler, target }
@@ -149,15 +149,15 @@ impl Standardized {
 /// Weights and leave-one-out residuals of the ridge with the penalty that makes the latter least.
 fn ridge(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (n, d) = (x.rows(), x.columns());
-    if d < n { ridge_by_columns(x, y) } else { ridge_by_rows(x, y) }
+    if d < n { fit_ridge_by_columns(x, y) } else { fit_ridge_by_rows(x, y) }
 }
 
 /// By XᵀX, shape (d, d).
-fn ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+fn fit_ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (n, d) = (x.rows(), x.columns());
     let columns = Matrix::from_fn(d, n, |j, i| x.row(i)[j]);
     let gram = gram(&columns);
-    let form = Tridiagonal::new(&gram);
+    let form = TridiagonalForm::new(&gram);
     let moments: Vec<f64> = (0..d).map(|j| dot(columns.row(j), y)).collect();
     let (moments, points) = (form.rotate(&moments), form.rotate_rows(x));
     let left_out = |lambda: f64, out: &mut Resolved| {
@@ -170,8 +170,8 @@ fn ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// By XXᵀ, shape (n, n).
-fn ridge_by_rows(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let form = Tridiagonal::new(&gram(x));
+fn fit_ridge_by_rows(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let form = TridiagonalForm::new(&gram(x));
     let (targets, points) = (form.rotate(y), form.unit_points());
     let left_out = |lambda: f64, out: &mut Resolved| {
         form.resolve(lambda, &points, &targets, out);
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn ridge_is_the_same_by_rows_and_by_columns() {
         let (_, wide, y) = sample(40, 9);
-        let standardized = Standardized::new(&wide, &y);
-        let (a, left_a) = ridge_by_columns(&standardized.rows, &standardized.targets);
-        let (b, left_b) = ridge_by_rows(&standardized.rows, &standardized.targets);
+        let standardized = StandardizedDesign::new(&wide, &y);
+        let (a, left_a) = fit_ridge_by_columns(&standardized.rows, &standardized.targets);
+        let (b, left_b) = fit_ridge_by_rows(&standardized.rows, &standardized.targets);
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-7), "weights differ");
         assert!(left_a.iter().zip(&left_b).all(|(a, b)| (a - b).abs() < 1e-7), "left-out residuals differ");
     }
@@ -251,10 +251,10 @@ mod tests {
     #[test]
     fn left_out_residuals_of_a_ridge_are_those_of_refitting() {
         let (x, _, y) = sample(15, 4);
-        let standardized = Standardized::new(&x, &y);
+        let standardized = StandardizedDesign::new(&x, &y);
         let (x, y) = (&standardized.rows, &standardized.targets);
         let (lambda, n) = (0.3, 15);
-        let form = Tridiagonal::new(&gram(x));
+        let form = TridiagonalForm::new(&gram(x));
         let mut out = Resolved::default();
         form.resolve(lambda, &form.unit_points(), &form.rotate(y), &mut out);
         let left_out = dual_left_out(lambda, &out);
@@ -265,7 +265,7 @@ mod tests {
             let rest = Matrix::from_fn(n - 1, 4, |k, j| x.row(keep[k])[j] - means[j]);
             let center = keep.iter().map(|&k| y[k]).sum::<f64>() / (n - 1) as f64;
             let targets: Vec<f64> = keep.iter().map(|&k| y[k] - center).collect();
-            let form = Tridiagonal::new(&gram(&rest));
+            let form = TridiagonalForm::new(&gram(&rest));
             let dual = form.solve(lambda, &form.rotate(&targets));
             let row: Vec<f64> = x.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
             let forecast: f64 = (0..n - 1).map(|k| dual[k] * dot(rest.row(k), &row)).sum::<f64>() + center;

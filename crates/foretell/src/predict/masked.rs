@@ -8,7 +8,7 @@ use crate::predict::predictor::{FitError, Model, Predictor};
 
 /// Hides feature groups from a predictor that has no choice of its own: columns of groups that are not used are left out,
 /// and a curve that is not used becomes a single 0.
-pub(crate) struct Masked {
+pub(crate) struct MaskedPredictor {
     pub(crate) predictor: Box<dyn Predictor>,
     pub(crate) features: FeatureSet,
 }
@@ -20,7 +20,7 @@ struct MaskedModel {
     columns: Vec<usize>,
 }
 
-impl Predictor for Masked {
+impl Predictor for MaskedPredictor {
     fn name(&self) -> &'static str {
         self.predictor.name()
     }
@@ -76,7 +76,8 @@ mod tests {
             ..TrainingSet::default()
         };
         let features = FeatureSet { time_series: false, architecture: true, hyperparameters: false };
-        let model = Masked { predictor: Box::new(Auto::default()), features }.fit(&training).unwrap();
+        let model =
+            MaskedPredictor { predictor: Box::new(Auto::default()), features }.fit(&training).unwrap();
         let asked = |prefix: &[f64], configuration: &[f64]| model.forecast(&Query { prefix, configuration });
         assert_eq!(asked(&[1.0, 2.0], &[0.3, 0.1]), asked(&[8.0, 3.0], &[0.3, 0.9]));
         assert!((asked(&[1.0, 2.0], &[0.3, 0.1]).mean - asked(&[1.0, 2.0], &[-0.9, 0.1]).mean).abs() > 1e-3);

@@ -6,7 +6,7 @@ use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 use crate::statistics::range;
 
 /// The distance, as a fraction of the range of scores, that an end may plausibly lie from its forecast before any is seen.
-const PLAUSIBLE: f64 = 0.3;
+const PLAUSIBLE_RANGE_FRACTION: f64 = 0.3;
 
 /// ŷ_T = y_τ + ḡ with a Gaussian spread, ḡ the mean of the gains of n completed runs from τ on, y_T − y_τ, shrunk as if one more
 /// run had gained nothing:
@@ -63,7 +63,7 @@ impl Predictor for MeanGain {
         let gains: Vec<f64> = training.targets.iter().zip(&last).map(|(y, last)| y - last).collect();
         let (total, n) = (gains.iter().sum::<f64>(), gains.len() as f64);
         let squares = gains.iter().map(|gain| gain * gain).sum::<f64>();
-        let unseen = plausible(training, &last).powi(2);
+        let unseen = plausible_deviation(training, &last).powi(2);
         // of n runs with these sums: Σ (g − ḡ)² = Σ g² − 2ḡ Σ g + nḡ²
         let gain_and_sigma = |n: f64, total: f64, squares: f64| {
             let gain = total / (n + 1.0);
@@ -102,14 +102,14 @@ impl Model for MeanGainModel {
 
 /// u = 0.3·(1 − t/T)·range, t the last of the steps seen and T the target step: the range of first, last and final scores; at least an
 /// n-th of how far the worst of these is from the best that there can be, and their size, or 1, where all are the same.
-pub(crate) fn plausible(training: &TrainingSet, last: &[f64]) -> f64 {
+pub(crate) fn plausible_deviation(training: &TrainingSet, last: &[f64]) -> f64 {
     let first = (0..training.len()).filter_map(|i| training.prefixes.row(i).first());
     let (low, high) = range(training.targets.iter().chain(last).chain(first).copied());
     let open = training.ceiling.map_or(0.0, |ceiling| (ceiling - low) / training.len() as f64);
     let size = (high - low).max(open);
     let size = if size > 0.0 { size } else { high.abs() };
     let seen = training.steps.last().map_or(0.0, |step| (step / training.target_step).clamp(0.0, 1.0));
-    PLAUSIBLE * (1.0 - seen) * if size > 0.0 { size } else { 1.0 }
+    PLAUSIBLE_RANGE_FRACTION * (1.0 - seen) * if size > 0.0 { size } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::predict::auto::Auto;
 use crate::predict::forest::RandomForest;
 use crate::predict::gp::GaussianProcess;
 use crate::predict::last_value::LastValue;
-use crate::predict::linear::{Ols, Ridge};
-use crate::predict::masked::Masked;
+use crate::predict::linear::{OlsRegression, RidgeRegression};
+use crate::predict::masked::MaskedPredictor;
 use crate::predict::mean_gain::MeanGain;
 use crate::predict::options::PredictorOptions;
 use crate::predict::predictor::Predictor;
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 /// The error for an unknown predictor.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("{}. Choose one of {}", absent(.name), .known.join(", "))]
+#[error("{}. Choose one of {}", explain_absence(.name), .known.join(", "))]
 pub struct UnknownPredictor {
     /// The name.
     pub name: String,
@@ -26,42 +26,43 @@ pub struct UnknownPredictor {
 }
 
 /// The text that an error adds to the name of a part from the crate `foretell-paper`.
-pub const NO_LABORATORY: &str = "is part of foretell-paper, and this build was made without it";
+pub const MISSING_PAPER_CRATE: &str = "is part of foretell-paper, and this build was made without it";
 
 /// The predictors of `foretell-paper`.
-const LABORATORY: [&str; 4] = ["lce", "lce-domhan2015", "bnn", "bnn-plain"];
+const PAPER_PREDICTORS: [&str; 4] = ["lce", "lce-domhan2015", "bnn", "bnn-plain"];
 
 /// Why there is no predictor `name`.
-fn absent(name: &str) -> String {
+fn explain_absence(name: &str) -> String {
     let plain = name.split('+').next().unwrap_or(name);
-    if LABORATORY.contains(&plain) {
-        format!("the predictor `{plain}` {NO_LABORATORY}")
+    if PAPER_PREDICTORS.contains(&plain) {
+        format!("the predictor `{plain}` {MISSING_PAPER_CRATE}")
     } else {
         format!("unknown predictor `{name}`")
     }
 }
 
 /// The function that makes a predictor with its options.
-type Make = Arc<dyn Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync>;
+type MakePredictor = Arc<dyn Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync>;
 
 /// The spreads that a predictor's name may end in.
-const SPREADS: [(&str, Spread); 2] = [("+gaussian", Spread::Gaussian), ("+calibrated", Spread::Calibrated)];
+const SPREAD_SUFFIXES: [(&str, Spread); 2] =
+    [("+gaussian", Spread::Gaussian), ("+calibrated", Spread::Calibrated)];
 
-/// A predictor's name, alone and with each of [`SPREADS`], and the function that makes it.
+/// A predictor's name, alone and with each of [`SPREAD_SUFFIXES`], and the function that makes it.
 #[derive(Clone)]
-struct Entry {
+struct PredictorEntry {
     name: &'static str,
     with_spread: [&'static str; 2],
-    make: Make,
+    make: MakePredictor,
 }
 
-impl Entry {
+impl PredictorEntry {
     fn new(
         name: &'static str,
         make: impl Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync + 'static,
     ) -> Self {
         // a predictor's name lives as long as the program; entries are made once
-        let with_spread = SPREADS.map(|(suffix, _)| &*format!("{name}{suffix}").leak());
+        let with_spread = SPREAD_SUFFIXES.map(|(suffix, _)| &*format!("{name}{suffix}").leak());
         Self { name, with_spread, make: Arc::new(make) }
     }
 }
@@ -75,12 +76,13 @@ impl Entry {
 /// # Ok::<(), foretell::UnknownPredictor>(())
 /// ```
 #[derive(Clone)]
-pub struct Predictors(Arc<Vec<Entry>>);
+pub struct Predictors(Arc<Vec<PredictorEntry>>);
 
 impl Default for Predictors {
     fn default() -> Self {
-        static OURS: LazyLock<Predictors> = LazyLock::new(|| Predictors(Arc::new(ours())));
-        OURS.clone()
+        static BUILT_IN_PREDICTORS: LazyLock<Predictors> =
+            LazyLock::new(|| Predictors(Arc::new(built_in_predictors())));
+        BUILT_IN_PREDICTORS.clone()
     }
 }
 
@@ -93,7 +95,7 @@ impl Predictors {
         make: impl Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync + 'static,
     ) -> Self {
         if !self.names().contains(&name) {
-            Arc::make_mut(&mut self.0).push(Entry::new(name, make));
+            Arc::make_mut(&mut self.0).push(PredictorEntry::new(name, make));
         }
         self
     }
@@ -119,7 +121,7 @@ impl Predictors {
             }
             if let Some(spread) = entry.with_spread.iter().position(|known| *known == name) {
                 let (predictor, name) = ((entry.make)(options), entry.with_spread[spread]);
-                return Ok(Box::new(WithSpread { predictor, spread: SPREADS[spread].1, name }));
+                return Ok(Box::new(WithSpread { predictor, spread: SPREAD_SUFFIXES[spread].1, name }));
             }
         }
         Err(UnknownPredictor { name: name.to_owned(), known: self.names() })
@@ -143,7 +145,11 @@ pub fn predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predi
 
 /// Restricts a `predictor` without its own choice of feature groups to the given ones.
 pub fn masked(predictor: Box<dyn Predictor>, features: FeatureSet) -> Box<dyn Predictor> {
-    if features == FeatureSet::default() { predictor } else { Box::new(Masked { predictor, features }) }
+    if features == FeatureSet::default() {
+        predictor
+    } else {
+        Box::new(MaskedPredictor { predictor, features })
+    }
 }
 
 fn svr(kernel: Kernel, options: &PredictorOptions) -> Box<dyn Predictor> {
@@ -152,24 +158,24 @@ fn svr(kernel: Kernel, options: &PredictorOptions) -> Box<dyn Predictor> {
 }
 
 /// The predictors of this crate.
-fn ours() -> Vec<Entry> {
+fn built_in_predictors() -> Vec<PredictorEntry> {
     vec![
-        Entry::new("last-value", |_| Box::new(LastValue)),
-        Entry::new("mean-gain", |_| Box::new(MeanGain)),
-        Entry::new("svr-rbf", |options| svr(Kernel::Rbf, options)),
-        Entry::new("svr-linear", |options| svr(Kernel::Linear, options)),
-        Entry::new("gp", |options| masked(Box::new(GaussianProcess), options.features)),
-        Entry::new("auto", |options| {
+        PredictorEntry::new("last-value", |_| Box::new(LastValue)),
+        PredictorEntry::new("mean-gain", |_| Box::new(MeanGain)),
+        PredictorEntry::new("svr-rbf", |options| svr(Kernel::Rbf, options)),
+        PredictorEntry::new("svr-linear", |options| svr(Kernel::Linear, options)),
+        PredictorEntry::new("gp", |options| masked(Box::new(GaussianProcess), options.features)),
+        PredictorEntry::new("auto", |options| {
             masked(Box::new(Auto { seed: options.seed, ..Auto::default() }), options.features)
         }),
-        Entry::new("random-forest", |options| {
+        PredictorEntry::new("random-forest", |options| {
             Box::new(RandomForest {
                 features: options.features,
                 draws: options.draws.unwrap_or(RandomForest::default().draws),
                 seed: options.seed,
             })
         }),
-        Entry::new("ols", |options| Box::new(Ols { features: options.features })),
-        Entry::new("ridge", |options| Box::new(Ridge { features: options.features })),
+        PredictorEntry::new("ols", |options| Box::new(OlsRegression { features: options.features })),
+        PredictorEntry::new("ridge", |options| Box::new(RidgeRegression { features: options.features })),
     ]
 }

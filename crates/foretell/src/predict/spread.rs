@@ -89,15 +89,15 @@ impl Predictor for WithSpread {
 /// `model`, fitted on runs with final scores `targets`, with another spread.
 pub(crate) fn with_spread(model: Box<dyn Model>, targets: &[f64], spread: Spread) -> Box<dyn Model> {
     let (calibration, held_out) = match spread {
-        Spread::Gaussian => Calibration::gaussian(model.held_out(), targets),
-        Spread::Calibrated => Calibration::calibrated(model.held_out(), targets),
+        Spread::Gaussian => SpreadCalibration::gaussian(model.held_out(), targets),
+        Spread::Calibrated => SpreadCalibration::calibrated(model.held_out(), targets),
     };
     Box::new(SpreadModel { model, calibration, held_out })
 }
 
 struct SpreadModel {
     model: Box<dyn Model>,
-    calibration: Calibration,
+    calibration: SpreadCalibration,
     held_out: Vec<Forecast>,
 }
 
@@ -112,7 +112,7 @@ impl Model for SpreadModel {
 }
 
 /// The spread that held-out residuals show.
-struct Calibration {
+struct SpreadCalibration {
     /// Held-out forecast means, increasing, and the local factor at each; empty for one σ for all.
     ranks: Vec<(f64, f64)>,
     /// σ(τ), where `ranks` is empty.
@@ -125,19 +125,19 @@ const SD_OF_MEAN_ABSOLUTE: f64 = 1.253_314_137_315_5;
 /// Mass of the overall mean in the local one.
 const PRIOR_MASS: f64 = 16.0;
 /// With so many residuals expected beyond it, a conformal quantile weighs as much as that of the t distribution.
-const EVIDENCE: f64 = 10.0;
-/// The share of the probability beyond the upper 95 % quantile that is left beyond the one that is given, from `ENOUGH` runs on.
-const UPPER_TAIL: f64 = 0.2;
+const EQUAL_WEIGHT_RESIDUALS: f64 = 10.0;
+/// The share of the probability beyond the upper 95 % quantile that is left beyond the one that is given, from `FULL_TAIL_RUNS` runs on.
+const UPPER_TAIL_FRACTION: f64 = 0.2;
 /// From fewer runs the share is less, in proportion, down to a third.
-const ENOUGH: f64 = 30.0;
+const FULL_TAIL_RUNS: f64 = 30.0;
 /// The same of the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
-const LOWER_TAIL: f64 = 1.5;
+const LOWER_TAIL_FACTOR: f64 = 1.5;
 /// The number of runs' worth of residuals that the choice of hyperparameters and weights hides: quantiles grow by this over n.
-const HIDDEN: f64 = 2.5;
+const HIDDEN_RUNS: f64 = 2.5;
 /// Degrees of freedom that are tried: from 3 on there is a standard deviation.
-const FREEDOMS: [f64; 7] = [3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 60.0];
+const FREEDOM_GRID: [f64; 7] = [3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 60.0];
 
-impl Calibration {
+impl SpreadCalibration {
     /// One σ for all, and the held-out forecasts with it.
     fn gaussian(held_out: &[Forecast], targets: &[f64]) -> (Self, Vec<Forecast>) {
         let means: Vec<f64> = held_out.iter().map(|f| f.mean).collect();
@@ -172,13 +172,13 @@ impl Calibration {
     fn apply(&self, forecast: &Forecast) -> Forecast {
         let scale = match self.ranks.is_empty() {
             true => self.sigma,
-            false => forecast.standard_deviation().max(self.sigma) * self.local(forecast.mean),
+            false => forecast.standard_deviation().max(self.sigma) * self.local_factor(forecast.mean),
         };
         Forecast { scale, shape: self.shape.clone(), ..forecast.clone() }
     }
 
     /// The local factor at a forecast mean, straight lines between held-out ones.
-    fn local(&self, mean: f64) -> f64 {
+    fn local_factor(&self, mean: f64) -> f64 {
         let right = self.ranks.partition_point(|rank| rank.0 < mean);
         if right == 0 || right == self.ranks.len() {
             return self.ranks[right.min(self.ranks.len() - 1)].1;
@@ -226,10 +226,10 @@ fn knots(residuals: &[f64]) -> Arc<[(f64, f64)]> {
     let student = StudentsT::new(0.0, 1.0, freedom).ok();
     let quantile = |z: f64| {
         let tail = tail_beyond(z, n);
-        let weight = n * tail / (n * tail + EVIDENCE);
+        let weight = n * tail / (n * tail + EQUAL_WEIGHT_RESIDUALS);
         let parametric = student.as_ref().map_or(z, |t| (-t.inverse_cdf(tail)).copysign(z));
-        (1.0 + HIDDEN / n)
-            * ((1.0 - weight) * scale * parametric + weight * conformal(&sorted, tail, z >= 0.0))
+        (1.0 + HIDDEN_RUNS / n)
+            * ((1.0 - weight) * scale * parametric + weight * conformal_quantile(&sorted, tail, z >= 0.0))
     };
     let mut knots: Vec<(f64, f64)> =
         (-36..=36).map(|k| f64::from(k) / 8.0).map(|z| (z, quantile(z))).collect();
@@ -243,12 +243,16 @@ fn knots(residuals: &[f64]) -> Arc<[(f64, f64)]> {
 fn tail_beyond(z: f64, n: f64) -> f64 {
     let (p90, p95) = (1.281_551_565_545, 1.644_853_626_951); // Φ⁻¹
     let far = ((z.abs() - p90) / (p95 - p90)).clamp(0.0, 1.0);
-    let stretch = if z > 0.0 { UPPER_TAIL * (n / ENOUGH).clamp(1.0 / 3.0, 1.0) } else { LOWER_TAIL };
+    let stretch = if z > 0.0 {
+        UPPER_TAIL_FRACTION * (n / FULL_TAIL_RUNS).clamp(1.0 / 3.0, 1.0)
+    } else {
+        LOWER_TAIL_FACTOR
+    };
     normal_cdf(-z.abs()) * (1.0 + (stretch - 1.0) * far)
 }
 
 /// The conformal quantile of `sorted` residuals with probability `tail` beyond it: above it where `upper`, else below.
-fn conformal(sorted: &[f64], tail: f64, upper: bool) -> f64 {
+fn conformal_quantile(sorted: &[f64], tail: f64, upper: bool) -> f64 {
     let n = sorted.len();
     let residual = |k: usize| if upper { sorted[k] } else { sorted[n - 1 - k] };
     let place = ((1.0 - tail) * (n as f64 + 1.0) - 1.0).max(0.0);
@@ -257,12 +261,12 @@ fn conformal(sorted: &[f64], tail: f64, upper: bool) -> f64 {
     residual(below) + (above - residual(below)) * (place - below as f64).min(1.0)
 }
 
-/// The scale and degrees of freedom (among [`FREEDOMS`]) of the centered t distribution most likely to give `residuals`.
+/// The scale and degrees of freedom (among [`FREEDOM_GRID`]) of the centered t distribution most likely to give `residuals`.
 fn likeliest_t(residuals: &[f64]) -> (f64, f64) {
     let n = residuals.len() as f64;
     let start = (residuals.iter().map(|r| r * r).sum::<f64>() / n).sqrt().max(1e-9);
     let mut best = (f64::NEG_INFINITY, start, 60.0);
-    for freedom in FREEDOMS {
+    for freedom in FREEDOM_GRID {
         let mut square = start * start;
         for _ in 0..40 {
             let pull = |r: &f64| (freedom + 1.0) * r * r / (freedom + r * r / square);
@@ -296,7 +300,7 @@ mod tests {
     #[test]
     fn gaussian_residuals_get_their_own_quantiles_and_a_wider_upper_tail() {
         let (held_out, targets) = made(200, |_| 0.3);
-        let (calibration, _) = Calibration::calibrated(&held_out, &targets);
+        let (calibration, _) = SpreadCalibration::calibrated(&held_out, &targets);
         let forecast = calibration.apply(&Forecast::gaussian(0.5, 0.1));
         let cases = [(0.05, -1.645), (0.25, -0.674), (0.5, 0.0), (0.75, 0.674), (0.95, 2.241), (0.99, 2.748)];
         for (p, z) in cases {
@@ -308,7 +312,7 @@ mod tests {
     #[test]
     fn the_scale_follows_where_residuals_are_large() {
         let (held_out, targets) = made(200, |mean| if mean < 0.5 { 0.4 } else { 0.1 });
-        let (calibration, _) = Calibration::calibrated(&held_out, &targets);
+        let (calibration, _) = SpreadCalibration::calibrated(&held_out, &targets);
         let width = |mean: f64| {
             let forecast = calibration.apply(&Forecast::gaussian(mean, 0.1));
             forecast.quantile(0.9) - forecast.quantile(0.1)
@@ -345,7 +349,7 @@ mod tests {
     fn residuals_of_zero_and_single_runs_give_finite_quantiles() {
         for n in [1, 2, 3, 30] {
             let held_out = vec![Forecast::gaussian(0.5, 0.0); n];
-            for spread in [Calibration::calibrated, Calibration::gaussian] {
+            for spread in [SpreadCalibration::calibrated, SpreadCalibration::gaussian] {
                 let (calibration, held_out) = spread(&held_out, &vec![0.5; n]);
                 let forecast = calibration.apply(&held_out[0]);
                 assert!(

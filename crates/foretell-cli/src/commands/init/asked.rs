@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Parsers that are built on argparse, whose own records then only describe them.
-const BUILT_ON_ARGPARSE: [&str; 2] = ["hydra", "fire"];
+const PARSERS_ON_ARGPARSE: [&str; 2] = ["hydra", "fire"];
 
 /// The options that the script in `command` was asked for; `None` where no parser was recorded.
 pub(super) fn options(records: &[HookRecord], command: &[String]) -> Option<Known> {
@@ -18,14 +18,14 @@ pub(super) fn options(records: &[HookRecord], command: &[String]) -> Option<Know
     // a launcher parses options, too, and so do the scripts of other processes
     let named = command.iter().rev().find_map(|word| {
         let path = std::fs::canonicalize(word).ok().filter(|path| path.is_file())?;
-        all.iter().any(|options| is_same(&options.script, &path)).then_some(path)
+        all.iter().any(|options| is_same_file(&options.script, &path)).then_some(path)
     });
     let is_own = |options: &&HookOptions| match &named {
-        Some(path) => is_same(&options.script, path),
+        Some(path) => is_same_file(&options.script, path),
         None => options.options.iter().any(|option| option.own == Some(true)),
     };
     let mut own: Vec<&HookOptions> = all.into_iter().filter(is_own).collect();
-    if own.iter().any(|options| BUILT_ON_ARGPARSE.contains(&options.source.as_str())) {
+    if own.iter().any(|options| PARSERS_ON_ARGPARSE.contains(&options.source.as_str())) {
         own.retain(|options| options.source != "argparse");
     }
     let last = own.last()?;
@@ -40,7 +40,7 @@ pub(super) fn options(records: &[HookRecord], command: &[String]) -> Option<Know
     Some(known)
 }
 
-fn is_same(script: &Path, path: &Path) -> bool {
+fn is_same_file(script: &Path, path: &Path) -> bool {
     std::fs::canonicalize(script).is_ok_and(|script| script == path)
 }
 
@@ -50,11 +50,11 @@ impl Known {
         if !self.used.starts_with(&option.level) {
             return;
         }
-        let Some(flag) = written(option) else {
+        let Some(flag) = long_flag(option) else {
             self.positional.push(plain_name(&option.dest).to_lowercase());
             return;
         };
-        let new = read(option, flag, source);
+        let new = read_recorded_option(option, flag, source);
         match self.options.iter_mut().find(|there| there.name == new.name) {
             Some(there) if there.level.len() < new.level.len() => *there = new,
             Some(_) => {}
@@ -64,12 +64,12 @@ impl Known {
 }
 
 /// The long form of an option; `None` for a positional argument.
-fn written(option: &ScriptOption) -> Option<&str> {
+fn long_flag(option: &ScriptOption) -> Option<&str> {
     let long = option.flags.iter().find(|flag| flag.starts_with("--"));
     long.or(option.flags.iter().find(|flag| flag.len() > 2)).or(option.flags.first()).map(String::as_str)
 }
 
-fn read(option: &ScriptOption, flag: &str, source: &str) -> Opt {
+fn read_recorded_option(option: &ScriptOption, flag: &str, source: &str) -> Opt {
     let style = match source {
         "hydra" | "omegaconf" => Style::Word,
         "absl" | "fire" => Style::Joined,

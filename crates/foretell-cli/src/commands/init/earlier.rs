@@ -3,9 +3,9 @@
 use super::metric::Found;
 use super::options::Described;
 use crate::catalogue::catalogue;
-use crate::commands::search::{STUDIES, name_in};
+use crate::commands::search::{DEFAULT_STUDIES_FOLDER, name_in};
 use foretell::Direction;
-use foretell_run::{Stored, program_of, stored_spec, studies_in};
+use foretell_run::{StoredStudy, list_studies, program_of, read_stored_spec};
 use foretell_search::StudySpec;
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ pub(super) struct Earlier {
 /// ones are skipped: studies are offered, not asked for.
 pub(super) fn studies(described_script: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
     let Some(metric) = metric else { return Vec::new() };
-    let folders = studies_in(&around.join(STUDIES)).unwrap_or_default();
+    let folders = list_studies(&around.join(DEFAULT_STUDIES_FOLDER)).unwrap_or_default();
     let read = |folder: PathBuf| {
         // only the first line of other programs' logs is read
-        stored_spec(&folder).filter(|spec| is_of(described_script, metric, spec))?;
-        let stored = Stored::read(&folder, catalogue()).ok()?;
+        read_stored_spec(&folder).filter(|spec| is_of_same_script(described_script, metric, spec))?;
+        let stored = StoredStudy::read(&folder, catalogue()).ok()?;
         let finished = stored.study.progress().trials.completed;
         let folder = folder.strip_prefix(around).map(Path::to_path_buf).unwrap_or(folder);
         (finished > 0).then_some(Earlier { folder, finished })
@@ -33,7 +33,7 @@ pub(super) fn studies(described_script: &Described, metric: Option<&Found>, arou
 }
 
 /// Whether `study` ran the script that is `described`, for this metric, and searched all its parameters.
-fn is_of(described: &Described, metric: &Found, spec: &StudySpec) -> bool {
+fn is_of_same_script(described: &Described, metric: &Found, spec: &StudySpec) -> bool {
     let minimizes = spec.direction == Direction::Minimize;
     let command = spec.workload.get("command").map_or("", String::as_str);
     let names = spec.space.names();

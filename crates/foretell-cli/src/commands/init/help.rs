@@ -4,11 +4,11 @@ use super::option::{Known, Opt, Type, plain_name};
 use regex::Regex;
 
 /// Words that stand for a value of a type.
-const WHOLE: [&str; 3] = ["INTEGER", "INT", "INTEGER RANGE"];
-const REAL: [&str; 2] = ["FLOAT", "FLOAT RANGE"];
+const WHOLE_NUMBER_WORDS: [&str; 3] = ["INTEGER", "INT", "INTEGER RANGE"];
+const REAL_NUMBER_WORDS: [&str; 2] = ["FLOAT", "FLOAT RANGE"];
 
 /// An option whose lines are being read.
-struct Open {
+struct OpenOption {
     option: Opt,
     spec: String,
     text: String,
@@ -17,11 +17,11 @@ struct Open {
 /// Reads the `lines` of a help.
 pub(super) fn read(lines: &[String]) -> Known {
     let mut help = Known::default();
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenOption> = None;
     let mut in_positional = false;
     for line in lines {
         let trimmed = line.trim();
-        let started = start(line);
+        let started = parse_option_start(line);
         if started.is_some() || is_heading(line) {
             help.options.extend(open.take().map(finish));
         }
@@ -53,14 +53,14 @@ fn is_heading(line: &str) -> bool {
 }
 
 /// The option that a line starts: its names, and the text after them.
-fn start(line: &str) -> Option<Open> {
+fn parse_option_start(line: &str) -> Option<OpenOption> {
     let indented = line.starts_with([' ', '\t']);
     let (mut rest, mut names) = (line.trim_start(), Vec::new());
     if !indented || !rest.starts_with('-') {
         return None;
     }
     let mut spec = String::new();
-    while let Some((name, after)) = name_at(rest) {
+    while let Some((name, after)) = parse_name(rest) {
         names.push(name);
         // the text between two names is the values that the first takes
         let gap = after.find("  ").unwrap_or(after.len());
@@ -78,11 +78,11 @@ fn start(line: &str) -> Option<Open> {
         names.iter().find(|name| name.starts_with("--")).or(names.iter().find(|name| name.len() > 2))?;
     let mut option = Opt::new(long);
     option.is_flag = names.iter().any(|name| name.trim_start_matches('-').starts_with("no-"));
-    Some(Open { option, spec, text: rest.to_owned() })
+    Some(OpenOption { option, spec, text: rest.to_owned() })
 }
 
 /// The name at the start of `text`, and the text after it.
-fn name_at(text: &str) -> Option<(String, &str)> {
+fn parse_name(text: &str) -> Option<(String, &str)> {
     let dashes = text.len() - text.trim_start_matches('-').len();
     if !(1..=2).contains(&dashes) {
         return None;
@@ -103,14 +103,14 @@ fn next_name(text: &str) -> Option<usize> {
 }
 
 /// The option, completed from its text.
-fn finish(open: Open) -> Opt {
+fn finish(open: OpenOption) -> Opt {
     let (mut option, text) = (open.option, open.text);
     let spec = open.spec.trim().trim_start_matches('=').trim();
     let whole = format!("{spec} {text}");
     option.choices = choices(&whole, spec);
     option.default = default(&whole);
-    option.values = type_in(spec);
-    option.range = limits(&whole);
+    option.values = parse_type(spec);
+    option.range = parse_limits(&whole);
     option.is_list = spec.contains("...");
     let says_value = !spec.is_empty() || option.default.is_some() && option.type_of() != Type::Truth;
     option.is_flag |= !says_value;
@@ -134,7 +134,7 @@ fn default(text: &str) -> Option<String> {
     let sign = Regex::new(r"[dD]efaults?(?: value)?(?:: ?| ?= ?| is | to | )").ok()?;
     let mut values = sign.find_iter(text).filter_map(|found| {
         let is_sure = found.as_str().trim_end().ends_with([':', '=']) || found.as_str().ends_with("to ");
-        let value = value_at(text[found.end()..].trim_start())?;
+        let value = parse_value(text[found.end()..].trim_start())?;
         // by default it …
         (is_sure || value.parse::<f64>().is_ok()).then_some(value)
     });
@@ -142,7 +142,7 @@ fn default(text: &str) -> Option<String> {
 }
 
 /// The value at the start of `text`: in quotes, in brackets, or up to a sign that ends it.
-fn value_at(text: &str) -> Option<String> {
+fn parse_value(text: &str) -> Option<String> {
     let value = match text.chars().next()? {
         quote @ ('"' | '\'' | '`') => text[1..].split(quote).next()?.to_owned(),
         open @ ('[' | '(') => {
@@ -161,11 +161,11 @@ fn value_at(text: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-fn type_in(spec: &str) -> Type {
+fn parse_type(spec: &str) -> Type {
     let is = |words: &[&str]| words.iter().any(|word| spec == *word || spec.starts_with(&format!("{word} ")));
-    if is(&WHOLE) {
+    if is(&WHOLE_NUMBER_WORDS) {
         Type::Whole
-    } else if is(&REAL) {
+    } else if is(&REAL_NUMBER_WORDS) {
         Type::Real
     } else if spec == "BOOLEAN" {
         Type::Truth
@@ -175,7 +175,7 @@ fn type_in(spec: &str) -> Type {
 }
 
 /// `0<=x<=1`, `x>=1`.
-fn limits(text: &str) -> Option<(f64, f64)> {
+fn parse_limits(text: &str) -> Option<(f64, f64)> {
     let found = Regex::new(r"\[?(?:(-?[0-9.]+)<=?)?x(?:(<=?|>=?)(-?[0-9.]+))?").ok()?;
     found.captures_iter(text).find_map(|found| {
         let number = |group: usize| found.get(group).and_then(|text| text.as_str().parse::<f64>().ok());

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// How the values to try follow from the value that the script has.
 #[derive(Clone, Copy, Debug)]
-enum Rule {
+enum ValueRule {
     /// On a logarithmic scale from `down` times less to `up` times more, `most` at most; around `usual` where the script's value is not known, and
     /// within `zero` where it is 0 or none.
     Log { down: f64, up: f64, most: f64, usual: f64, zero: (f64, f64) },
@@ -32,86 +32,89 @@ enum Rule {
 }
 
 /// No zero to speak of: around the usual value.
-const NO_ZERO: (f64, f64) = (0.0, 0.0);
+const USUAL_VALUE_FOR_ZERO: (f64, f64) = (0.0, 0.0);
 /// A smallest value below this is nearly none.
-const CLOSE_TO_0: f64 = 0.01;
+const NEARLY_ZERO: f64 = 0.01;
 /// The most choices of one parameter.
-const CHOICES: usize = 4;
+const MAX_CHOICES: usize = 4;
 
 /// Names, as the last words of an option's name, and rules; the first are worth the most.
-const KNOWN: [(&str, Rule); 29] = [
+const KNOWN_PARAMETERS: [(&str, ValueRule); 29] = [
     (
         "lr learning_rate learningrate base_lr init_lr initial_lr max_lr peak_lr lr0 blr eta step_size lr_init \
          learning_rate_init",
-        Rule::Log { down: 30.0, up: 30.0, most: 1.0, usual: 1e-2, zero: NO_ZERO },
+        ValueRule::Log { down: 30.0, up: 30.0, most: 1.0, usual: 1e-2, zero: USUAL_VALUE_FOR_ZERO },
     ),
     (
         "weight_decay wd l2_reg l2 decay_weight weightdecay",
-        Rule::Log { down: 100.0, up: 100.0, most: 1.0, usual: 1e-4, zero: (1e-6, 0.1) },
+        ValueRule::Log { down: 100.0, up: 100.0, most: 1.0, usual: 1e-4, zero: (1e-6, 0.1) },
     ),
-    ("batch_size bs batch batchsize mini_batch minibatch_size", Rule::Batch),
+    ("batch_size bs batch batchsize mini_batch minibatch_size", ValueRule::Batch),
     (
         "dropout dropout_rate drop drop_rate dropout_prob dropout_p p_drop pdrop dropout_ratio",
-        Rule::Share(0.0, 0.5),
+        ValueRule::Share(0.0, 0.5),
     ),
     (
         "optimizer optim opt optimiser solver",
-        Rule::Among("sgd adamw adam rmsprop adamw_torch momentum lion adafactor nadam lbfgs"),
+        ValueRule::Among("sgd adamw adam rmsprop adamw_torch momentum lion adafactor nadam lbfgs"),
     ),
     (
         "num_layers n_layers n_layer layers nlayers depth num_hidden_layers num_blocks n_blocks",
-        Rule::Count { usual: 2.0 },
+        ValueRule::Count { usual: 2.0 },
     ),
-    ("num_leaves", Rule::Width { usual: 31.0 }),
-    ("max_depth", Rule::Count { usual: 6.0 }),
+    ("num_leaves", ValueRule::Width { usual: 31.0 }),
+    ("max_depth", ValueRule::Count { usual: 6.0 }),
     (
         "hidden hidden_size hidden_dim hidden_units hidden_sizes hidden_dims hidden_layers hidden_layer_sizes hidden_channels n_hidden nhid units width widths num_units \
          channels filters num_filters rnn_size",
-        Rule::Width { usual: 64.0 },
+        ValueRule::Width { usual: 64.0 },
     ),
-    ("d_model n_embd embed_dim emsize embedding_dim embedding_size emb_dim dim model_dim", Rule::Divisor),
-    ("num_heads n_heads n_head nhead heads nheads num_attention_heads", Rule::Divisor),
-    ("momentum mom", Rule::Share(0.5, 0.99)),
-    ("warmup_epochs warm_up_epochs num_warmup_epochs", Rule::WarmUp),
-    ("warmup_ratio warmup_fraction pct_start warmup_proportion", Rule::Share(0.0, 0.3)),
+    (
+        "d_model n_embd embed_dim emsize embedding_dim embedding_size emb_dim dim model_dim",
+        ValueRule::Divisor,
+    ),
+    ("num_heads n_heads n_head nhead heads nheads num_attention_heads", ValueRule::Divisor),
+    ("momentum mom", ValueRule::Share(0.5, 0.99)),
+    ("warmup_epochs warm_up_epochs num_warmup_epochs", ValueRule::WarmUp),
+    ("warmup_ratio warmup_fraction pct_start warmup_proportion", ValueRule::Share(0.0, 0.3)),
     (
         "scheduler lr_scheduler sched lr_schedule lr_scheduler_type schedule lr_policy",
-        Rule::Among(
+        ValueRule::Among(
             "cosine linear constant step constant_with_warmup onecycle one_cycle exponential polynomial none",
         ),
     ),
-    ("label_smoothing label_smoothing_factor smoothing ls_alpha", Rule::Share(0.0, 0.2)),
+    ("label_smoothing label_smoothing_factor smoothing ls_alpha", ValueRule::Share(0.0, 0.2)),
     (
         "clip grad_clip max_grad_norm clip_grad clip_grad_norm gradient_clip_val grad_norm_clip",
-        Rule::Log { down: 10.0, up: 10.0, most: 100.0, usual: 1.0, zero: (0.1, 10.0) },
+        ValueRule::Log { down: 10.0, up: 10.0, most: 100.0, usual: 1.0, zero: (0.1, 10.0) },
     ),
     (
         "subsample colsample_bytree feature_fraction bagging_fraction colsample subsample_rate",
-        Rule::Share(0.5, 1.0),
+        ValueRule::Share(0.5, 1.0),
     ),
-    ("min_child_samples min_data_in_leaf min_samples_leaf", Rule::Width { usual: 20.0 }),
+    ("min_child_samples min_data_in_leaf min_samples_leaf", ValueRule::Width { usual: 20.0 }),
     (
         "lambda_l1 lambda_l2 reg_alpha reg_lambda l2_leaf_reg min_child_weight",
-        Rule::Log { down: 100.0, up: 100.0, most: 1000.0, usual: 1.0, zero: (1e-3, 10.0) },
+        ValueRule::Log { down: 100.0, up: 100.0, most: 1000.0, usual: 1.0, zero: (1e-3, 10.0) },
     ),
-    ("mixup mixup_alpha cutmix cutmix_alpha", Rule::Share(0.0, 1.0)),
-    ("drop_path drop_path_rate stochastic_depth", Rule::Share(0.0, 0.3)),
-    ("gamma lr_decay lr_gamma step_gamma lr_decay_rate decay_rate discount", Rule::Decay),
-    ("beta1 beta_1 b1", Rule::Share(0.8, 0.99)),
-    ("beta2 beta_2 b2", Rule::Share(0.9, 0.9999)),
-    ("clip_range clip_coef gae_lambda ent_coef vf_coef", Rule::Decay),
-    ("kernel_size kernel ksize", Rule::Kernel),
-    ("alpha", Rule::Penalty),
+    ("mixup mixup_alpha cutmix cutmix_alpha", ValueRule::Share(0.0, 1.0)),
+    ("drop_path drop_path_rate stochastic_depth", ValueRule::Share(0.0, 0.3)),
+    ("gamma lr_decay lr_gamma step_gamma lr_decay_rate decay_rate discount", ValueRule::Decay),
+    ("beta1 beta_1 b1", ValueRule::Share(0.8, 0.99)),
+    ("beta2 beta_2 b2", ValueRule::Share(0.9, 0.9999)),
+    ("clip_range clip_coef gae_lambda ent_coef vf_coef", ValueRule::Decay),
+    ("kernel_size kernel ksize", ValueRule::Kernel),
+    ("alpha", ValueRule::Penalty),
     (
         "activation act activation_fn act_fn nonlinearity",
-        Rule::Among("relu gelu tanh silu swish elu leaky_relu logistic"),
+        ValueRule::Among("relu gelu tanh silu swish elu leaky_relu logistic"),
     ),
 ];
 
 /// Words of names that are about something else than the training itself.
-const ELSEWHERE: &str = "out output in input class classes vocab test val valid validation eval evaluation dev inference predict prediction generation sample logging log";
+const NON_TRAINING_WORDS: &str = "out output in input class classes vocab test val valid validation eval evaluation dev inference predict prediction generation sample logging log";
 /// Words before a learning rate that make it another one: its end, its start.
-const OTHER_RATES: &str = "min warmup end final last stop eps";
+const OTHER_RATE_WORDS: &str = "min warmup end final last stop eps";
 
 /// The proposal for an option.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,60 +128,60 @@ pub(super) struct Proposal {
 impl Proposal {
     /// The proposal for an option without a usual name, at this place among the options.
     pub(super) fn unusual(at: usize, kind: String) -> Self {
-        Self { place: KNOWN.len() + at, kind }
+        Self { place: KNOWN_PARAMETERS.len() + at, kind }
     }
 
     /// Whether it is a batch size.
     pub(super) fn is_batch_size(&self) -> bool {
-        KNOWN.get(self.place).is_some_and(|(_, rule)| matches!(rule, Rule::Batch))
+        KNOWN_PARAMETERS.get(self.place).is_some_and(|(_, rule)| matches!(rule, ValueRule::Batch))
     }
 }
 
 /// The values of `option` that are worth trying, if it is a known hyperparameter; `epochs` are those of a whole training.
 pub(super) fn proposal(option: &Opt, epochs: Option<u64>) -> Option<Proposal> {
     let words = option.words();
-    if option.type_of() == Type::Truth || words.iter().any(|word| within(word, ELSEWHERE)) {
+    if option.type_of() == Type::Truth || words.iter().any(|word| is_word_in(word, NON_TRAINING_WORDS)) {
         return None;
     }
     let whole = words.join("_");
     let ends = |name: &str| whole == name || whole.ends_with(&format!("_{name}"));
-    let names = KNOWN
+    let names = KNOWN_PARAMETERS
         .iter()
         .enumerate()
         .flat_map(|(place, (names, _))| names.split_whitespace().map(move |name| (place, name)));
     // `lambda_l2` is more than an `l2`
     let (place, _) = names.filter(|(_, name)| ends(name)).max_by_key(|(_, name)| name.len())?;
-    let rule = KNOWN[place].1;
-    if place == 0 && words.iter().any(|word| within(word, OTHER_RATES)) {
+    let rule = KNOWN_PARAMETERS[place].1;
+    if place == 0 && words.iter().any(|word| is_word_in(word, OTHER_RATE_WORDS)) {
         return None;
     }
-    let kind = if option.is_list { list_kind(option, rule) } else { kind(option, rule, epochs) }?;
+    let kind = if option.is_list { layer_widths_kind(option, rule) } else { kind(option, rule, epochs) }?;
     Some(Proposal { place, kind })
 }
 
-fn within(word: &str, list: &str) -> bool {
+fn is_word_in(word: &str, list: &str) -> bool {
     list.split_whitespace().any(|entry| entry == word)
 }
 
 /// Widths of layers: half of each, each, twice of each.
-fn list_kind(option: &Opt, rule: Rule) -> Option<String> {
-    let Rule::Width { .. } = rule else { return None };
+fn layer_widths_kind(option: &Opt, rule: ValueRule) -> Option<String> {
+    let ValueRule::Width { .. } = rule else { return None };
     let sizes: Vec<u64> = option.list().iter().map(|size| size.parse().ok()).collect::<Option<_>>()?;
     let is_list = !sizes.is_empty() && sizes.iter().all(|&size| size > 1);
     let times = |factor: f64| {
         let sizes = sizes.iter().map(|&size| ((size as f64 * factor).round() as u64).to_string());
-        in_signs(option, &sizes.collect::<Vec<_>>().join(","), "'")
+        format_list(option, &sizes.collect::<Vec<_>>().join(","), "'")
     };
     is_list.then(|| format!("choice:{},{},{}", times(0.5), times(1.0), times(2.0)))
 }
 
 /// The list that is the default of `option`, as one of its choices.
 pub(super) fn written_list(option: &Opt) -> String {
-    in_signs(option, &option.list().join(","), "")
+    format_list(option, &option.list().join(","), "")
 }
 
 /// A list in brackets; in quotes if the option takes it without brackets as one word: `--hidden=64,64`.
-fn in_signs(option: &Opt, list: &str, quote: &str) -> String {
+fn format_list(option: &Opt, list: &str, quote: &str) -> String {
     let default = option.default.as_deref().unwrap_or_default();
     match option.style == Style::Joined && !default.starts_with(['[', '(']) {
         true => format!("{quote}{list}{quote}"),
@@ -186,9 +189,9 @@ fn in_signs(option: &Opt, list: &str, quote: &str) -> String {
     }
 }
 
-fn kind(option: &Opt, rule: Rule, epochs: Option<u64>) -> Option<String> {
-    if let Rule::Among(usual) = rule {
-        return among(option, usual);
+fn kind(option: &Opt, rule: ValueRule, epochs: Option<u64>) -> Option<String> {
+    if let ValueRule::Among(usual) = rule {
+        return usual_choices_kind(option, usual);
     }
     let is_number = option.default.is_none() || option.is_none() || option.number().is_some();
     if !is_number || option.values == Type::Text {
@@ -197,66 +200,66 @@ fn kind(option: &Opt, rule: Rule, epochs: Option<u64>) -> Option<String> {
     if !option.choices.is_empty() {
         let numbers = option.choices.iter().all(|choice| choice.parse::<f64>().is_ok());
         let count = option.choices.len();
-        return (numbers && (2..=2 * CHOICES).contains(&count))
+        return (numbers && (2..=2 * MAX_CHOICES).contains(&count))
             .then(|| format!("choice:{}", option.choices.join(",")));
     }
     let value = option.number().filter(|value| *value > 0.0);
     let is_whole = option.type_of() == Type::Whole;
     match rule {
-        Rule::Log { .. } => logarithmic(option, rule),
-        Rule::Share(lo, hi) if option.values != Type::Whole => {
+        ValueRule::Log { .. } => logarithmic_kind(option, rule),
+        ValueRule::Share(lo, hi) if option.values != Type::Whole => {
             let own = option.number().unwrap_or(lo);
             let most = if own > hi { (1.2 * own).min(1.0) } else { hi };
             (0.0..=1.0).contains(&own).then(|| range(option, "float", lo.min(own), most))?
         }
-        Rule::Decay if option.values != Type::Whole => match value? {
+        ValueRule::Decay if option.values != Type::Whole => match value? {
             own if own >= 1.0 => None,
             own if own >= 0.9 => range(option, "float", 0.9, 0.9999_f64.max(own)),
             own => range(option, "float", own / 3.0, (3.0 * own).min(0.99)),
         },
-        Rule::Batch => batch(value.unwrap_or(64.0)),
-        Rule::Count { usual } => {
+        ValueRule::Batch => batch_size_kind(value.unwrap_or(64.0)),
+        ValueRule::Count { usual } => {
             let own = value.unwrap_or(usual);
             range(option, "int", (own / 2.0).floor().max(1.0), 2.0 * own)
         }
-        Rule::Width { usual } => {
+        ValueRule::Width { usual } => {
             let own = value.unwrap_or(usual);
             range(option, "logint", (own / 4.0).ceil().max(1.0), 4.0 * own)
         }
-        Rule::Divisor if is_whole => {
+        ValueRule::Divisor if is_whole => {
             let own = value?;
             let sizes = [own / 2.0, own, 2.0 * own].into_iter().filter(|size| size.fract() == 0.0);
             choice(&sizes.collect::<Vec<_>>())
         }
-        Rule::WarmUp => {
+        ValueRule::WarmUp => {
             let most = epochs
                 .map_or(5.0, |epochs| (epochs as f64 / 2.0).floor())
                 .min(value.map_or(5.0, |own| 3.0 * own));
             (most >= 1.0).then(|| range(option, "int", 0.0, most))?
         }
-        Rule::Kernel => {
+        ValueRule::Kernel => {
             let own = value.unwrap_or(3.0);
             let sizes = [own - 2.0, own, own + 2.0].into_iter().filter(|&size| size >= 1.0);
             choice(&sizes.collect::<Vec<_>>())
         }
-        Rule::Penalty => {
-            let own = value.filter(|own| *own < CLOSE_TO_0)?;
+        ValueRule::Penalty => {
+            let own = value.filter(|own| *own < NEARLY_ZERO)?;
             range(option, "log", own / 100.0, 100.0 * own)
         }
-        Rule::Share(..) | Rule::Decay | Rule::Divisor | Rule::Among(_) => None,
+        ValueRule::Share(..) | ValueRule::Decay | ValueRule::Divisor | ValueRule::Among(_) => None,
     }
 }
 
 /// A logarithmic range around the script's value.
-fn logarithmic(option: &Opt, rule: Rule) -> Option<String> {
-    let Rule::Log { down, up, most, usual, zero } = rule else { return None };
+fn logarithmic_kind(option: &Opt, rule: ValueRule) -> Option<String> {
+    let ValueRule::Log { down, up, most, usual, zero } = rule else { return None };
     let is_off = option.is_none() || option.number() == Some(0.0);
-    if is_off && zero.0 > CLOSE_TO_0 {
+    if is_off && zero.0 > NEARLY_ZERO {
         // none may be more than the smallest value: a norm that is not clipped
         return None;
     }
     let around = option.number().filter(|value| *value > 0.0).unwrap_or(usual);
-    let (lo, hi) = match is_off && zero != NO_ZERO {
+    let (lo, hi) = match is_off && zero != USUAL_VALUE_FOR_ZERO {
         true => zero,
         false => (around / down, (around * up).min(most.max(3.0 * around))),
     };
@@ -265,7 +268,7 @@ fn logarithmic(option: &Opt, rule: Rule) -> Option<String> {
 }
 
 /// The usual ones of the option's own choices, its default among them.
-fn among(option: &Opt, usual: &str) -> Option<String> {
+fn usual_choices_kind(option: &Opt, usual: &str) -> Option<String> {
     let own = option.default.as_ref().filter(|default| option.choices.contains(default));
     let others = usual.split_whitespace().filter_map(|name| {
         option
@@ -274,7 +277,7 @@ fn among(option: &Opt, usual: &str) -> Option<String> {
             .find(|choice| choice.eq_ignore_ascii_case(name))
             .filter(|choice| Some(*choice) != own)
     });
-    let options: Vec<&String> = own.into_iter().chain(others).take(CHOICES).collect();
+    let options: Vec<&String> = own.into_iter().chain(others).take(MAX_CHOICES).collect();
     (options.len() > 1).then(|| {
         let names: Vec<&str> = options.iter().map(|name| name.as_str()).collect();
         format!("choice:{}", names.join(","))
@@ -282,7 +285,7 @@ fn among(option: &Opt, usual: &str) -> Option<String> {
 }
 
 /// A quarter, half and twice of a batch size, and it.
-fn batch(size: f64) -> Option<String> {
+fn batch_size_kind(size: f64) -> Option<String> {
     let sizes =
         [size / 4.0, size / 2.0, size, 2.0 * size].map(f64::round).into_iter().filter(|&size| size >= 1.0);
     let mut sizes: Vec<f64> = sizes.collect();

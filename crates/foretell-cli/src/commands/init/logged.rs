@@ -37,7 +37,7 @@ impl Logged {
     }
 
     /// It as a choice of the metric.
-    pub(super) fn as_choice(&self) -> Choice {
+    pub(super) fn to_metric_choice(&self) -> Choice {
         let values: Vec<String> =
             self.values.iter().take(3).filter_map(|value| value.value).map(short).collect();
         let minimize = self.direction().map(|way| way == Direction::Minimize);
@@ -63,22 +63,22 @@ impl Logged {
 
 /// The series that may be a metric, the best first. `epochs` is the length of a training, if an option names it.
 pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
-    let mut all = gather(records, epochs);
+    let mut all = gather_series(records, epochs);
     all.retain(|logged| logged.is_watched || direction_of(&logged.name).is_some());
     all.sort_by_key(|logged| std::cmp::Reverse(logged.rank()));
     all
 }
 
 /// The first series of held-out data that may be a metric, though its name does not show the direction.
-pub(super) fn of_unknown_direction(records: &[HookRecord], epochs: Option<u64>) -> Option<Logged> {
-    gather(records, epochs).into_iter().find(|logged| {
+pub(super) fn find_unknown_direction(records: &[HookRecord], epochs: Option<u64>) -> Option<Logged> {
+    gather_series(records, epochs).into_iter().find(|logged| {
         let values: Vec<f64> = logged.values.iter().filter_map(|value| value.value).collect();
         logged.stage.is_held_out() && logged.direction().is_none() && may_be_metric(&logged.name, &values)
     })
 }
 
 /// All series, each once, the most exact source first.
-fn gather(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
+fn gather_series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
     let mut found: Vec<(Logged, Vec<(u64, u64)>)> = Vec::new();
     for value in records.iter().filter_map(value_of) {
         // a bar over batches shows running values
@@ -103,13 +103,14 @@ fn gather(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
         }
     }
     let mut all: Vec<Logged> = found.into_iter().map(|(logged, _)| logged).collect();
-    watch(&mut all, records);
+    mark_watched(&mut all, records);
     tell_stages_apart(&mut all);
     let most = all.iter().map(|logged| logged.values.len()).max().unwrap_or(0);
     all.iter_mut().for_each(|logged| logged.has_several = logged.values.len() > 1 || most == 2);
     // which library comes first depends on the moment: of the same values, those of the most exact report are kept
     all.sort_by(|one, other| {
-        let key = |logged: &Logged| (exactness(&logged.source), logged.name.clone(), logged.source.clone());
+        let key =
+            |logged: &Logged| (exactness_rank(&logged.source), logged.name.clone(), logged.source.clone());
         key(one).cmp(&key(other))
     });
     let mut kept: Vec<Logged> = Vec::new();
@@ -122,7 +123,7 @@ fn gather(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
 }
 
 /// How exactly a source reports: the library's own report first, then the logs that it writes for people.
-fn exactness(source: &str) -> u8 {
+fn exactness_rank(source: &str) -> u8 {
     match source.split('/').next().unwrap_or_default() {
         "tensorboard" | "wandb" | "mlflow" => 1,
         "csv" => 2,
@@ -160,7 +161,7 @@ fn direction(better: Option<&str>) -> Option<Direction> {
 }
 
 /// Marks the series by which the script itself selects. It may name them without the prefix of its library, as transformers allows.
-fn watch(all: &mut [Logged], records: &[HookRecord]) {
+fn mark_watched(all: &mut [Logged], records: &[HookRecord]) {
     for record in records {
         let HookRecord::Monitor { source, series, better } = record else { continue };
         let names = [series.clone(), format!("eval_{series}")];

@@ -5,11 +5,11 @@ use foretell_run::{HookLine, HookRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The reports that are looked for among the lines.
-const LOOKED_FOR: usize = 5;
+const MAX_MATCHED_REPORTS: usize = 5;
 
 /// The loops around a statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Loops {
+pub(super) struct EnclosingLoops {
     /// How often the loop over epochs will run.
     pub(super) epochs: Option<u64>,
     /// How often the loop over epochs is started, if that is more than once: folds, seeds.
@@ -21,12 +21,16 @@ pub(super) struct Loops {
 }
 
 /// The loops around the line of a printed metric with these `reports`; `epochs` is the value of the option for epochs.
-pub(super) fn around(records: &[HookRecord], reports: &[Report], epochs: Option<u64>) -> Option<Loops> {
+pub(super) fn around(
+    records: &[HookRecord],
+    reports: &[Report],
+    epochs: Option<u64>,
+) -> Option<EnclosingLoops> {
     let lines = records.iter().filter_map(|record| match record {
         HookRecord::Line(line) => Some(line),
         _ => None,
     });
-    let values = reports.iter().take(LOOKED_FOR).filter_map(|report| report.value);
+    let values = reports.iter().take(MAX_MATCHED_REPORTS).filter_map(|report| report.value);
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
     let mut sites: BTreeMap<&str, Vec<&HookLine>> = BTreeMap::new();
     for line in lines.filter(|line| !line.loops.is_empty()) {
@@ -45,7 +49,7 @@ pub(super) fn around(records: &[HookRecord], reports: &[Report], epochs: Option<
         lines.iter().map(|line| line.loops.iter().take(at + 1).map(|around| around.now).collect()).collect();
     let outer: u64 = last.loops[..at].iter().map(|around| around.of.unwrap_or(1)).product();
     let is_counted = counts.iter().flatten().all(Option::is_some);
-    Some(Loops {
+    Some(EnclosingLoops {
         epochs: last.loops[at].of,
         trainings: Some(outer).filter(|&outer| outer > 1),
         in_batches: is_counted && at + 1 < last.loops.len() && lines.len() > counts.len(),
@@ -83,7 +87,7 @@ fn mask_numbers(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Loops, around, without};
+    use super::{EnclosingLoops, around, without};
     use crate::commands::init::probe::Sample;
     use foretell_logs::printed::settle_first;
     use foretell_run::{HookLine, HookLoop, HookRecord};
@@ -107,7 +111,7 @@ mod tests {
         Sample { text, records: rows.iter().map(line).collect(), ..Sample::default() }
     }
 
-    fn found(sample: &Sample, epochs: Option<u64>) -> Loops {
+    fn found(sample: &Sample, epochs: Option<u64>) -> EnclosingLoops {
         around(&sample.records, &settle_first(&sample.text, None, None).whole.reports, epochs).expect("loops")
     }
 

@@ -11,11 +11,11 @@ use foretell_logs::printed::{
     name_in, settle_first,
 };
 use foretell_logs::{direction_of, prominence};
-use foretell_run::{HookValue, PRINTED};
+use foretell_run::{HookValue, PRINTED_SOURCE};
 use std::path::PathBuf;
 
 /// How many values are shown.
-const SHOWN: usize = 4;
+const MAX_SHOWN_VALUES: usize = 4;
 
 /// The metric, as far as it can be recognized.
 #[derive(Clone, Debug)]
@@ -109,11 +109,11 @@ impl Found {
         found.others.sort();
         found.others.dedup();
         found.doubts.extend(first.doubts.iter().map(|doubt| match &doubt.between[..] {
-            [] => only_training(name),
+            [] => doubt_training_only(name),
             between => Doubt {
                 what: doubt.what.clone(),
                 line: "metric",
-                choices: between.iter().map(|name| choice_of(&first.series, name)).collect(),
+                choices: between.iter().map(|name| choice_of_series(&first.series, name)).collect(),
                 advice: String::new(),
             },
         }));
@@ -126,9 +126,9 @@ impl Found {
             let are_folds = sample.ended && sample.text.to_lowercase().contains("fold");
             match are_folds {
                 true => found.folds = Some(count),
-                false => found
-                    .doubts
-                    .push(trains_often(format!("the run trains {count} times, for example in folds"))),
+                false => found.doubts.push(doubt_several_trainings(format!(
+                    "the run trains {count} times, for example in folds"
+                ))),
             }
         }
         Some(found)
@@ -181,13 +181,13 @@ impl Found {
         }
         found.is_direction_unknown = logged.direction().is_none();
         if found.is_direction_unknown {
-            found.ask_direction();
+            found.offer_both_directions();
         }
         found
     }
 
     /// The direction is unknown: the study file offers both lines.
-    fn ask_direction(&mut self) {
+    fn offer_both_directions(&mut self) {
         let way =
             |line: &str, meaning: &str| Choice { lines: vec![line.to_owned()], meaning: meaning.to_owned() };
         self.is_direction_unknown = true;
@@ -211,7 +211,7 @@ impl Found {
         match (&self.library, &self.table) {
             (Some(library), _) => library.clone(),
             (None, Some(table)) => table.display().to_string(),
-            (None, None) => PRINTED.to_owned(),
+            (None, None) => PRINTED_SOURCE.to_owned(),
         }
     }
 
@@ -232,9 +232,10 @@ pub(super) fn shown(reports: &[Report]) -> String {
     if reports.is_empty() {
         return String::new();
     }
-    let more = if reports.len() > SHOWN { " …" } else { "" };
-    let list =
-        |show: fn(&Report) -> String| reports.iter().take(SHOWN).map(show).collect::<Vec<_>>().join(", ");
+    let more = if reports.len() > MAX_SHOWN_VALUES { " …" } else { "" };
+    let list = |show: fn(&Report) -> String| {
+        reports.iter().take(MAX_SHOWN_VALUES).map(show).collect::<Vec<_>>().join(", ")
+    };
     let values = list(|report| report.value.map_or("not a number".to_owned(), short));
     let steps = list(|report| report.step.to_string());
     format!("{values}{more} as epochs {steps}{more}")
@@ -242,11 +243,11 @@ pub(super) fn shown(reports: &[Report]) -> String {
 
 /// The most likely metric of a sample, whose options name so many `epochs`: of held-out data whenever there is one.
 pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
-    let known = find_known(sample, epochs);
+    let known = find_known_metric(sample, epochs);
     if known.as_ref().is_some_and(|known| known.stage.is_held_out()) {
         return known;
     }
-    let Some(mut unknown) = find_unknown(sample, epochs) else { return known };
+    let Some(mut unknown) = find_unknown_metric(sample, epochs) else { return known };
     if let Some(known) = known {
         unknown.others.push(format!("{} ({})", known.name, known.origin()));
         unknown.others.extend(known.others);
@@ -255,7 +256,7 @@ pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
 }
 
 /// The most likely metric of a known name.
-fn find_known(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+fn find_known_metric(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let printed = printed(sample, epochs).or_else(|| {
         let mut found = Found::printed(&settle_first(&sample.written.0, None, epochs), sample)?;
         found.table.clone_from(&sample.table);
@@ -290,19 +291,19 @@ fn find_known(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
         found.doubts.push(Doubt {
             what: format!("{} could be the metric, too", names.join(", ")),
             line: "metric",
-            choices: all.map(Logged::as_choice).collect(),
+            choices: all.map(Logged::to_metric_choice).collect(),
             advice: String::new(),
         });
     }
     if best.is_some_and(|best| best.stage == Role::Training) {
-        found.doubts.push(only_training(&found.name));
+        found.doubts.push(doubt_training_only(&found.name));
     }
     Some(found)
 }
 
 /// A series of held-out data whose direction its name does not say, if there is one: it comes before one of training data that has a more usual name.
-fn find_unknown(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
-    if let Some(logged) = logged::of_unknown_direction(&sample.records, epochs) {
+fn find_unknown_metric(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+    if let Some(logged) = logged::find_unknown_direction(&sample.records, epochs) {
         return Some(Found::logged(&logged, sample));
     }
     let (text, table) = match sample.text.trim().is_empty() {
@@ -319,7 +320,7 @@ fn find_unknown(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     if found.whole.reports.is_empty() {
         return None;
     }
-    found.ask_direction();
+    found.offer_both_directions();
     Some(found)
 }
 
@@ -329,7 +330,7 @@ fn may_be_unknown_metric(series: &PrintedSeries) -> bool {
 }
 
 /// The choice of the printed series `name`.
-fn choice_of(all: &[PrintedSeries], name: &str) -> Choice {
+fn choice_of_series(all: &[PrintedSeries], name: &str) -> Choice {
     let first =
         all.iter().find(|series| series.name == name).map(|series| &series.first[..]).unwrap_or_default();
     let values: Vec<String> = first.iter().map(|&value| short(value)).collect();
@@ -338,7 +339,7 @@ fn choice_of(all: &[PrintedSeries], name: &str) -> Choice {
 }
 
 /// Only values of the training data were seen.
-fn only_training(name: &str) -> Doubt {
+fn doubt_training_only(name: &str) -> Doubt {
     Doubt::with_advice(
         format!("only values of the training data were seen, such as {name}"),
         "metric",
@@ -347,7 +348,7 @@ fn only_training(name: &str) -> Doubt {
 }
 
 /// A script that trains several times.
-fn trains_often(what: String) -> Doubt {
+fn doubt_several_trainings(what: String) -> Doubt {
     Doubt::with_advice(
         what,
         "metric",
@@ -364,7 +365,7 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let is_settled = found.folds.is_some() || !found.doubts.is_empty();
     if let Some(trainings) = loops.trainings.filter(|_| !is_settled) {
         let name = &found.name;
-        found.doubts.push(trains_often(format!(
+        found.doubts.push(doubt_several_trainings(format!(
             "the loop that prints {name} runs {trainings} times, for example for folds"
         )));
     }
@@ -441,7 +442,7 @@ pub(super) fn is_enough(sample: &Sample) -> bool {
         series.values > 1 && series.role.is_held_out() && (series.is_metric || may_be_unknown_metric(series))
     };
     is_logged
-        || logged::of_unknown_direction(&sample.records, None).is_some()
+        || logged::find_unknown_direction(&sample.records, None).is_some()
         || settle_first(&sample.text, None, None).series.iter().any(is_printed)
 }
 

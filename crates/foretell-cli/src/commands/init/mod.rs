@@ -22,14 +22,14 @@ mod values;
 use crate::failure::{Failure, Outcome};
 use crate::output::{ask, note};
 use epochs::Epochs;
-use foretell_run::{Hook, HookRecord};
+use foretell_run::{HookRecord, HookScope};
 use foretell_search::redact_words;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The longest time for its `--help`.
-const MOST_HELP: Duration = Duration::from_secs(20);
+const HELP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The arguments of `foretell init`.
 #[derive(clap::Args)]
@@ -72,14 +72,15 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
     }
     let limit = Duration::from_secs_f64(arguments.seconds);
     let folder = Path::new(".");
-    let hook = if arguments.no_hook || !Hook::is_allowed() { Hook::Off } else { Hook::Everything };
+    let hook =
+        if arguments.no_hook || !HookScope::is_allowed() { HookScope::Off } else { HookScope::Everything };
     note(&format!("running it for at most {} s, to see its options and its values …", arguments.seconds));
-    let before = shared_files::list_files();
+    let before = shared_files::list_file_times();
     let sample =
         probe::Run { command, limit, hook: hook.clone() }.watch(&|sample| is_enough(sample, command))?;
-    tell_of_hook(&sample, command, &hook);
-    let between = shared_files::list_files();
-    let described = describe(command, &sample, folder, limit)?;
+    note_hook_state(&sample, command, &hook);
+    let between = shared_files::list_file_times();
+    let described = read_command_options(command, &sample, folder, limit)?;
     let found = metric::find(&sample, described.epochs);
     if sample.failed && (found.is_none() || sample.lines.is_empty()) {
         let last = sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ");
@@ -101,13 +102,13 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
     }
     let mut guess = guess(described, found, &sample);
     if !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        ask_all(&mut guess, &sample)?;
+        ask_open_questions(&mut guess, &sample)?;
     }
     prove(&mut guess, limit)?;
-    let after = shared_files::list_files();
+    let after = shared_files::list_file_times();
     let shared = shared_files::find_shared(&before, &between, &after);
     guess.notes.extend(shared.map(|path| shared_files::advise(&path, &guess.described)));
-    guess.doubt_failure(&sample);
+    guess.add_failure_doubt(&sample);
     guess.earlier = earlier::studies(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
     write_study_file(out, &text, command)?;
@@ -125,12 +126,12 @@ fn prove(guess: &mut study_file::Guess, limit: Duration) -> Outcome {
     let mut described = guess.described.clone();
     if let Some(epochs) = guess.epochs.number().filter(|_| !once) {
         // the run itself is given them, too
-        described.pass_epochs(epochs);
+        described.pass_epochs_if_equal(epochs);
         guess.described = described;
     }
     guess.proof = proof::run(guess, limit)?.unwrap_or_default();
     if let Some(epochs) = guess.epochs.number().filter(|_| !once) {
-        guess.described.pass_epochs(epochs);
+        guess.described.pass_epochs_if_equal(epochs);
     }
     Ok(())
 }
@@ -161,10 +162,10 @@ fn is_enough(sample: &probe::Sample, command: &[String]) -> bool {
 }
 
 /// Says if the hook was not loaded where it could have been, and which of its entries do not fit.
-fn tell_of_hook(sample: &probe::Sample, command: &[String], hook: &Hook) {
+fn note_hook_state(sample: &probe::Sample, command: &[String], hook: &HookScope) {
     let is_loaded = sample.records.iter().any(|record| matches!(record, HookRecord::Start { .. }));
     let is_python = command.iter().any(|word| word.contains("python") || word.ends_with(".py"));
-    if *hook == Hook::Off {
+    if *hook == HookScope::Off {
         note("the hook is turned off, so printed lines are read");
     } else if !is_loaded && is_python {
         note("the hook was not loaded (python -E or -I, a container), so printed lines are read");
@@ -179,7 +180,7 @@ fn tell_of_hook(sample: &probe::Sample, command: &[String], hook: &Hook) {
 }
 
 /// The options of the command: as its parser was asked for them, or else by its `--help`.
-fn describe(
+fn read_command_options(
     command: &[String],
     sample: &probe::Sample,
     folder: &Path,
@@ -190,7 +191,7 @@ fn describe(
         None => {
             note("reading its --help …");
             let asked = [command, &["--help".to_owned()]].concat();
-            let run = probe::Run { command: &asked, limit: limit.min(MOST_HELP), hook: Hook::Off };
+            let run = probe::Run { command: &asked, limit: limit.min(HELP_TIMEOUT), hook: HookScope::Off };
             let help = run.watch(&|_| false)?;
             if help.timed_out {
                 note(&format!(
@@ -226,7 +227,8 @@ fn guess(
         found.as_ref().map_or((None, false), |found| (found.expected, found.library.is_some()));
     let announced = expected.filter(|_| !is_logged).or_else(|| probe::announced(&sample.lines));
     let library = expected.filter(|_| is_logged);
-    let epochs = Epochs::from_signs(reported, library, announced, described.epochs, sample.stopped_early());
+    let epochs =
+        Epochs::from_signs(reported, library, announced, described.epochs, sample.shows_early_stopping());
     study_file::Guess {
         described,
         metric: found,
@@ -237,7 +239,7 @@ fn guess(
     }
 }
 
-fn ask_all(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
+fn ask_open_questions(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
     if let Some(found) = &guess.metric {
         note(&found.read());
         found.doubts.iter().for_each(|doubt| note(&format!("in doubt: {}", doubt.in_words())));
@@ -272,11 +274,11 @@ fn ask_all(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
         }
         found.doubts.clear(); // a person has decided
     }
-    const FROM_RUNS: &str = "as runs show";
-    let known = guess.epochs.number().map_or(FROM_RUNS.to_owned(), |epochs| epochs.to_string());
+    const SHOWN_BY_RUNS: &str = "as runs show";
+    let known = guess.epochs.number().map_or(SHOWN_BY_RUNS.to_owned(), |epochs| epochs.to_string());
     loop {
         let answer = ask("epochs of a full trial", &known)?;
-        if answer == FROM_RUNS {
+        if answer == SHOWN_BY_RUNS {
             return Ok(());
         }
         match answer.parse().ok().filter(|&epochs: &u64| epochs > 0) {

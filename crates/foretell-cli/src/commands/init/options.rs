@@ -3,29 +3,29 @@
 use super::known::{self, Proposal};
 use super::option::{Known, Opt, Style, Type};
 use super::{help, source};
-use foretell_run::{CONFIG, ConfigFile, EPOCHS, SEED, TRIAL_DIR};
+use foretell_run::{CONFIG_PLACEHOLDER, ConfigFile, EPOCHS_PLACEHOLDER, SEED_PLACEHOLDER, TRIAL_DIR};
 use std::path::Path;
 
 /// The most parameters that are searched.
-const MOST: usize = 8;
+const MAX_PARAMETERS: usize = 8;
 /// The most parameters of one kind, such as dropouts.
-const ALIKE: usize = 2;
+const MAX_SAME_KIND: usize = 2;
 /// The most other options that are listed.
-const MOST_OTHERS: usize = 16;
+const MAX_OTHER_OPTIONS: usize = 16;
 
 /// Options that say how long to train: in epochs, and in iterations.
-const EPOCHS_NAMES: &str = "epochs max_epochs num_epochs n_epochs nepochs num_train_epochs train_epochs training_epochs total_epochs n_epoch num_epoch max_epoch nb_epochs epoch";
-const ITERATIONS: &str = "max_iters max_steps num_steps total_steps n_iters num_iters num_iterations iterations max_iter \
+const EPOCH_OPTION_NAMES: &str = "epochs max_epochs num_epochs n_epochs nepochs num_train_epochs train_epochs training_epochs total_epochs n_epoch num_epoch max_epoch nb_epochs epoch";
+const ITERATION_OPTION_NAMES: &str = "max_iters max_steps num_steps total_steps n_iters num_iters num_iterations iterations max_iter \
     total_timesteps train_steps num_boost_round num_boost_rounds boosting_rounds n_estimators num_rounds \
     num_round n_rounds nrounds rounds";
-const SEEDS: &str = "seed random_seed manual_seed rng_seed seed_everything random_state";
+const SEED_OPTION_NAMES: &str = "seed random_seed manual_seed rng_seed seed_everything random_state";
 /// Options of papermill that are followed by the name of a parameter and its value.
-const PAPERMILL: [&str; 4] = ["-p", "--parameters", "-r", "--parameters_raw"];
+const PAPERMILL_PARAMETER_FLAGS: [&str; 4] = ["-p", "--parameters", "-r", "--parameters_raw"];
 /// Options that say where to write.
-const FOLDERS: &str = "output_dir out_dir outdir output_path output_folder logdir log_dir logging_dir save_path save_dir savedir checkpoint_dir \
+const FOLDER_OPTION_NAMES: &str = "output_dir out_dir outdir output_path output_folder logdir log_dir logging_dir save_path save_dir savedir checkpoint_dir \
     checkpoint_path ckpt_dir ckpt_path model_dir default_root_dir run_dir work_dir workdir results_dir result_dir exp_dir experiment_dir save";
 /// Words of options that no search is about.
-const NEVER: &str = "help version log logging hub eval evaluation save saving ckpt checkpoint resume device gpu gpus cuda mps cpu worker workers dataloader \
+const UNSEARCHED_WORDS: &str = "help version log logging hub eval evaluation save saving ckpt checkpoint resume device gpu gpus cuda mps cpu worker workers dataloader \
     data dataset cache dir path file url host port rank world dist distributed local verbose debug profile test val valid validation wandb project \
     entity name tag id token config print plot interval every freq frequency patience push report eps epsilon backend ddp fsdp deepspeed \
     min warmup end final skip remove tqdm progress dry seed seeds root folder output input download prefetch pin";
@@ -82,12 +82,12 @@ struct Place {
 impl Known {
     /// From the `help` of a script without a recorded parser, and from the global variables in its source that the command line overrides.
     pub(super) fn from_text(help: &[String], command: &[String], folder: &Path) -> Self {
-        let composed = composed_options(help);
+        let composed = parse_hydra_config(help);
         if !composed.is_empty() {
             return Self { options: composed, ..Self::default() };
         }
         let mut known = help::read(help);
-        let sources = command.iter().filter_map(|word| text_of_source(word, folder));
+        let sources = command.iter().filter_map(|word| read_source_text(word, folder));
         for option in sources.flat_map(|text| source::read(&text)) {
             if known.options.iter().all(|there| there.name != option.name) {
                 known.options.push(option);
@@ -100,53 +100,54 @@ impl Known {
 /// Reads the options of `command`, whose files are in `folder`.
 pub(super) fn read(command: &[String], known: Known, folder: &Path) -> Described {
     let Known { mut options, positional, used, counts_batches, length, looped, .. } = known;
-    let config = config_options(command, folder, &mut options);
+    let config = read_config_options(command, folder, &mut options);
     let places = given(command, &mut options, &positional);
     let mut described =
         Described { command: command.to_vec(), used, options, places, ..Described::default() };
-    described.set_epochs(length, looped);
+    described.set_epochs_option(length, looped);
     described.search(counts_batches);
     let in_file = |option: &&Opt| option.style == Style::File;
     let is_searched = |option: &Opt| described.parameters.iter().any(|searched| searched.name == option.name);
     if let Some((at, path)) = config.filter(|_| described.options.iter().filter(in_file).any(is_searched)) {
-        described.command[at] = format!("{{{CONFIG}}}");
+        described.command[at] = format!("{{{CONFIG_PLACEHOLDER}}}");
         described.config = Some(path);
     }
-    described.place_own();
+    described.place_seed_and_folder();
     described
 }
 
 impl Described {
     /// Finds the option for the length of a training, and its value. The option whose value is the `length` that a library was asked for is
     /// that one, whatever its name, or, where none is named so, the one whose value is the length of the loop that prints the metric.
-    fn set_epochs(&mut self, length: Option<u64>, looped: Option<u64>) {
+    fn set_epochs_option(&mut self, length: Option<u64>, looped: Option<u64>) {
         let named = |names: &str| {
-            let of_names = |(_, option): &(usize, &Opt)| is_one_of(option, names) && !option.is_flag;
+            let of_names = |(_, option): &(usize, &Opt)| has_name_in(option, names) && !option.is_flag;
             let mut found: Vec<(usize, &Opt)> = self.options.iter().enumerate().filter(of_names).collect();
             found.sort_by_key(|(at, option)| (count(option).is_none(), self.places[*at].is_none()));
             found.into_iter().next()
         };
-        let epochs = named(EPOCHS_NAMES);
-        let iterations = named(ITERATIONS).filter(|(_, option)| count(option).is_some());
+        let epochs = named(EPOCH_OPTION_NAMES);
+        let iterations = named(ITERATION_OPTION_NAMES).filter(|(_, option)| count(option).is_some());
         // 0 is an epoch to start from
         let open = epochs.filter(|(_, option)| option.number() != Some(0.0));
         let chosen = epochs.filter(|(_, option)| count(option).is_some()).or(iterations).or(open);
         let chosen = chosen.map(|(at, option)| (at, count(option)));
         self.epochs = chosen.and_then(|(_, number)| number);
         self.epochs_option = chosen.map(|(at, _)| at);
-        let by_loop =
-            looped.filter(|looped| self.epochs_option.is_none() && self.only_one(*looped).is_some());
+        let by_loop = looped
+            .filter(|looped| self.epochs_option.is_none() && self.find_only_with_value(*looped).is_some());
         if let Some(length) = length.or(by_loop).filter(|length| self.epochs != Some(*length)) {
-            (self.epochs, self.epochs_option) = (Some(length), self.only_one(length));
+            (self.epochs, self.epochs_option) = (Some(length), self.find_only_with_value(length));
         }
     }
 
     /// The only option with this value that no search is about. Of two, each may mean something else.
-    fn only_one(&self, value: u64) -> Option<usize> {
+    fn find_only_with_value(&self, value: u64) -> Option<usize> {
         let is_equal = |at: &usize| {
             let option = &self.options[*at];
-            let is_other =
-                is_one_of(option, SEEDS) || is_never(option) || known::proposal(option, None).is_some();
+            let is_other = has_name_in(option, SEED_OPTION_NAMES)
+                || is_never_searched(option)
+                || known::proposal(option, None).is_some();
             count(option) == Some(value) && !option.is_flag && !is_other
         };
         let mut equal = (0..self.options.len()).filter(is_equal);
@@ -154,11 +155,11 @@ impl Described {
     }
 
     /// Lets the command be given the epochs of a study that has `number`, if the script takes a number and that is this one.
-    pub(super) fn pass_epochs(&mut self, number: u64) {
+    pub(super) fn pass_epochs_if_equal(&mut self, number: u64) {
         let is_same = self.epochs.is_none_or(|own| own == number);
         let passed = self.epochs_option.take().filter(|_| is_same);
         if let Some(at) = passed.filter(|&at| self.options[at].style != Style::File) {
-            self.put(at, &format!("{{{EPOCHS}}}"));
+            self.put(at, &format!("{{{EPOCHS_PLACEHOLDER}}}"));
         }
     }
 
@@ -167,14 +168,14 @@ impl Described {
     pub(super) fn with_epochs_option(&self) -> Option<(Self, u64)> {
         let (at, own) = (self.epochs_option?, self.epochs?);
         let option = &self.options[at];
-        let counts_epochs = is_one_of(option, EPOCHS_NAMES) && option.style != Style::File;
+        let counts_epochs = has_name_in(option, EPOCH_OPTION_NAMES) && option.style != Style::File;
         let mut given = self.clone();
-        given.put(at, &format!("{{{EPOCHS}}}"));
+        given.put(at, &format!("{{{EPOCHS_PLACEHOLDER}}}"));
         counts_epochs.then_some((given, own))
     }
 
     /// The words that give the option whose value names `path`, or a folder above it, a place in the trial's own folder.
-    pub(super) fn option_for_path(&self, path: &Path) -> Option<Vec<String>> {
+    pub(super) fn words_for_path(&self, path: &Path) -> Option<Vec<String>> {
         let names = |option: &&Opt| {
             let default = option.default.as_deref().unwrap_or_default().trim_end_matches('/');
             !default.is_empty() && !option.is_none() && path.starts_with(default.trim_start_matches("./"))
@@ -185,7 +186,7 @@ impl Described {
     }
 
     /// The same, searching the parameter `name` in another way.
-    pub(super) fn with_kind(&self, name: &str, kind: &str) -> Self {
+    pub(super) fn with_parameter_kind(&self, name: &str, kind: &str) -> Self {
         let mut changed = self.clone();
         for searched in changed.parameters.iter_mut().filter(|searched| searched.name == name) {
             kind.clone_into(&mut searched.kind);
@@ -194,7 +195,7 @@ impl Described {
     }
 
     /// Leaves out the parameter `name`: the script's own value stays.
-    pub(super) fn leave_out(&mut self, name: &str) {
+    pub(super) fn leave_out_parameter(&mut self, name: &str) {
         self.parameters.retain(|searched| searched.name != name);
         let placeholder = format!("{{{name}}}");
         let own =
@@ -216,7 +217,7 @@ impl Described {
             }
             Some(place) => text.clone_into(&mut self.command[place.values.start]),
             None => {
-                let (end, words) = (self.end_of_level(option.level.len()), option.given(text));
+                let (end, words) = (self.end_of_sub_command(option.level.len()), option.given(text));
                 self.insert(end, words);
             }
         }
@@ -224,11 +225,11 @@ impl Described {
 
     /// Where an option behind so many sub-commands is written: at the end of the command behind the last one; else right behind its
     /// sub-command or the script, where no list takes it for an item.
-    fn end_of_level(&self, depth: usize) -> usize {
+    fn end_of_sub_command(&self, depth: usize) -> usize {
         if depth >= self.used.len() {
             return self.command.len();
         }
-        let mut at = script_of(&self.command);
+        let mut at = script_position(&self.command);
         for name in &self.used[..depth] {
             at = (at + 1..self.command.len()).find(|&at| self.command[at] == *name).unwrap_or(at);
         }
@@ -248,7 +249,9 @@ impl Described {
         let has_own = self.options.iter().any(|option| !option.is_foreign);
         let mut found: Vec<(Proposal, usize)> = Vec::new();
         for (at, option) in self.options.iter().enumerate() {
-            let is_own = [EPOCHS_NAMES, SEEDS, FOLDERS].iter().any(|names| is_one_of(option, names));
+            let is_own = [EPOCH_OPTION_NAMES, SEED_OPTION_NAMES, FOLDER_OPTION_NAMES]
+                .iter()
+                .any(|names| has_name_in(option, names));
             let is_own = is_own || self.epochs_option == Some(at);
             let proposal = known::proposal(option, self.epochs).filter(|_| !is_own);
             found.extend(proposal.map(|proposal| (proposal, at)));
@@ -270,7 +273,7 @@ impl Described {
             if is_uneven {
                 self.uneven.push(self.options[at].name.clone());
             }
-            if !is_uneven && chosen.len() < MOST && alike < ALIKE {
+            if !is_uneven && chosen.len() < MAX_PARAMETERS && alike < MAX_SAME_KIND {
                 chosen.push((proposal, at));
             } else {
                 self.list(&self.options[at].clone(), proposal.kind);
@@ -309,7 +312,8 @@ impl Described {
     }
 
     fn list(&mut self, option: &Opt, kind: String) {
-        if self.others.len() < MOST_OTHERS && self.others.iter().all(|other| other.name != option.name) {
+        if self.others.len() < MAX_OTHER_OPTIONS && self.others.iter().all(|other| other.name != option.name)
+        {
             let given =
                 if option.style == Style::File { Vec::new() } else { option.given(&placeholder(option)) };
             self.others.push(Other { name: option.name.clone(), kind, given: given.join(" ") });
@@ -337,7 +341,7 @@ impl Described {
     }
 
     /// Gives each trial its own seed and its own folder.
-    fn place_own(&mut self) {
+    fn place_seed_and_folder(&mut self) {
         let mut seeded = false;
         for at in 0..self.options.len() {
             let option = &self.options[at];
@@ -346,11 +350,11 @@ impl Described {
             if option.style == Style::File || option.is_flag || is_truth {
                 continue;
             }
-            if !seeded && is_one_of(option, SEEDS) {
-                self.put(at, &format!("{{{SEED}}}"));
+            if !seeded && has_name_in(option, SEED_OPTION_NAMES) {
+                self.put(at, &format!("{{{SEED_PLACEHOLDER}}}"));
                 seeded = true;
-            } else if is_one_of(option, FOLDERS)
-                && let Some(folder) = own_folder(option, self.places[at].is_some())
+            } else if has_name_in(option, FOLDER_OPTION_NAMES)
+                && let Some(folder) = trial_folder_for(option, self.places[at].is_some())
             {
                 self.folders.push((option.default.clone().unwrap_or_default(), folder.clone()));
                 self.put(at, &folder);
@@ -377,14 +381,14 @@ fn count(option: &Opt) -> Option<u64> {
 }
 
 /// The place of the script in a command.
-fn script_of(command: &[String]) -> usize {
+fn script_position(command: &[String]) -> usize {
     let of_module = command.iter().position(|word| word == "-m").map(|at| at + 1);
     let is_file = |word: &String| !word.starts_with('-') && Path::new(word).extension().is_some();
     of_module.filter(|&at| at < command.len()).or(command.iter().position(is_file)).unwrap_or(0)
 }
 
 /// The folder of a trial for the files that the script writes by `option`; `None` if it writes nothing by default.
-fn own_folder(option: &Opt, is_given: bool) -> Option<String> {
+fn trial_folder_for(option: &Opt, is_given: bool) -> Option<String> {
     let default = option.default.as_deref().filter(|_| !option.is_none());
     let name = option.words().join("_");
     if default.is_none() && !is_given && name != "default_root_dir" {
@@ -407,20 +411,22 @@ fn placeholder(option: &Opt) -> String {
 }
 
 /// Whether the name of an option, without the levels above it, is one of a list.
-fn is_one_of(option: &Opt, names: &str) -> bool {
+fn has_name_in(option: &Opt, names: &str) -> bool {
     let name = option.words().join("_");
     names.split_whitespace().any(|other| other == name)
 }
 
 /// Whether a word of its name is one that no search is about.
-fn is_never(option: &Opt) -> bool {
-    option.words().iter().any(|word| NEVER.split_whitespace().any(|never| never == word))
+fn is_never_searched(option: &Opt) -> bool {
+    option.words().iter().any(|word| UNSEARCHED_WORDS.split_whitespace().any(|never| never == word))
 }
 
 /// A kind for an option that is no known hyperparameter, and none that a search is never about.
 fn possible(option: &Opt) -> Option<String> {
-    let is_own = [EPOCHS_NAMES, ITERATIONS, SEEDS, FOLDERS].iter().any(|names| is_one_of(option, names));
-    if is_never(option) || is_own {
+    let is_own = [EPOCH_OPTION_NAMES, ITERATION_OPTION_NAMES, SEED_OPTION_NAMES, FOLDER_OPTION_NAMES]
+        .iter()
+        .any(|names| has_name_in(option, names));
+    if is_never_searched(option) || is_own {
         return None;
     }
     if option.is_flag {
@@ -443,26 +449,26 @@ fn possible(option: &Opt) -> Option<String> {
 }
 
 /// The text of a source file that `word` names.
-fn text_of_source(word: &str, folder: &Path) -> Option<String> {
-    const MOST_BYTES: u64 = 1 << 20;
+fn read_source_text(word: &str, folder: &Path) -> Option<String> {
+    const MAX_SOURCE_BYTES: u64 = 1 << 20;
     let path = folder.join(word);
     let is_source = path
         .extension()
         .is_some_and(|extension| ["py", "sh", "r", "jl"].iter().any(|known| extension == *known));
-    (is_source && path.metadata().ok()?.len() < MOST_BYTES)
+    (is_source && path.metadata().ok()?.len() < MAX_SOURCE_BYTES)
         .then(|| std::fs::read_to_string(path).ok())
         .flatten()
 }
 
 /// The entries of a configuration that the `help` of a script in the manner of Hydra shows.
-fn composed_options(help: &[String]) -> Vec<Opt> {
+fn parse_hydra_config(help: &[String]) -> Vec<Opt> {
     let Some(at) = help.iter().position(|line| line.trim() == "== Config ==") else { return Vec::new() };
     let is_yaml = |line: &&String| {
         line.trim_start().starts_with("- ") || line.contains(": ") || line.trim_end().ends_with(':')
     };
     let lines = help[at + 1..].iter().take_while(|line| !line.contains("Hydra")).filter(is_yaml);
     let text: Vec<&str> = lines.map(String::as_str).collect();
-    let Ok(config) = ConfigFile::with_text(Path::new("config.yaml"), text.join("\n") + "\n") else {
+    let Ok(config) = ConfigFile::from_text(Path::new("config.yaml"), text.join("\n") + "\n") else {
         return Vec::new();
     };
     let option = |(name, value): (String, String)| Opt {
@@ -476,7 +482,7 @@ fn composed_options(help: &[String]) -> Vec<Opt> {
 
 /// Looks for a configuration file on the command line (JSON, YAML or TOML), which gives options other defaults, and has entries of its own.
 /// Returns the place of its name, and the name.
-fn config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> Option<(usize, String)> {
+fn read_config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> Option<(usize, String)> {
     let (at, word, config) = command.iter().enumerate().skip(1).find_map(|(at, word)| {
         let config = ConfigFile::read(&folder.join(word)).ok()?;
         Some((at, word.clone(), config))
@@ -498,11 +504,11 @@ fn config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> 
 /// The places where `command` gives each of the `options`. Options known from the command alone are added. Given values are defaults.
 fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> Vec<Option<Place>> {
     let mut places: Vec<Option<Place>> = vec![None; options.len()];
-    let script = script_of(command);
+    let script = script_position(command);
     let (mut at, mut bare) = (1, 0);
     while at < command.len() {
         let word = &command[at];
-        if let Some((option, place)) = notebook_parameter(command, at) {
+        if let Some((option, place)) = parse_papermill_parameter(command, at) {
             options.push(option);
             places.push(Some(place));
             at += 3;
@@ -532,7 +538,7 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
         let found = options.iter().position(|option| option.name == own.name && option.style != Style::File);
         let is_flag = found.is_some_and(|found| options[found].is_flag);
         let is_list = found.is_some_and(|found| options[found].is_list);
-        let count = if joined.is_some() || is_flag { 0 } else { values_after(&command[at + 1..], is_list) };
+        let count = if joined.is_some() || is_flag { 0 } else { count_values(&command[at + 1..], is_list) };
         let values = at + 1..at + 1 + count;
         let value =
             joined.map(str::to_owned).or_else(|| (count > 0).then(|| command[values.clone()].join(" ")));
@@ -561,16 +567,16 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
 }
 
 /// The parameter that papermill is given at `at`: `-p lr 0.1`.
-fn notebook_parameter(command: &[String], at: usize) -> Option<(Opt, Place)> {
+fn parse_papermill_parameter(command: &[String], at: usize) -> Option<(Opt, Place)> {
     let is_notebook = Path::new(command.first()?).ends_with("papermill");
     let (name, value) = (command.get(at + 1)?, command.get(at + 2)?);
     let option = Opt { default: Some(value.clone()), flag: command[at].clone(), ..Opt::new(name) };
     let place = Place { name: at, values: at + 2..at + 3 };
-    (is_notebook && PAPERMILL.contains(&command[at].as_str())).then_some((option, place))
+    (is_notebook && PAPERMILL_PARAMETER_FLAGS.contains(&command[at].as_str())).then_some((option, place))
 }
 
 /// How many of the `words` after an option are its values.
-fn values_after(words: &[String], is_list: bool) -> usize {
+fn count_values(words: &[String], is_list: bool) -> usize {
     let is_value = |word: &&String| !word.starts_with('-') || word.parse::<f64>().is_ok();
     let most = if is_list { words.len() } else { 1 };
     words.iter().take(most).take_while(is_value).count()
@@ -601,7 +607,7 @@ mod tests {
             described("python train.py --lr 0.1 optim.momentum=0.9 --epochs 12 --seed=3 --out-dir runs", "");
         assert_eq!(kinds(&described), [("lr", "log:0.0033:1"), ("optim.momentum", "float:0.5:0.99")]);
         assert_eq!(described.epochs, Some(12));
-        described.pass_epochs(12);
+        described.pass_epochs_if_equal(12);
         assert_eq!(
             described.command,
             words(
@@ -622,7 +628,7 @@ mod tests {
         let others: Vec<&str> = found.others.iter().map(|other| other.name.as_str()).collect();
         assert_eq!(others, ["attn_dropout", "label_smoothing", "gamma", "amp", "alpha"]);
         assert_eq!(found.others[3].given, "--amp={amp}");
-        found.pass_epochs(5);
+        found.pass_epochs_if_equal(5);
         let command = found.command.join(" ");
         assert!(
             command.ends_with("--seed {seed} --logdir {trial_dir}/output --epochs {epochs}"),
@@ -654,7 +660,7 @@ mod tests {
                 ("model.dropout", "float:0:0.5")
             ]
         );
-        found.pass_epochs(10);
+        found.pass_epochs_if_equal(10);
         let expected = "python t.py optim.lr={optim.lr} optim.weight_decay={optim.weight_decay} model.dropout={model.dropout} seed={seed} epochs={epochs}";
         assert_eq!(found.command, words(expected));
     }
@@ -669,7 +675,7 @@ mod tests {
     #[test]
     fn an_option_for_epochs_that_counts_something_else_is_left_alone() {
         let mut found = described("python train.py --epochs 12", "");
-        found.pass_epochs(6);
+        found.pass_epochs_if_equal(6);
         assert_eq!(found.command, words("python train.py --epochs 12"));
     }
 
@@ -694,7 +700,7 @@ mod tests {
         ];
         let known = Known { options, used: words("train"), ..Known::default() };
         let mut found = read(&words("python tool.py -v train --epochs 9"), known, Path::new("/nowhere"));
-        found.pass_epochs(9);
+        found.pass_epochs_if_equal(9);
         assert_eq!(found.command, words("python tool.py --seed {seed} -v train --epochs {epochs} --lr {lr}"));
     }
 
@@ -704,7 +710,7 @@ mod tests {
         let options = vec![option("--passes", "7"), option("--lr", "0.1"), option("--epochs", "3")];
         let known = Known { options, length: Some(7), ..Known::default() };
         let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
-        found.pass_epochs(7);
+        found.pass_epochs_if_equal(7);
         assert!(found.command.join(" ").ends_with("--passes {epochs}"), "{:?}", found.command);
     }
 
@@ -717,7 +723,7 @@ mod tests {
         let known = Known { options, looped: Some(5), ..Known::default() };
         let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
         assert_eq!(kinds(&found), [("sharpness", "float:0.15:0.6"), ("slots", "int:4:16")]);
-        found.pass_epochs(5);
+        found.pass_epochs_if_equal(5);
         assert_eq!(found.command.last().map(String::as_str), Some("{epochs}"), "{:?}", found.command);
     }
 

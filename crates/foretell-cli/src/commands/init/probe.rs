@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::output::note;
 use foretell_logs::printed::{MetricSource, ReportReader, plain};
 use foretell_run::{
-    Guardian, Hook, HookRecord, LocalProcesses, MessageKind, Status, TrialSpec, Watch, trial_directory,
+    Guardian, HookRecord, HookScope, LocalProcesses, MessageKind, ProcessStatus, TrialSpec, WatchSettings,
+    trial_directory,
 };
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File};
@@ -15,15 +16,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The pause between two looks at the output.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The most lines of the output that are looked at.
-const MOST_LINES: usize = 2_000;
+const MAX_OUTPUT_LINES: usize = 2_000;
 /// The most of the output that is read: a program that prints more prints each batch, and its beginning shows the form of its lines.
-const MOST_BYTES: u64 = 2 << 20;
+const MAX_OUTPUT_BYTES: u64 = 2 << 20;
 /// The time that a script may take to import its libraries, which is not part of the limit.
-const IMPORTING: Duration = Duration::from_secs(300);
+const IMPORT_TIMEOUT: Duration = Duration::from_secs(300);
 /// The interval between lines that show the progress.
-const PROGRESS: Duration = Duration::from_secs(10);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The output of a command.
 #[derive(Default)]
@@ -51,7 +52,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Whether the output shows that the training stops early by itself.
-    pub(super) fn stopped_early(&self) -> bool {
+    pub(super) fn shows_early_stopping(&self) -> bool {
         self.lines.iter().any(|line| {
             let line = line.to_lowercase();
             ["early stopping", "early stop", "earlystopping", "stopped early"]
@@ -72,7 +73,7 @@ pub(super) struct Run<'a> {
     pub(super) command: &'a [String],
     /// The longest time, after it has imported its libraries.
     pub(super) limit: Duration,
-    pub(super) hook: Hook,
+    pub(super) hook: HookScope,
 }
 
 impl Run<'_> {
@@ -80,28 +81,33 @@ impl Run<'_> {
     pub(super) fn watch(&self, is_enough: &dyn Fn(&Sample) -> bool) -> Result<Sample, Failure> {
         let folder = RunFolder::new()?;
         let begun = SystemTime::now();
-        let before = tables(Path::new("."), SystemTime::UNIX_EPOCH);
-        let mut sample = self.watch_in(&folder.trial(), is_enough)?;
+        let before = tables_since(Path::new("."), SystemTime::UNIX_EPOCH);
+        let mut sample = self.watch_in_folder(&folder.trial(), is_enough)?;
         drop(folder);
         let opened = sample.records.iter().filter_map(|record| match record {
-            HookRecord::File { path } => relative(path),
+            HookRecord::File { path } => to_relative_path(path),
             _ => None,
         });
         let opened = opened.filter(|path| is_table(path) && path.is_file());
         let opened: Vec<PathBuf> = opened.collect();
-        sample.table = opened.into_iter().next().or_else(|| tables(Path::new("."), begun).into_iter().next());
+        sample.table =
+            opened.into_iter().next().or_else(|| tables_since(Path::new("."), begun).into_iter().next());
         if let Some(text) = sample.table.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
             let is_new = sample.table.as_ref().is_some_and(|table| !before.contains(table));
             sample.written = (text.clone(), is_new);
             let (head, tail) = (text.lines().take(1), text.lines().skip(1));
             let rows = text.lines().count().saturating_sub(1);
-            let last = tail.skip(rows.saturating_sub(MOST_LINES));
+            let last = tail.skip(rows.saturating_sub(MAX_OUTPUT_LINES));
             sample.lines.extend(head.chain(last).map(str::to_owned));
         }
         Ok(sample)
     }
 
-    fn watch_in(&self, directory: &Path, is_enough: &dyn Fn(&Sample) -> bool) -> Result<Sample, Failure> {
+    fn watch_in_folder(
+        &self,
+        directory: &Path,
+        is_enough: &dyn Fn(&Sample) -> bool,
+    ) -> Result<Sample, Failure> {
         let mut processes = LocalProcesses::new(Duration::from_secs(1));
         processes.start(&self.spec(directory)).map_err(Failure::input)?;
         let started = Instant::now();
@@ -109,7 +115,7 @@ impl Run<'_> {
         let (mut status, mut stopped, mut timed_out) = (None, false, false);
         let mut sample = Sample::default();
         while status.is_none() {
-            if let Ok(message) = processes.messages().recv_timeout(LOOK)
+            if let Ok(message) = processes.messages().recv_timeout(POLL_INTERVAL)
                 && let MessageKind::Ended { status: how, .. } = message.kind
             {
                 status = Some(how);
@@ -118,12 +124,12 @@ impl Run<'_> {
             if is_new && begun.is_none() && sample.has_begun() {
                 begun = Some(Instant::now());
             }
-            let deadline = begun.unwrap_or(started + IMPORTING) + self.limit;
+            let deadline = begun.unwrap_or(started + IMPORT_TIMEOUT) + self.limit;
             timed_out |= !stopped && status.is_none() && Instant::now() >= deadline;
             if !stopped && status.is_none() && (timed_out || is_new && is_enough(&sample)) {
                 stopped = processes.stop(0);
             }
-            if told.elapsed() >= PROGRESS {
+            if told.elapsed() >= PROGRESS_INTERVAL {
                 told = Instant::now();
                 note(&format!(
                     "… {:.0} s, {} lines so far",
@@ -133,7 +139,7 @@ impl Run<'_> {
             }
         }
         sample.read(directory);
-        sample.failed = !stopped && status != Some(Status::Exited(0));
+        sample.failed = !stopped && status != Some(ProcessStatus::Exited(0));
         (sample.ended, sample.timed_out) = (!stopped, timed_out);
         Ok(sample)
     }
@@ -141,7 +147,7 @@ impl Run<'_> {
     fn spec(&self, directory: &Path) -> TrialSpec {
         let command = self.command.iter().map(|word| word.replace('{', "{{").replace('}', "}}"));
         TrialSpec {
-            watch: Watch { hook: self.hook.clone(), ..Watch::default() },
+            watch: WatchSettings { hook: self.hook.clone(), ..WatchSettings::default() },
             ..bare_spec(command.collect(), directory)
         }
     }
@@ -163,7 +169,7 @@ pub(super) fn bare_spec(command: Vec<String>, directory: &Path) -> TrialSpec {
         working_dir: None,
         environment: BTreeMap::new(),
         metric: MetricSource::default(),
-        watch: Watch::default(),
+        watch: WatchSettings::default(),
     }
 }
 
@@ -176,8 +182,8 @@ pub(super) struct RunFolder {
 
 impl RunFolder {
     pub(super) fn new() -> Result<Self, Failure> {
-        static FOLDERS: AtomicU64 = AtomicU64::new(0);
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        static FOLDER_COUNTER: AtomicU64 = AtomicU64::new(0);
+        let number = FOLDER_COUNTER.fetch_add(1, Ordering::Relaxed);
         let name = format!("foretell-init-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         // fails if somebody else has made it
@@ -209,9 +215,9 @@ impl Sample {
         let mut bytes = Vec::new();
         // a program that has printed nothing has no file yet
         let _ = File::open(directory.join("output.log"))
-            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-        let is_cut = bytes.len() as u64 > MOST_BYTES;
-        bytes.truncate(bytes.len().min(MOST_BYTES as usize));
+            .and_then(|file| file.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes));
+        let is_cut = bytes.len() as u64 > MAX_OUTPUT_BYTES;
+        bytes.truncate(bytes.len().min(MAX_OUTPUT_BYTES as usize));
         let records = HookRecord::read_all(directory);
         if bytes.len() == self.bytes && records.len() == self.records.len() {
             return false;
@@ -220,7 +226,7 @@ impl Sample {
         self.text = String::from_utf8_lossy(&bytes).into_owned();
         let lines = bytes.split(|byte| b"\n\r".contains(byte)).map(|line| plain(line).text.into_owned());
         let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
-        let skipped = lines.len().saturating_sub(MOST_LINES);
+        let skipped = lines.len().saturating_sub(MAX_OUTPUT_LINES);
         self.lines = lines.into_iter().skip(skipped).collect();
         true
     }
@@ -235,7 +241,7 @@ pub(super) fn announced(lines: &[String]) -> Option<u64> {
 }
 
 /// A path in the working folder as it is written from there.
-fn relative(path: &Path) -> Option<PathBuf> {
+fn to_relative_path(path: &Path) -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     Some(path.strip_prefix(&here).unwrap_or(path).to_owned())
 }
@@ -245,7 +251,7 @@ fn is_table(path: &Path) -> bool {
 }
 
 /// Tables in `folder` that were written since `begun`.
-fn tables(folder: &Path, begun: SystemTime) -> Vec<PathBuf> {
+fn tables_since(folder: &Path, begun: SystemTime) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_new = |path: &PathBuf| {
         let written = path.metadata().and_then(|file| file.modified());

@@ -9,26 +9,28 @@ use super::study_file::{Guess, Proof};
 use crate::failure::Failure;
 use foretell::{Configuration, Value};
 use foretell_logs::printed::{MetricSource, Report};
-use foretell_run::{ConfigFile, Hook, LocalProcesses, MessageKind, Status, TrialSpec, Watch};
+use foretell_run::{
+    ConfigFile, HookScope, LocalProcesses, MessageKind, ProcessStatus, TrialSpec, WatchSettings,
+};
 use foretell_search::{ParameterKind, ParameterSpace, UNKNOWN_RESOURCE};
 use serde_json::Map;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// So many reports show that a trial is read as the sample was.
-const ENOUGH: usize = 2;
+const MIN_EQUAL_REPORTS: usize = 2;
 /// The seed of the run. Trials of a study have others.
-const OTHER_SEED: u64 = 20_231;
+const PROOF_SEED: u64 = 20_231;
 
 /// The reports and the end of the run.
 #[derive(Default)]
-struct Outcome {
+struct ProofRun {
     reports: Vec<Report>,
-    end: Option<(Status, Vec<String>)>,
+    end: Option<(ProcessStatus, Vec<String>)>,
 }
 
 /// The number of epochs of a run that shows their unit.
-const FEW_EPOCHS: u64 = 2;
+const PROOF_EPOCHS: u64 = 2;
 
 /// Starts the command of `guess`, and compares its first values with those of the test run; `None` without a metric. Where the number of epochs is not
 /// proven and an option sets it, the run trains two epochs: where it ends shows their unit. Parameters whose other value makes the command fail are
@@ -37,28 +39,26 @@ pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, F
     let Some(found) = guess.metric.clone() else { return Ok(None) };
     let is_proven = guess.epochs.number().is_some() || found.once;
     if let Some((described, own)) =
-        guess.described.with_epochs_option().filter(|(_, own)| !is_proven && *own > FEW_EPOCHS)
+        guess.described.with_epochs_option().filter(|(_, own)| !is_proven && *own > PROOF_EPOCHS)
     {
         let parameters = others(&described.parameters);
         let attempt = |epochs: u64| {
             let tried = Attempt { described: &described, epochs, is_whole: true, limit };
             let outcome = tried.run(&found, guess.follow(), &parameters)?;
-            Ok::<_, Failure>(
-                outcome
-                    .ok()
-                    .and_then(|outcome| Some((last_step(&outcome, &found.whole.reports, epochs)?, outcome))),
-            )
+            Ok::<_, Failure>(outcome.ok().and_then(|outcome| {
+                Some((completed_last_step(&outcome, &found.whole.reports, epochs)?, outcome))
+            }))
         };
-        if let Some((last, outcome)) = attempt(FEW_EPOCHS)? {
+        if let Some((last, outcome)) = attempt(PROOF_EPOCHS)? {
             // with a report per epoch, or an end at this epoch, the option has its effect; otherwise half as many epochs must end at half of the steps
-            let is_clear = outcome.reports.len() as u64 == FEW_EPOCHS || last == FEW_EPOCHS;
+            let is_clear = outcome.reports.len() as u64 == PROOF_EPOCHS || last == PROOF_EPOCHS;
             let shorter = match is_clear {
-                true => Some(last / FEW_EPOCHS),
-                false => attempt(FEW_EPOCHS / 2)?.map(|(last, _)| last),
+                true => Some(last / PROOF_EPOCHS),
+                false => attempt(PROOF_EPOCHS / 2)?.map(|(last, _)| last),
             };
             let proven = shorter.and_then(|shorter| match shorter == last {
                 true => Some(Epochs::Watched { reported: last, options: None }),
-                false if shorter * FEW_EPOCHS == last => Epochs::from_try(own, FEW_EPOCHS, last),
+                false if shorter * PROOF_EPOCHS == last => Epochs::from_try(own, PROOF_EPOCHS, last),
                 false => None,
             });
             if let Some(epochs) = proven {
@@ -71,7 +71,7 @@ pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, F
     let parameters = others(&guess.described.parameters);
     Ok(Some(match outcome {
         Ok(outcome) => judge(&outcome, &found.whole.reports, &in_words(&parameters)),
-        Err(error) => Proof { doubt: Some(start_doubt(&error)), ..Proof::default() },
+        Err(error) => Proof { doubt: Some(doubt_start(&error)), ..Proof::default() },
     }))
 }
 
@@ -90,11 +90,11 @@ impl Attempt<'_> {
         found: &Found,
         follow: Option<String>,
         parameters: &Map<String, serde_json::Value>,
-    ) -> Result<Result<Outcome, String>, Failure> {
+    ) -> Result<Result<ProofRun, String>, Failure> {
         let folder = RunFolder::new()?;
         let directory = folder.trial();
-        let hook = Hook::for_source(found.library.as_deref(), &found.source);
-        let metric = if hook == Hook::Off {
+        let hook = HookScope::for_source(found.library.as_deref(), &found.source);
+        let metric = if hook == HookScope::Off {
             MetricSource::parse(&found.source).map_err(Failure::input)?
         } else {
             MetricSource::default()
@@ -102,11 +102,11 @@ impl Attempt<'_> {
         let watch_it = |command: Vec<String>| {
             let spec = TrialSpec {
                 parameters: parameters.clone(),
-                seed: OTHER_SEED,
+                seed: PROOF_SEED,
                 max_resource: self.epochs,
                 until: self.epochs,
                 metric,
-                watch: Watch { hook, follow, ..Watch::default() },
+                watch: WatchSettings { hook, follow, ..WatchSettings::default() },
                 ..bare_spec(command, &directory)
             };
             watch(&spec, self.limit, self.is_whole)
@@ -116,8 +116,8 @@ impl Attempt<'_> {
 }
 
 /// The last step of a run of `epochs` epochs if it completed, and its first reports stand where those of the `sample` do.
-fn last_step(outcome: &Outcome, sample: &[Report], epochs: u64) -> Option<u64> {
-    let has_completed = outcome.end.as_ref().is_some_and(|(status, _)| *status == Status::Exited(0));
+fn completed_last_step(outcome: &ProofRun, sample: &[Report], epochs: u64) -> Option<u64> {
+    let has_completed = outcome.end.as_ref().is_some_and(|(status, _)| *status == ProcessStatus::Exited(0));
     let (first, last) = (outcome.reports.first()?.step, outcome.reports.last()?.step);
     let are_alike = outcome.reports.iter().zip(sample).all(|(one, other)| one.step == other.step);
     // steps that count from 0, unless the first value comes before the training
@@ -131,7 +131,7 @@ fn prove_parameters(
     guess: &mut Guess,
     found: &Found,
     limit: Duration,
-) -> Result<Result<Outcome, String>, Failure> {
+) -> Result<Result<ProofRun, String>, Failure> {
     let epochs = guess.epochs.number().unwrap_or(UNKNOWN_RESOURCE);
     let follow = guess.follow();
     let attempt = |described: &Described, parameters: &Map<String, serde_json::Value>| {
@@ -147,7 +147,7 @@ fn prove_parameters(
         return Ok(outcome);
     }
     let fails = |described: &Described, name: &str| -> Result<Option<String>, Failure> {
-        Ok(match attempt(described, &others_of(&described.parameters, Some(name)))? {
+        Ok(match attempt(described, &other_values_of(&described.parameters, Some(name)))? {
             Ok(outcome) => failure(&outcome),
             Err(error) => Some(error),
         })
@@ -158,13 +158,13 @@ fn prove_parameters(
     }
     for searched in guess.described.parameters.clone() {
         let Some(why) = fails(&guess.described, &searched.name)? else { continue };
-        let multiples = multiples_of(&searched);
-        let changed = multiples.map(|kind| guess.described.with_kind(&searched.name, &kind));
+        let multiples = multiples_of_own_value(&searched);
+        let changed = multiples.map(|kind| guess.described.with_parameter_kind(&searched.name, &kind));
         let value = others(std::slice::from_ref(&searched)).get(&searched.name).map(ToString::to_string);
         let with = format!("{} = {}", searched.name, value.unwrap_or_default());
         match changed {
             Some(changed) if fails(&changed, &searched.name)?.is_none() => guess.described = changed,
-            _ => guess.described.leave_out(&searched.name),
+            _ => guess.described.leave_out_parameter(&searched.name),
         }
         guess
             .notes
@@ -174,19 +174,19 @@ fn prove_parameters(
 }
 
 /// Half and twice of the script's own value, and it.
-fn multiples_of(searched: &Searched) -> Option<String> {
+fn multiples_of_own_value(searched: &Searched) -> Option<String> {
     let own: u64 = searched.default.as_deref()?.parse().ok().filter(|own| own % 2 == 0)?;
     let kind = format!("choice:{},{own},{}", own / 2, own * 2);
     (own > 1 && searched.kind != kind).then_some(kind)
 }
 
 /// The last line of a run that failed.
-fn failure(outcome: &Outcome) -> Option<String> {
-    let (status, tail) = outcome.end.as_ref().filter(|(status, _)| *status != Status::Exited(0))?;
+fn failure(outcome: &ProofRun) -> Option<String> {
+    let (status, tail) = outcome.end.as_ref().filter(|(status, _)| *status != ProcessStatus::Exited(0))?;
     let how = match status {
-        Status::Exited(code) => format!("exit code {code}"),
-        Status::Signaled(signal) => format!("signal {signal}"),
-        Status::Unknown => "an unknown status".to_owned(),
+        ProcessStatus::Exited(code) => format!("exit code {code}"),
+        ProcessStatus::Signaled(signal) => format!("signal {signal}"),
+        ProcessStatus::Unknown => "an unknown status".to_owned(),
     };
     let last = tail.iter().rfind(|line| !line.trim().is_empty()).cloned().unwrap_or_default();
     Some(format!("{how}: {last}"))
@@ -196,7 +196,7 @@ fn in_words(parameters: &Map<String, serde_json::Value>) -> String {
     parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn start_doubt(error: &str) -> Doubt {
+fn doubt_start(error: &str) -> Doubt {
     Doubt::with_advice(
         format!("the command does not start: {error}"),
         "command",
@@ -212,14 +212,14 @@ fn command(
 ) -> Result<Vec<String>, String> {
     let Some(path) = &described.config else { return Ok(described.command.clone()) };
     let config = ConfigFile::read(Path::new(path)).map_err(|error| error.to_string())?;
-    config.write_for(&described.command, directory, parameters).map_err(|error| error.to_string())
+    config.write_trial_copy(&described.command, directory, parameters).map_err(|error| error.to_string())
 }
 
-fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<Outcome, String> {
+fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<ProofRun, String> {
     let mut processes = LocalProcesses::new(Duration::from_secs(1));
     processes.start(spec).map_err(|error| error.to_string())?;
     let deadline = Instant::now() + limit;
-    let (mut outcome, mut stopped) = (Outcome::default(), false);
+    let (mut outcome, mut stopped) = (ProofRun::default(), false);
     loop {
         let message = processes.messages().recv_timeout(Duration::from_millis(100));
         match message.map(|message| message.kind) {
@@ -231,7 +231,7 @@ fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<Outcome, S
             }
             _ => {}
         }
-        let is_enough = !is_whole && outcome.reports.len() >= ENOUGH;
+        let is_enough = !is_whole && outcome.reports.len() >= MIN_EQUAL_REPORTS;
         if !stopped && (is_enough || Instant::now() >= deadline) {
             stopped = processes.stop(spec.trial);
         }
@@ -239,7 +239,7 @@ fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<Outcome, S
 }
 
 /// Compares the run with the `sample`.
-fn judge(outcome: &Outcome, sample: &[Report], parameters: &str) -> Proof {
+fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> Proof {
     let with = if parameters.is_empty() { String::new() } else { format!(" with {parameters}") };
     let doubt = |text: String, line: &'static str, advice: &str| Proof {
         doubt: Some(Doubt::with_advice(text, line, advice.to_owned())),
@@ -293,11 +293,11 @@ fn judge(outcome: &Outcome, sample: &[Report], parameters: &str) -> Proof {
 
 /// Values that differ from the script's own, as near to them as the search space allows.
 fn others(searched: &[Searched]) -> Map<String, serde_json::Value> {
-    others_of(searched, None)
+    other_values_of(searched, None)
 }
 
 /// The same, but only for the parameter `only` if one is named: the others have the script's own values.
-fn others_of(searched: &[Searched], only: Option<&str>) -> Map<String, serde_json::Value> {
+fn other_values_of(searched: &[Searched], only: Option<&str>) -> Map<String, serde_json::Value> {
     let texts: Vec<String> =
         searched.iter().map(|Searched { name, kind, .. }| format!("{name}={kind}")).collect();
     let Ok(space) = ParameterSpace::parse(&texts) else { return Map::new() };
@@ -319,25 +319,25 @@ fn other(kind: &ParameterKind, own: Option<&str>) -> Option<Value> {
         return options.iter().find(|option| differs(option)).cloned();
     }
     let number = own.as_ref().and_then(Value::number).or(kind.largest());
-    let near = number
-        .into_iter()
-        .flat_map(|own| [rounded(0.7 * own), rounded(1.4 * own), own + 1.0, own - 1.0, own]);
+    let near = number.into_iter().flat_map(|own| {
+        [round_to_three_digits(0.7 * own), round_to_three_digits(1.4 * own), own + 1.0, own - 1.0, own]
+    });
     let texts = ["true", "false"].map(|text| Value::Text(text.to_owned()));
     let all = near.map(Value::Number).chain(texts);
     all.filter_map(|value| kind.nearest(&value)).find(differs)
 }
 
 /// To three digits, as a person would write it.
-fn rounded(number: f64) -> f64 {
+fn round_to_three_digits(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, judge, others};
+    use super::{ProofRun, judge, others};
     use crate::commands::init::options::Searched;
     use foretell_logs::printed::Report;
-    use foretell_run::Status;
+    use foretell_run::ProcessStatus;
 
     #[test]
     fn other_values_are_near_the_scripts_own() {
@@ -365,16 +365,16 @@ mod tests {
             training: 1,
         };
         let sample = [report(1, 0.2), report(2, 0.3)];
-        let ended = |code: i32| Some((Status::Exited(code), vec!["error: no --seed".to_owned()]));
+        let ended = |code: i32| Some((ProcessStatus::Exited(code), vec!["error: no --seed".to_owned()]));
         let doubt = |reports: Vec<Report>, end| {
-            let proof = judge(&Outcome { reports, end }, &sample, "lr = 1");
+            let proof = judge(&ProofRun { reports, end }, &sample, "lr = 1");
             proof.doubt.map_or(String::new(), |doubt| doubt.in_words())
         };
         assert!(doubt(Vec::new(), ended(2)).contains("exit code 2: error: no --seed"));
         assert!(doubt(Vec::new(), ended(0)).contains("without a value"));
         assert!(doubt(vec![report(0, 0.1)], None).contains("epoch 0"));
         assert_eq!(doubt(vec![report(1, 0.1)], None), "");
-        let same = judge(&Outcome { reports: sample.to_vec(), end: None }, &sample, "lr = 1");
+        let same = judge(&ProofRun { reports: sample.to_vec(), end: None }, &sample, "lr = 1");
         assert!(same.said.contains("check that the script uses"), "{}", same.said);
     }
 }

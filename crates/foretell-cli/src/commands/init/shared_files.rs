@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The most files that are looked at, and the most folders below each other.
-const MOST_FILES: usize = 5_000;
-const MOST_DEPTH: usize = 4;
+const MAX_FILES: usize = 5_000;
+const MAX_FOLDER_DEPTH: usize = 4;
 /// Folders that hold no results of a training.
-const SKIPPED: [&str; 5] = ["__pycache__", "foretell-out", "node_modules", "venv", "target"];
+const SKIPPED_FOLDERS: [&str; 5] = ["__pycache__", "foretell-out", "node_modules", "venv", "target"];
 
 /// When each file of the working folder was written.
 pub(super) type Written = BTreeMap<PathBuf, SystemTime>;
 
 /// The files in the working folder, hidden ones left out.
-pub(super) fn list_files() -> Written {
+pub(super) fn list_file_times() -> Written {
     let mut found = Written::new();
-    list_in(Path::new("."), 0, &mut found);
+    add_files_in(Path::new("."), 0, &mut found);
     found
 }
 
-fn list_in(folder: &Path, depth: usize, found: &mut Written) {
+fn add_files_in(folder: &Path, depth: usize, found: &mut Written) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with('.') || SKIPPED.contains(&name.as_ref()) || found.len() >= MOST_FILES {
+        if name.starts_with('.') || SKIPPED_FOLDERS.contains(&name.as_ref()) || found.len() >= MAX_FILES {
             continue;
         }
         let (path, Ok(about)) = (entry.path(), entry.metadata()) else { continue };
-        if about.is_dir() && depth < MOST_DEPTH {
-            list_in(&path, depth + 1, found);
+        if about.is_dir() && depth < MAX_FOLDER_DEPTH {
+            add_files_in(&path, depth + 1, found);
         } else if let (true, Ok(written)) = (about.is_file(), about.modified()) {
             found.insert(path.strip_prefix(".").unwrap_or(&path).to_owned(), written);
         }
@@ -48,7 +48,7 @@ pub(super) fn find_shared(before: &Written, between: &Written, after: &Written) 
 /// What to do so that each trial has its own file in place of `path`: the option that names it, if there is one.
 pub(super) fn advise(path: &Path, described: &Described) -> String {
     let shown = path.display();
-    let own = described.option_for_path(path).map_or_else(
+    let own = described.words_for_path(path).map_or_else(
         || "let the script write into the folder that the environment variable FORETELL_CHECKPOINT_DIR names, or set workers = 1".to_owned(),
         |words| format!("write {} into the command, so that each trial has its own", words.join(" ")),
     );

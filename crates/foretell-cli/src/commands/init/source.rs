@@ -4,11 +4,13 @@ use super::option::{Opt, Style, Type};
 use foretell_search::split_at_commas;
 
 /// Signs of a script whose global variables the command line overrides, as nanoGPT's does.
-const GLOBALS: [&str; 3] = ["configurator", "globals()[", "globals().update"];
+const OVERRIDDEN_GLOBALS_SIGNS: [&str; 3] = ["configurator", "globals()[", "globals().update"];
 
 /// The assignments of literals at the beginning of lines, up to where the command line is read.
 pub(super) fn read(text: &str) -> Vec<Opt> {
-    let Some(before) = GLOBALS.iter().filter_map(|sign| text.find(sign)).min() else { return Vec::new() };
+    let Some(before) = OVERRIDDEN_GLOBALS_SIGNS.iter().filter_map(|sign| text.find(sign)).min() else {
+        return Vec::new();
+    };
     let assignment = |line: &str| {
         let (name, value) = line.split_once('=')?;
         let value = value.split(" #").next().unwrap_or_default().trim();
@@ -17,7 +19,7 @@ pub(super) fn read(text: &str) -> Vec<Opt> {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit());
         (is_name && is_literal(value)).then(|| {
-            let is_text = unquoted(value).is_some();
+            let is_text = strip_quotes(value).is_some();
             Opt {
                 default: Some(plain(value)),
                 values: if is_text { Type::Text } else { Type::Unknown },
@@ -34,7 +36,7 @@ pub(super) fn read(text: &str) -> Vec<Opt> {
 /// Whether a value stands for itself: a number, a text, a truth value, a list of these.
 fn is_literal(text: &str) -> bool {
     let text = text.trim();
-    unquoted(text).is_some()
+    strip_quotes(text).is_some()
         || text.parse::<f64>().is_ok()
         || ["True", "False", "None"].contains(&text)
         || text.starts_with(['[', '(']) && items(text).iter().all(|item| item.parse::<f64>().is_ok())
@@ -48,10 +50,10 @@ fn items(list: &str) -> Vec<String> {
 }
 
 fn plain(text: &str) -> String {
-    unquoted(text).unwrap_or(text).to_owned()
+    strip_quotes(text).unwrap_or(text).to_owned()
 }
 
-fn unquoted(text: &str) -> Option<&str> {
+fn strip_quotes(text: &str) -> Option<&str> {
     let text = text.trim();
     ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
 }

@@ -40,7 +40,7 @@ impl Guess {
     }
 
     /// A run that ended with an error is in doubt, also if it had reported before.
-    pub(super) fn doubt_failure(&mut self, sample: &Sample) {
+    pub(super) fn add_failure_doubt(&mut self, sample: &Sample) {
         if !sample.failed || self.proof.doubt.is_some() {
             return;
         }
@@ -51,13 +51,13 @@ impl Guess {
     }
 
     /// Whether a trial reports one value, at its end.
-    fn is_once(&self) -> bool {
+    fn reports_once(&self) -> bool {
         self.metric.as_ref().is_some_and(|found| found.once)
     }
 
     /// The line with the number of epochs, and a comment.
     fn length(&self) -> (String, String) {
-        if self.is_once() {
+        if self.reports_once() {
             let only = self.metric.iter().find_map(|found| found.whole.reports.first());
             return (
                 format!("epochs = {}", only.map_or(1, |report| report.step.max(1))),
@@ -92,21 +92,21 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
         let _ = writeln!(text, "{words}");
     };
     let described = &guess.described;
-    let command: Vec<String> = described.command.iter().map(|word| quoted(word)).collect();
+    let command: Vec<String> = described.command.iter().map(|word| quote_toml(word)).collect();
     line(format!("# {{name}} is replaced with the parameter's value\ncommand = [{}]\n", command.join(", ")));
     if let Some(config) = &described.config {
         line(format!(
             "# {{config}} is replaced with a copy of this file that contains the parameters' values\nconfig = {}\n",
-            quoted(config)
+            quote_toml(config)
         ));
     }
     match &guess.metric {
         Some(found) => metric(found, guess, &mut line),
         None => line("# no metric was found: set its name or its line\n# metric = \"val acc: {value}\"\nin-doubt = \"no metric was found (line metric). Write its name or its line, for example metric = 'val acc: {value}', and maximize = true or minimize = true\"\n".to_owned()),
     }
-    let once = guess.is_once();
+    let once = guess.reports_once();
     let (epochs, said) = guess.length();
-    line(format!("{}\n{epochs}\n", commented_text(&said)));
+    line(format!("{}\n{epochs}\n", to_comment(&said)));
     if once {
         line("no-stopping = true\n".to_owned());
     }
@@ -118,7 +118,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
         ));
     }
     line(trials(described, once));
-    guess.notes.iter().for_each(|note| line(commented_text(note)));
+    guess.notes.iter().for_each(|note| line(to_comment(note)));
     if guess.follow().is_some_and(|file| !file.contains('{')) {
         line("# one at a time, because all trials write to the same file\nworkers = 1\n".to_owned());
     } else {
@@ -133,7 +133,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
 fn earlier(studies: &[Earlier], line: &mut impl FnMut(String)) {
     let finished: u64 = studies.iter().map(|study| study.finished).sum();
     let folders: Vec<String> =
-        studies.iter().map(|study| quoted(&study.folder.display().to_string())).collect();
+        studies.iter().map(|study| quote_toml(&study.folder.display().to_string())).collect();
     if finished > 0 {
         line(format!(
             "# {finished} earlier runs of this script are completed: learn from them, and forecasts start with the first trial\n# learn-from = [{}]\n",
@@ -150,21 +150,21 @@ fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
     };
     line(format!("# metric{others}\n# {}", found.read()));
     if !guess.proof.said.is_empty() {
-        line(commented_text(&guess.proof.said));
+        line(to_comment(&guess.proof.said));
     }
     if let Some(doubts) = guess.doubts() {
-        line(commented_text(&format!("IN DOUBT: {doubts}")));
+        line(to_comment(&format!("IN DOUBT: {doubts}")));
         line(format!(
             "# the search asks before it starts; write what is right, and remove this line\nin-doubt = {}",
-            quoted(&doubts)
+            quote_toml(&doubts)
         ));
     }
     for Choice { lines, meaning } in guess.choices() {
-        line(commented_text(&format!("or: {}   # {meaning}", lines.join("   "))));
+        line(to_comment(&format!("or: {}   # {meaning}", lines.join("   "))));
     }
-    line(format!("metric = {}", quoted(&found.source)));
+    line(format!("metric = {}", quote_toml(&found.source)));
     if let Some(library) = &found.library {
-        line(format!("source = {}", quoted(library)));
+        line(format!("source = {}", quote_toml(library)));
     }
     if found.is_direction_unknown {
         line("# minimize = true   # write one of the two: a smaller value is better\n# maximize = true   # a larger value is better\n".to_owned());
@@ -173,7 +173,7 @@ fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
         line(format!("{way} = true   # or {other} = true\n"));
     }
     if let Some(table) = guess.follow() {
-        line(format!("# file with its values\nfollow = {}\n", quoted(&table)));
+        line(format!("# file with its values\nfollow = {}\n", quote_toml(&table)));
     }
 }
 
@@ -206,7 +206,7 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
             .to_owned(),
     );
     for Searched { name, kind, .. } in &described.parameters {
-        line(format!("{} = {}", key(name), quoted(kind)));
+        line(format!("{} = {}", to_toml_key(name), quote_toml(kind)));
     }
     if described.parameters.is_empty() {
         line("# no option of the script was found: add yours, and write {lr} into the command, or read the JSON file that\n# the environment variable FORETELL_PARAMS names\n# lr = \"log:1e-4:1\"".to_owned());
@@ -221,10 +221,11 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
     }
     for other in &described.others {
         let given = if other.given.is_empty() { String::new() } else { format!("   # {}", other.given) };
-        line(format!("# {} = {}{given}", key(&other.name), quoted(&other.kind)));
+        line(format!("# {} = {}{given}", to_toml_key(&other.name), quote_toml(&other.kind)));
     }
-    first_trial(described, line);
-    let shown: Vec<String> = sample.lines.iter().rev().take(5).rev().map(|text| commented(text)).collect();
+    write_first_trial(described, line);
+    let shown: Vec<String> =
+        sample.lines.iter().rev().take(5).rev().map(|text| to_output_comment(text)).collect();
     if !shown.is_empty() {
         line(format!("\n# the script last printed\n{}", shown.join("\n")));
     }
@@ -240,7 +241,7 @@ fn uneven(described: &Described) -> String {
 
 /// The script's own values as the first trial, as far as they are known: the report then shows the gain of the search. A value outside
 /// of the searched range gives way to the nearest one.
-fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
+fn write_first_trial(described: &Described, line: &mut impl FnMut(String)) {
     let (mut values, mut open) = (Vec::new(), Vec::new());
     for Searched { name, kind, default } in &described.parameters {
         let own = default.as_ref().map(|text| Value::Text(text.clone()));
@@ -272,33 +273,33 @@ fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
             value.number().zip(number).is_some_and(|(value, number)| value.total_cmp(&number).is_ne());
         let said = if moved { format!("   # the nearest to {own}, the script's own") } else { String::new() };
         match value {
-            Value::Number(number) => line(format!("{} = {number}{said}", key(name))),
-            Value::Text(text) => line(format!("{} = {}", key(name), quoted(text))),
+            Value::Number(number) => line(format!("{} = {number}{said}", to_toml_key(name))),
+            Value::Text(text) => line(format!("{} = {}", to_toml_key(name), quote_toml(text))),
             Value::Missing => {}
         }
     }
 }
 
 /// A sentence as a comment of one line.
-fn commented_text(text: &str) -> String {
+fn to_comment(text: &str) -> String {
     format!("# {}", text.replace(|c: char| c.is_control(), " "))
 }
 
 /// A line of output as a comment, without signs that a study file cannot hold.
-fn commented(text: &str) -> String {
+fn to_output_comment(text: &str) -> String {
     format!("#   {}", text.replace(|c: char| c.is_control(), " "))
 }
 
-fn quoted(text: &str) -> String {
+fn quote_toml(text: &str) -> String {
     if text.contains('\\') && !text.contains('\'') {
         return format!("'{text}'");
     }
     toml::Value::String(text.to_owned()).to_string()
 }
 
-fn key(name: &str) -> String {
+fn to_toml_key(name: &str) -> String {
     let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-    if is_bare { name.to_owned() } else { quoted(name) }
+    if is_bare { name.to_owned() } else { quote_toml(name) }
 }
 
 /// The facts found, and the next steps.

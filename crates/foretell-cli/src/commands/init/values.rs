@@ -1,13 +1,14 @@
 //! Values of a series, as people see them, and names of series that count or time something.
 
 /// Words of names that count or time something.
-const NO_METRIC: &str = "time sec secs seconds minutes lr step steps epoch epochs iter iters iteration iterations sample samples size speed n num count total best \
+const NON_METRIC_WORDS: &str = "time sec secs seconds minutes lr step steps epoch epochs iter iters iteration iterations sample samples size speed n num count total best \
     eta ms s it loader batch batches memory mem gpu progress throughput images examples tokens elapsed duration seed fold";
 
 /// Whether a held-out series of an unknown name may be a metric: it is no count and no time.
 pub(super) fn may_be_metric(name: &str, values: &[f64]) -> bool {
     let mut words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let is_count = words.any(|word| NO_METRIC.split_whitespace().any(|other| other == word.to_lowercase()));
+    let is_count =
+        words.any(|word| NON_METRIC_WORDS.split_whitespace().any(|other| other == word.to_lowercase()));
     let varies = values.windows(2).any(|pair| pair[0].to_bits() != pair[1].to_bits());
     let is_fractional = values.iter().any(|value| value.fract() != 0.0);
     !is_count && varies && is_fractional

@@ -16,9 +16,9 @@ pub(super) fn text(file: &Replayed, arguments: &ReplayArguments) -> String {
 /// The saving, and whether the best was kept.
 pub(super) fn summary(file: &Replayed, arguments: &ReplayArguments) -> String {
     if arguments.scheduler() == foretell_search::SchedulerName::Full {
-        full(file, arguments)
+        full_summary(file, arguments)
     } else {
-        scheduled(file, arguments)
+        scheduler_summary(file, arguments)
     }
 }
 
@@ -26,7 +26,7 @@ pub(super) fn summary(file: &Replayed, arguments: &ReplayArguments) -> String {
 pub(super) fn settings_table(file: &Replayed, arguments: &ReplayArguments) -> String {
     match arguments.is_short() {
         true => short_table(&file.rows, best_value(file)),
-        false => as_table(&file.rows, best_value(file)),
+        false => full_table(&file.rows, best_value(file)),
     }
 }
 
@@ -37,7 +37,7 @@ fn best_value(file: &Replayed) -> f64 {
     finals.max_by(f64::total_cmp).map_or(f64::NAN, |score| history.value(score))
 }
 
-fn times(row: &Row) -> String {
+fn speedup_words(row: &Row) -> String {
     format!("{:.1} times less training", row.totals.speedup_total)
 }
 
@@ -57,7 +57,7 @@ fn kept(row: &Row) -> String {
     format!("the best run kept in {orders} of {} orders{other}{regret}", row.orderings)
 }
 
-fn full(file: &Replayed, arguments: &ReplayArguments) -> String {
+fn full_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
     let mut lines = vec![what_was_replayed(file)];
     let study = arguments.study_file().map(|path| format!(" {}", path.display()));
     // the first setting stops nothing, and the second is that of the study file
@@ -69,15 +69,15 @@ fn full(file: &Replayed, arguments: &ReplayArguments) -> String {
             study.as_deref().unwrap_or_default(),
             row.epochs_spent,
             row.epochs_full,
-            times(row),
+            speedup_words(row),
             kept(row),
         ));
-        lines.extend(hours(file));
-        lines.push(loss(row, &file.metric, best_value(file)));
+        lines.extend(saved_hours(file));
+        lines.push(regret_text(row, &file.metric, best_value(file)));
     }
     let other = |row: &Row| {
         let caution = row.caution.filter(|_| !row.default)?;
-        Some(format!("with --caution {caution} {}, {}", times(row), kept(row)))
+        Some(format!("with --caution {caution} {}, {}", speedup_words(row), kept(row)))
     };
     let others: Vec<String> = file.rows.iter().filter_map(other).collect();
     if !others.is_empty() {
@@ -90,14 +90,14 @@ fn full(file: &Replayed, arguments: &ReplayArguments) -> String {
         ));
     }
     if file.table.objectives().is_empty() && study.is_none() {
-        lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
+        lines.extend(recommended(file).map(|chosen| recommendation_text(file, &chosen)));
     }
     lines.retain(|line| !line.is_empty());
     lines.join("\n")
 }
 
 /// The time that this would have saved, by the times in the logs.
-fn hours(file: &Replayed) -> Option<String> {
+fn saved_hours(file: &Replayed) -> Option<String> {
     let outcome = &file.outcomes[file.usual()?];
     let grid = file.table.grid();
     let end = *grid.last()?;
@@ -153,13 +153,14 @@ fn what_was_replayed(file: &Replayed) -> String {
 }
 
 /// The recommended setting: its saving and its losses beside those of the default, in orders that did not choose it.
-fn advice(file: &Replayed, chosen: &Recommendation) -> String {
+fn recommendation_text(file: &Replayed, chosen: &Recommendation) -> String {
     let (row, there, usual) = (&file.rows[chosen.row], &chosen.elsewhere, &chosen.usual);
     let measured = |measured: &Measured| {
         let Measured { speedup, kept, orders, .. } = measured;
         format!("{speedup:.1} times less training, and the best run kept in {kept} of {orders} orders")
     };
-    let is_better = !row.default && (there.beats(usual) || !usual.suits() && there.suits());
+    let is_better =
+        !row.default && (there.beats(usual) || !usual.suits_as_default() && there.suits_as_default());
     if is_better && let Some(command) = &row.command {
         return format!(
             "Chosen on half of the orders, and measured on the other half: {}. The default: {}.\nUse: {command}",
@@ -167,7 +168,7 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
             measured(usual)
         );
     }
-    if usual.suits() {
+    if usual.suits_as_default() {
         let tried = file.rows.iter().filter(|row| row.variant.is_for_searches()).count();
         return format!(
             "None of {tried} settings, chosen on half of the orders, does better on the other half. Use foretell search with its defaults."
@@ -180,7 +181,7 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
 }
 
 /// The regret: first over the orders that lost the best run, then over all orders.
-fn loss(row: &Row, metric: &str, best: f64) -> String {
+fn regret_text(row: &Row, metric: &str, best: f64) -> String {
     if let Some(front) = row.front {
         return format!(
             "The front contains {:.1} runs on average. As many epochs spent on random runs would have kept {:.1} % of it.",
@@ -199,7 +200,7 @@ fn loss(row: &Row, metric: &str, best: f64) -> String {
     )
 }
 
-fn scheduled(file: &Replayed, arguments: &ReplayArguments) -> String {
+fn scheduler_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
     let mut lines = vec![format!(
         "{}: {} with eta = {} up to {} of {} points, on samples from {} recorded runs, repeated {} times.",
         file.curves,
@@ -257,7 +258,7 @@ fn budget(budget: Option<ErrorBudget>) -> &'static str {
 }
 
 /// The runs that f-Hyperband compares with, its κ, and the best of a run.
-fn of_hyperband(row: &Row) -> [String; 3] {
+fn hyperband_cells(row: &Row) -> [String; 3] {
     let reference = match row.reference {
         Some(foretell_search::Reference::Level) => "level",
         Some(foretell_search::Reference::Rung) => "rung",
@@ -276,10 +277,10 @@ fn front_cells(front: &FrontRow) -> [String; 4] {
 }
 
 /// A heading and its cell, given the best value.
-type Column = (&'static str, fn(&Row, f64) -> String);
+type TableColumn = (&'static str, fn(&Row, f64) -> String);
 
 /// The columns that every table has.
-const COLUMNS: [Column; 15] = [
+const COMMON_COLUMNS: [TableColumn; 15] = [
     ("policy", |row, _| row.policy.clone()),
     ("predictor", |row, _| row.predictor.clone().unwrap_or("–".to_owned())),
     ("Δ", |row, _| rule(row)),
@@ -308,7 +309,7 @@ const COLUMNS: [Column; 15] = [
 ];
 
 /// The columns of the short table.
-const SHORT: [&str; 8] =
+const SHORT_TABLE_COLUMNS: [&str; 8] =
     ["speed-up", "to target", "epochs", "best kept", "of best 3", "regret", "stopped", "wrongly"];
 
 /// What one row each is called in the short table: the caution of a search, or the policy.
@@ -322,11 +323,12 @@ fn short_name(row: &Row) -> String {
 
 /// The columns by which a person chooses a setting.
 fn short_table(rows: &[Row], best: f64) -> String {
-    let columns: Vec<&Column> = COLUMNS.iter().filter(|(name, _)| SHORT.contains(name)).collect();
+    let columns: Vec<&TableColumn> =
+        COMMON_COLUMNS.iter().filter(|(name, _)| SHORT_TABLE_COLUMNS.contains(name)).collect();
     let mut headings = vec!["stopping"];
     headings.extend(columns.iter().map(|(name, _)| *name));
     let has_front = rows.iter().any(|row| row.front.is_some());
-    headings.extend(if has_front { &FRONT[..] } else { &[] });
+    headings.extend(if has_front { &FRONT_HEADINGS[..] } else { &[] });
     let cells = |row: &Row| {
         let cells = columns.iter().map(|(_, cell)| cell(row, best));
         let front = row.front.iter().flat_map(front_cells);
@@ -337,14 +339,14 @@ fn short_table(rows: &[Row], best: f64) -> String {
 }
 
 /// The headings of [`front_cells`].
-const FRONT: [&str; 4] = ["front kept", "at random", "hypervolume", "at random"];
+const FRONT_HEADINGS: [&str; 4] = ["front kept", "at random", "hypervolume", "at random"];
 
 /// A row of the table, with the columns that only some tables need.
 fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
-    let mut cells: Vec<String> = COLUMNS.iter().map(|(_, cell)| cell(row, best)).collect();
+    let mut cells: Vec<String> = COMMON_COLUMNS.iter().map(|(_, cell)| cell(row, best)).collect();
     cells.extend(row.front.iter().flat_map(front_cells));
     if hyperband {
-        cells.extend(of_hyperband(row));
+        cells.extend(hyperband_cells(row));
     }
     if samplers {
         cells.insert(0, row.sampler.clone());
@@ -352,12 +354,12 @@ fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
     cells
 }
 
-fn as_table(rows: &[Row], best: f64) -> String {
+fn full_table(rows: &[Row], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
     let samplers = rows.iter().any(|row| row.sampler != "random");
-    let mut headings: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+    let mut headings: Vec<&str> = COMMON_COLUMNS.iter().map(|(name, _)| *name).collect();
     if rows.iter().any(|row| row.front.is_some()) {
-        headings.extend(FRONT);
+        headings.extend(FRONT_HEADINGS);
     }
     if hyperband {
         headings.extend(["reference", "κ", "best of a run"]);

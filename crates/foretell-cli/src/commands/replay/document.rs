@@ -1,6 +1,6 @@
 //! The JSON document of a replay.
 
-use super::families::Families;
+use super::families::FamilyComparison;
 use super::report::Row;
 use serde::Serialize;
 
@@ -13,5 +13,5 @@ pub(super) struct ReplayDocument<'a> {
     pub(super) rows: Vec<&'a Row>,
     /// With several sets: all of them, by family.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) families: Option<Families>,
+    pub(super) families: Option<FamilyComparison>,
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Results of all settings over families of sets.
 #[derive(Serialize)]
-pub(super) struct Families {
+pub(super) struct FamilyComparison {
     /// Each family with the names of its sets.
     pub(super) sets: BTreeMap<String, Vec<String>>,
     /// One row a setting, in the order of each set's rows.
@@ -45,7 +45,7 @@ fn family(set: &str) -> &str {
     set.split(['-', '_']).next().unwrap_or(set)
 }
 
-impl Families {
+impl FamilyComparison {
     /// `None` for a single set.
     pub(super) fn compare(files: &[Replayed]) -> Option<Self> {
         if files.len() < 2 {

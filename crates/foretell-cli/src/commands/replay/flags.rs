@@ -1,6 +1,6 @@
 //! The flags of `foretell replay`.
 
-use super::way::Way;
+use super::way::StoppingWay;
 use crate::catalogue::catalogue;
 use crate::curves::CurveFlags;
 use crate::failure::Failure;
@@ -12,8 +12,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use foretell::StopCriterion;
 use foretell_search::limits;
 use foretell_search::{
-    AshaRule, Caution, ForecastRule, MedianRule, NamedRule, NamedSampler, NoStopping, Oracle, RandomSampling,
-    Rank, SchedulerName, Setting, Table,
+    AshaRule, Caution, ForecastRule, MedianRule, NamedRule, NamedSampler, NoStopping, OracleRule,
+    RandomSampling, Rank, SchedulerName, Setting, Table,
 };
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long, help_heading = "Stopping")]
     all: bool,
     /// Stop rules to compare, each with every value of the flags that matter to it.
-    #[arg(long, value_delimiter = ',', value_parser = Way::parser(), help_heading = "Stopping")]
+    #[arg(long, value_delimiter = ',', value_parser = StoppingWay::parser(), help_heading = "Stopping")]
     policy: Vec<String>,
     #[command(flatten)]
     pub(super) asked: ComparedFlags,
@@ -161,11 +161,11 @@ const SAMPLED_STUDY_SIZE: usize = 40;
 /// The burn-in of a pass over all runs at most: the paper's.
 const PAPER_BURN_IN: u64 = 100;
 /// Runs that a forecast learns from at least.
-pub(super) const LEAST_LEARNED: usize = 3;
+pub(super) const MIN_LEARNED_RUNS: usize = 3;
 
 impl ReplayArguments {
     /// Whether a folder of logs is replayed and nothing is said of files: it gets a picture and a report.
-    pub(super) fn draws_folder(&self) -> bool {
+    pub(super) fn draws_by_default(&self) -> bool {
         let folder = matches!(self.files(), [path] if path.is_dir());
         let unsaid = self.plot.is_none() && self.report.is_none() && self.write_orders.is_none();
         folder && unsaid && self.format == Format::Table && self.scheduler() == SchedulerName::Full
@@ -231,8 +231,8 @@ impl ReplayArguments {
             return Err(flag(name, &"it is 0, but must be at least 1"));
         }
         let at_most = [
-            ("--orderings", self.orderings as u64, limits::ORDERINGS),
-            ("--earlier-searches", self.earlier_searches as u64, limits::ORDERINGS),
+            ("--orderings", self.orderings as u64, limits::MAX_ORDERINGS),
+            ("--earlier-searches", self.earlier_searches as u64, limits::MAX_ORDERINGS),
             ("--warm-start", self.warm_start as u64, limits::COUNT),
             ("--workers", self.workers as u64, limits::WORKERS),
         ];
@@ -251,23 +251,33 @@ impl ReplayArguments {
     ///
     /// # Errors
     /// The refusal of one that the catalogue lacks.
-    pub(super) fn ways(&self) -> Result<Vec<Way>, Failure> {
-        const NONE: &str = NoStopping::NAME;
+    pub(super) fn ways(&self) -> Result<Vec<StoppingWay>, Failure> {
+        const NO_STOPPING: &str = NoStopping::NAME;
         let names: Vec<&str> = match self.scheduler() {
             _ if !self.policy.is_empty() => self.policy.iter().map(String::as_str).collect(),
             SchedulerName::Full if !self.objective.is_empty() => {
-                vec![NONE, ForecastRule::NAME, AshaRule::NAME, Oracle::NAME]
+                vec![NO_STOPPING, ForecastRule::NAME, AshaRule::NAME, OracleRule::NAME]
             }
             SchedulerName::Full => {
-                vec![NONE, ForecastRule::NAME, "last-value", MedianRule::NAME, "i-epoch", Oracle::NAME]
+                vec![
+                    NO_STOPPING,
+                    ForecastRule::NAME,
+                    "last-value",
+                    MedianRule::NAME,
+                    "i-epoch",
+                    OracleRule::NAME,
+                ]
             }
-            SchedulerName::Hyperband => vec![NONE],
-            _ if !self.objective.is_empty() || self.chosen::<Rank>("rank") != Rank::Value => vec![NONE],
-            _ => vec![NONE, ForecastRule::NAME, Oracle::NAME],
+            SchedulerName::Hyperband => vec![NO_STOPPING],
+            _ if !self.objective.is_empty() || self.chosen::<Rank>("rank") != Rank::Value => {
+                vec![NO_STOPPING]
+            }
+            _ => vec![NO_STOPPING, ForecastRule::NAME, OracleRule::NAME],
         };
         let fields = self.asked.fields();
         let named = |name| {
-            Way::named(name, &fields).map_err(|error| Failure::input(format!("--policy: {}", error.reason)))
+            StoppingWay::named(name, &fields)
+                .map_err(|error| Failure::input(format!("--policy: {}", error.reason)))
         };
         names.into_iter().map(named).collect()
     }
@@ -275,7 +285,7 @@ impl ReplayArguments {
     /// The settings of `foretell search --caution` to compare with: those that are named, or all, where forecasts stop runs that
     /// train to their end.
     pub(super) fn cautions(&self) -> Vec<Caution> {
-        let is_compared = self.ways().is_ok_and(|ways| ways.iter().any(Way::is_compared));
+        let is_compared = self.ways().is_ok_and(|ways| ways.iter().any(StoppingWay::is_compared));
         let stops = self.scheduler() == SchedulerName::Full && is_compared;
         let named = self.asked.all("caution").unwrap_or_else(|| Caution::ALL.to_vec());
         if stops { named } else { Vec::new() }
@@ -285,7 +295,7 @@ impl ReplayArguments {
     ///
     /// # Errors
     /// The refusal of a policy that has no caution.
-    pub(super) fn cautions_of_policy(&self, way: &Way) -> Result<Option<Vec<Caution>>, Failure> {
+    pub(super) fn cautions_of_policy(&self, way: &StoppingWay) -> Result<Option<Vec<Caution>>, Failure> {
         match self.asked.all("caution").filter(|_| !self.policy.is_empty()) {
             Some(_) if !way.has_caution() => Err(Failure::input(format!(
                 "--caution: the policy {} takes no caution. Leave one of them out, or replay them one after the other",
@@ -305,7 +315,7 @@ impl ReplayArguments {
             && self.objective.is_empty()
             && self.warm_start == 0
             && self.earlier_searches == 0;
-        let usual = if is_plain { table.usual_sampler() } else { None };
+        let usual = if is_plain { table.default_sampler_name() } else { None };
         vec![usual.unwrap_or_else(|| RandomSampling::NAME.to_owned())]
     }
 
@@ -332,7 +342,7 @@ impl ReplayArguments {
 
     /// The values to compare of the field `name` of a rule that stops by forecasts; where its settings are not `compared`, because others
     /// are compared with it, one.
-    pub(super) fn of_rule<T: DeserializeOwned>(&self, name: &str, compared: bool) -> Vec<T> {
+    pub(super) fn rule_values<T: DeserializeOwned>(&self, name: &str, compared: bool) -> Vec<T> {
         self.asked.values(name, !compared || self.scheduler() != SchedulerName::Full)
     }
 
@@ -362,7 +372,11 @@ impl ReplayArguments {
             vec![PAPER_BURN_IN]
         } else {
             // forecasts learn from three runs at least, as in `foretell search`
-            vec![runs.div_ceil(3).max((LEAST_LEARNED as u64).min(runs.saturating_sub(1))).min(PAPER_BURN_IN)]
+            vec![
+                runs.div_ceil(3)
+                    .max((MIN_LEARNED_RUNS as u64).min(runs.saturating_sub(1)))
+                    .min(PAPER_BURN_IN),
+            ]
         }
     }
 
@@ -403,10 +417,10 @@ mod tests {
             let rungs = scheduler == "asha";
             let expected = if rungs { vec![0.9] } else { vec![0.9, 0.95, 0.99] };
             assert_eq!(arguments.compared::<f64>("stop_probability"), expected);
-            let checks = |compared| arguments.of_rule::<u64>("agreeing_checks", compared);
+            let checks = |compared| arguments.rule_values::<u64>("agreeing_checks", compared);
             assert_eq!(checks(true), if rungs { vec![1] } else { vec![1, 2] });
             assert_eq!(checks(false), [1]);
-            let budgets = arguments.of_rule::<ErrorBudget>("error_budget", true);
+            let budgets = arguments.rule_values::<ErrorBudget>("error_budget", true);
             assert_eq!(budgets.len(), if rungs { 1 } else { 2 });
             assert_eq!(arguments.compared::<String>("predictor"), [DEFAULT_PREDICTOR]);
             assert_eq!(arguments.compared::<f64>("offset"), [0.0]);

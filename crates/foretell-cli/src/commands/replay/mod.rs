@@ -24,11 +24,13 @@ use crate::plot;
 use crate::progress::Steps;
 use crate::scheduling::measure_name;
 use document::ReplayDocument;
-use families::Families;
-use flags::{FigureKind, LEAST_LEARNED};
+use families::FamilyComparison;
+use flags::{FigureKind, MIN_LEARNED_RUNS};
 use foretell::{Predictor, PredictorOptions, Purpose};
-use foretell_logs::{Recorded, Topic};
-use foretell_search::{Caution, Lessons, ReplayError, Setting, StudyRequest, Table, Teacher, replay_watched};
+use foretell_logs::{NoteTopic, Recorded};
+use foretell_search::{
+    Caution, Lessons, PredictorTeacher, ReplayError, Setting, StudyRequest, Table, replay_watched,
+};
 use replayed::Replayed;
 use settings::Variant;
 use std::collections::BTreeMap;
@@ -52,7 +54,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
         Format::Json => print_json(&document(arguments, &replayed))?,
         Format::Table => {
             let texts = replayed.iter().map(|file| answer::text(file, arguments));
-            let together = Families::compare(&replayed).map(|families| families.text());
+            let together = FamilyComparison::compare(&replayed).map(|families| families.text());
             print(&texts.chain(together).collect::<Vec<_>>().join("\n\n"))?;
         }
     }
@@ -67,7 +69,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
     if let Some(path) = &arguments.report {
         write_report(path, first, arguments)?;
     }
-    if first.of_tool && arguments.draws_folder() {
+    if first.of_tool && arguments.draws_by_default() {
         let (picture, report) = (Path::new("savings.svg"), Path::new("savings.html"));
         plot::save(picture, &pictures::draw(FigureKind::Fates, first, arguments)).map_err(Failure::midway)?;
         write_report(report, first, arguments)?;
@@ -80,7 +82,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
 
 fn write_report(path: &Path, file: &Replayed, arguments: &ReplayArguments) -> Outcome {
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
-    foretell_run::write_output(path, page::html(file, arguments)).map_err(failed)
+    foretell_run::write_output(path, page::page_html(file, arguments)).map_err(failed)
 }
 
 /// The JSON document that the command prints.
@@ -94,7 +96,7 @@ fn document<'a>(arguments: &ReplayArguments, replayed: &'a [Replayed]) -> Replay
         seed: arguments.seed,
         scheduler: arguments.scheduler().name(),
         rows: replayed.iter().flat_map(|file| &file.rows).collect(),
-        families: Families::compare(replayed),
+        families: FamilyComparison::compare(replayed),
     }
 }
 
@@ -102,23 +104,23 @@ fn document<'a>(arguments: &ReplayArguments, replayed: &'a [Replayed]) -> Replay
 fn replayed(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
     arguments.check()?;
     let study = arguments.study_file().map(study_request).transpose()?;
-    let study = study.map(|study| study.overlaid(&arguments.asked.request()));
+    let study = study.map(|study| study.with_overrides(&arguments.asked.request()));
     let orders = (arguments.orderings * arguments.files().len()) as u64;
     let steps = Steps::new("replaying {bar:30} {pos} of {len} orders", orders);
     arguments.files().iter().map(|path| replay_file(arguments, study.as_ref(), path, &steps)).collect()
 }
 
 /// The predictor of a variant, made once for all that share it: by name, and whether for a policy that extrapolates each curve alone.
-type Predictors = BTreeMap<(bool, String), Arc<dyn Predictor>>;
+type PredictorMap = BTreeMap<(bool, String), Arc<dyn Predictor>>;
 
 /// The predictors of `variants`, each made once.
-fn predictors(arguments: &ReplayArguments, variants: &[Variant]) -> Result<Predictors, Failure> {
+fn predictors(arguments: &ReplayArguments, variants: &[Variant]) -> Result<PredictorMap, Failure> {
     let options = PredictorOptions {
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
         ..PredictorOptions::default()
     };
-    let mut made: Predictors = BTreeMap::new();
+    let mut made: PredictorMap = BTreeMap::new();
     for (alone, name) in variants.iter().filter_map(Variant::forecasts_by) {
         if made.contains_key(&(alone, name.clone())) {
             continue;
@@ -136,14 +138,14 @@ fn predictors(arguments: &ReplayArguments, variants: &[Variant]) -> Result<Predi
 }
 
 /// The advice if fewer runs reach `target` than a replay needs: a step that enough of them reach, if there is one.
-fn too_few(recorded: &Recorded, target: f64) -> String {
+fn advise_earlier_target(recorded: &Recorded, target: f64) -> String {
     let mut ends: Vec<f64> =
         recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step).collect();
     ends.sort_by(|a, b| b.total_cmp(a));
     let reach = |target: f64| ends.iter().filter(|&&end| end >= target).count();
-    let needed = LEAST_LEARNED + 1;
+    let needed = MIN_LEARNED_RUNS + 1;
     let first = format!(
-        "{} of {} runs reach step {target}, but a replay needs at least {needed}: {LEAST_LEARNED} to learn from, and one to stop",
+        "{} of {} runs reach step {target}, but a replay needs at least {needed}: {MIN_LEARNED_RUNS} to learn from, and one to stop",
         reach(target),
         recorded.runs.len()
     );
@@ -154,7 +156,7 @@ fn too_few(recorded: &Recorded, target: f64) -> String {
 }
 
 /// Chooses predictor and Δ by earlier runs, as `foretell search --learn-from` does.
-fn teacher(arguments: &ReplayArguments, caution: Caution) -> Teacher {
+fn teacher(arguments: &ReplayArguments, caution: Caution) -> PredictorTeacher {
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
     Arc::new(move |runs, spec, read| {
         let lessons = Lessons::new(runs, spec, read, Some(caution))?;
@@ -164,7 +166,7 @@ fn teacher(arguments: &ReplayArguments, caution: Caution) -> Teacher {
 }
 
 /// The runs that earlier searches take theirs from.
-fn earlier_table(
+fn read_earlier_table(
     arguments: &ReplayArguments,
     path: &Path,
     replayed: &Recorded,
@@ -200,13 +202,13 @@ fn replay_file(
             ReplayError::OnePoint => {
                 in_file(&format!("{error} (up to step {target}). Choose a later --target"))
             }
-            ReplayError::TooFewRuns { .. } => in_file(&too_few(&recorded, target)),
+            ReplayError::TooFewRuns { .. } => in_file(&advise_earlier_target(&recorded, target)),
             _ => in_file(&error),
         })?;
-    let table = table.measuring(&arguments.objective).map_err(|error| in_file(&error))?;
-    let is_small = table.len() <= LEAST_LEARNED;
+    let table = table.with_objectives(&arguments.objective).map_err(|error| in_file(&error))?;
+    let is_small = table.len() <= MIN_LEARNED_RUNS;
     if is_small && arguments.is_short() {
-        return Err(in_file(&too_few(&recorded, target)));
+        return Err(in_file(&advise_earlier_target(&recorded, target)));
     }
     let table = Arc::new(table);
     let mut variants = settings::variants(arguments, study, &table)?;
@@ -214,7 +216,7 @@ fn replay_file(
     let earlier = arguments
         .earlier_from
         .as_deref()
-        .map(|path| earlier_table(arguments, path, &recorded))
+        .map(|path| read_earlier_table(arguments, path, &recorded))
         .transpose()?;
     for variant in &mut variants {
         let predictor = variant.forecasts_by().and_then(|name| predictors.get(&name).cloned());
@@ -223,7 +225,7 @@ fn replay_file(
     }
     let settings: Vec<Setting> = variants.iter().map(|variant| variant.setting.clone()).collect();
     let outcomes = replay_watched(&table, &settings, &|| steps.step()).map_err(|error| match error {
-        ReplayError::Fit(_) if is_small => in_file(&too_few(&recorded, target)),
+        ReplayError::Fit(_) if is_small => in_file(&advise_earlier_target(&recorded, target)),
         _ => in_file(&error),
     })?;
     let mut rows = report::rows(&recorded.name, &table, variants, &outcomes, arguments);
@@ -233,7 +235,7 @@ fn replay_file(
     let metric = measure_name(table.history().run_score(), &recorded.metric.name);
     let names = recorded.runs.into_iter().map(|run| run.id).collect();
     let (curves, seconds) = (recorded.name, recorded.seconds);
-    let of_tool = recorded.notes.iter().any(|note| note.topic == Topic::Found);
+    let of_tool = recorded.notes.iter().any(|note| note.topic == NoteTopic::Found);
     let notes = recorded.notes.iter().map(ToString::to_string).collect();
     Ok(Replayed { curves, metric, of_tool, seconds, notes, names, table, outcomes, rows })
 }

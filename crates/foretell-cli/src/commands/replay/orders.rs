@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// One order.
 #[derive(Serialize)]
-struct Order<'a> {
+struct RecordedOrder<'a> {
     curves: &'a str,
     ordering: usize,
     /// Points of each run.
@@ -20,7 +20,7 @@ struct Order<'a> {
 }
 
 /// The recorded values of `run`, larger being better; steps after a divergence take `lowest`.
-fn recorded(table: &Table, run: usize, lowest: f64) -> Vec<f64> {
+fn recorded_scores(table: &Table, run: usize, lowest: f64) -> Vec<f64> {
     let direction = table.history().direction();
     let scores = (1..=table.points() as u64).map(|points| direction.score(table.value(run, points)));
     scores.map(|score| if score.is_finite() { score } else { lowest }).collect()
@@ -31,14 +31,14 @@ pub(super) fn write(path: &Path, replayed: &[Replayed]) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::midway(format!("{}: {error}", path.display()));
     let mut file = Draft::of_output(path).map_err(|error| failed(&error))?;
     for Replayed { curves, table, outcomes, .. } in replayed {
-        let all = (0..table.len()).flat_map(|run| recorded(table, run, f64::INFINITY));
+        let all = (0..table.len()).flat_map(|run| recorded_scores(table, run, f64::INFINITY));
         let lowest = all.fold(f64::INFINITY, f64::min);
         // every setting has the same orders
         let orders = outcomes.first().map_or(&[][..], |outcome| &outcome.orderings);
         for (ordering, outcome) in orders.iter().enumerate() {
             let scores =
-                outcome.trace.trials.iter().map(|trial| recorded(table, trial.run, lowest)).collect();
-            let order = Order { curves, ordering, points: table.points(), scores };
+                outcome.trace.trials.iter().map(|trial| recorded_scores(table, trial.run, lowest)).collect();
+            let order = RecordedOrder { curves, ordering, points: table.points(), scores };
             serde_json::to_writer(&mut file, &order).map_err(|error| failed(&error))?;
             writeln!(file).map_err(|error| failed(&error))?;
         }

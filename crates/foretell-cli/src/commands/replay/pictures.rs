@@ -106,7 +106,7 @@ fn best_so_far(file: &Replayed, arguments: &ReplayArguments) -> plot::BestSoFar 
     let finer = f64::from(arguments.finer);
     let moments = moments(&file.outcomes);
     let series = (0..file.rows.len()).map(|i| plot::BestSoFarSeries {
-        name: full_name(file, i),
+        name: name_with_delta(file, i),
         points: file.outcomes[i].best_so_far(&file.table, &moments, finer),
     });
     plot::BestSoFar {
@@ -120,7 +120,7 @@ fn best_so_far(file: &Replayed, arguments: &ReplayArguments) -> plot::BestSoFar 
 }
 
 /// The variant's name with its Δ.
-fn full_name(file: &Replayed, i: usize) -> String {
+fn name_with_delta(file: &Replayed, i: usize) -> String {
     let variant = &file.rows[i].variant;
     let delta =
         variant.criterion().map_or(String::new(), |criterion| format!(", Δ {}", criterion.stop_probability));
@@ -136,7 +136,7 @@ fn fates(file: &Replayed) -> plot::Fates {
     let run = |trial: &TrialTrace| recorded_run(file, trial, wrong.contains(&trial.run));
     plot::Fates {
         title: format!("your runs under early stopping: {}", file.curves),
-        subtitle: format!("{}, one random order", full_name(file, shown)),
+        subtitle: format!("{}, one random order", name_with_delta(file, shown)),
         metric: file.metric.clone(),
         maximize: file.table.history().direction() == foretell::Direction::Maximize,
         resource: "step".to_owned(),
@@ -167,7 +167,7 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
     for (i, (row, outcome)) in file.rows.iter().zip(&file.outcomes).enumerate() {
         let points = outcome.speedup_by_iteration();
         if row.variant.has_rule() && !points.is_empty() {
-            series.push(plot::HyperbandSeries { name: full_name(file, i), points });
+            series.push(plot::HyperbandSeries { name: name_with_delta(file, i), points });
         }
     }
     plot::Hyperband {

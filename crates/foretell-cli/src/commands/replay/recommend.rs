@@ -5,12 +5,12 @@ use foretell_search::{OrderingOutcome, Outcome, Saving};
 use std::ops::Range;
 
 /// A setting is safe if it kept the best run in at least this fraction of the orders.
-const KEPT: f64 = 0.95;
+const MIN_KEPT_FRACTION: f64 = 0.95;
 /// The default isn't recommended where it kept the best run in a smaller fraction of the orders: its promise is 0.93, which ten orders miss
 /// by this much in one case of fifty.
-const LEAST_KEPT_BY_DEFAULT: f64 = 0.75;
+const MIN_KEPT_BY_DEFAULT: f64 = 0.75;
 /// Orders without which a recommendation would be chance: five to choose on, and five to measure on.
-const LEAST_ORDERS: usize = 10;
+const MIN_ORDERS: usize = 10;
 
 /// Results of a setting in some of the orders.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +34,12 @@ impl Measured {
     }
 
     /// Whether it kept the best run often enough for the default of a search.
-    pub(super) fn suits(&self) -> bool {
-        self.kept as f64 >= LEAST_KEPT_BY_DEFAULT * self.orders as f64
+    pub(super) fn suits_as_default(&self) -> bool {
+        self.kept as f64 >= MIN_KEPT_BY_DEFAULT * self.orders as f64
     }
 
     fn is_safe(&self) -> bool {
-        self.kept as f64 >= KEPT * self.orders as f64
+        self.kept as f64 >= MIN_KEPT_FRACTION * self.orders as f64
     }
 
     /// Whether it saves more than `other` and keeps the best no less often.
@@ -64,7 +64,7 @@ pub(super) struct Recommendation {
 pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
     let usual = file.usual()?;
     let orders = file.outcomes[usual].orderings.len();
-    if orders < LEAST_ORDERS {
+    if orders < MIN_ORDERS {
         return None;
     }
     let (chosen_by, others) = (0..orders.div_ceil(2), orders.div_ceil(2)..orders);

@@ -244,7 +244,7 @@ fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, argumen
         regret_mean: outcome.mean(|o| o.regret_natural),
         stopped_mean: outcome.stopped(),
         runs: outcome.orderings.first().map_or(0, |o| o.trace.trials.len()),
-        wrong_stops_mean: outcome.wrong_stops(),
+        wrong_stops_mean: outcome.mean_wrong_stops(),
         agreeing_checks: variant.criterion().map(|criterion| criterion.agreeing_checks),
         error_budget: variant.criterion().map(|criterion| criterion.error_budget),
         regret_sd_mean: outcome.regret_sd(),

@@ -2,14 +2,14 @@
 //! every value of the fields that matter to each stop rule.
 
 use super::flags::ReplayArguments;
-use super::way::Way;
+use super::way::StoppingWay;
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use foretell::StopCriterion;
 use foretell_search::{
-    AshaRule, Caution, ForecastRule, Kappa, MedianRule, NamedRule, NoStopping, Oracle, ParameterSpace, Rank,
-    Reference, Refit, Refusal, SamplerSpec, Schedule, SchedulerName, Setting, Space, Stopping, StudyRequest,
-    StudySpec, Table,
+    AshaRule, Caution, ForecastRule, Kappa, MedianRule, NamedRule, NoStopping, OracleRule, ParameterSpace,
+    Rank, Reference, Refit, Refusal, SamplerSpec, Schedule, SchedulerName, Setting, Space, Stopping,
+    StudyRequest, StudySpec, Table,
 };
 use serde_json::{Map, Value};
 
@@ -134,7 +134,7 @@ pub(super) fn variants(
     table: &Table,
 ) -> Result<Vec<Variant>, Failure> {
     if study.is_some() || arguments.is_short() {
-        return Ok(short(arguments, study, table)?);
+        return Ok(few_variants(arguments, study, table)?);
     }
     let mut variants = Vec::new();
     for sampler in &arguments.samplers(table) {
@@ -142,14 +142,18 @@ pub(super) fn variants(
         let first = variants.len();
         for way in arguments.ways()? {
             let cautious = |caution| {
-                of_request(arguments, &StudyRequest { caution: Some(caution), ..usual.clone() }, table)
+                variant_of_request(
+                    arguments,
+                    &StudyRequest { caution: Some(caution), ..usual.clone() },
+                    table,
+                )
             };
             let cautions = arguments.cautions();
             if let Some(named) = arguments.cautions_of_policy(&way)? {
                 for caution in named {
                     let policy = Some(way.name.as_str().into());
                     let request = StudyRequest { policy, caution: Some(caution), ..usual.clone() };
-                    variants.push(of_request(arguments, &request, table)?);
+                    variants.push(variant_of_request(arguments, &request, table)?);
                 }
                 continue;
             }
@@ -158,10 +162,10 @@ pub(super) fn variants(
             } else if way.policy.needs(1).truth
                 && let Some(&caution) = cautions.first()
             {
-                variants.push(bound(&cautious(caution)?));
+                variants.push(upper_bound_of(&cautious(caution)?));
             }
-            for request in grid(arguments, &way, &usual, table)? {
-                variants.push(of_grid(arguments, &way, &request, table)?);
+            for request in grid_requests(arguments, &way, &usual, table)? {
+                variants.push(variant_of_grid_point(arguments, &way, &request, table)?);
             }
         }
         variants.extend(default_to_compare(&variants[first..], arguments, &usual, table)?);
@@ -181,11 +185,11 @@ fn default_to_compare(
         && variants.iter().any(Variant::is_for_searches)
         && !variants.iter().any(Variant::is_default);
     let request = StudyRequest { caution: Some(Caution::default()), ..usual.clone() };
-    is_compared.then(|| of_request(arguments, &request, table)).transpose()
+    is_compared.then(|| variant_of_request(arguments, &request, table)).transpose()
 }
 
 /// No stopping, the settings of `foretell search` (or `study`), the usual peers, and perfect foresight.
-fn short(
+fn few_variants(
     arguments: &ReplayArguments,
     study: Option<&StudyRequest>,
     table: &Table,
@@ -196,7 +200,7 @@ fn short(
     let cautious = |caution: Caution| StudyRequest { caution: Some(caution), ..usual.clone() };
     let mut requests = vec![with(NoStopping::NAME)];
     match study {
-        Some(study) => requests.push(usual.overlaid(study)),
+        Some(study) => requests.push(usual.with_overrides(study)),
         None => {
             requests.extend(arguments.cautions().into_iter().map(cautious));
             // the median compares by the metric alone
@@ -204,25 +208,27 @@ fn short(
             requests.push(with(AshaRule::NAME));
         }
     }
-    let mut variants: Vec<Variant> =
-        requests.iter().map(|request| of_request(arguments, request, table)).collect::<Result<_, _>>()?;
+    let mut variants: Vec<Variant> = requests
+        .iter()
+        .map(|request| variant_of_request(arguments, request, table))
+        .collect::<Result<_, _>>()?;
     if study.is_none() {
         variants.extend(default_to_compare(&variants, arguments, &usual, table)?);
     }
     // foresight that stops a trial when it is certain to lose is no bound where several train at once
     if arguments.workers == 1 {
-        variants.push(bound(&variants[1]));
+        variants.push(upper_bound_of(&variants[1]));
     }
     Ok(variants)
 }
 
 /// The setting of a search that is asked for by `request`, for a study of as many runs.
-fn of_request(
+fn variant_of_request(
     arguments: &ReplayArguments,
     request: &StudyRequest,
     table: &Table,
 ) -> Result<Variant, Refusal> {
-    let mut setting = resolved(arguments, request, table)?;
+    let mut setting = resolve_setting(arguments, request, table)?;
     let study = &mut setting.study;
     let most = (arguments.own(table).trials(table) as u64).saturating_sub(1).max(1);
     study.burn_in = study.burn_in.min(most);
@@ -233,7 +239,11 @@ fn of_request(
 }
 
 /// The replay of the study that `request` makes of the recorded runs.
-fn resolved(arguments: &ReplayArguments, request: &StudyRequest, table: &Table) -> Result<Setting, Refusal> {
+fn resolve_setting(
+    arguments: &ReplayArguments,
+    request: &StudyRequest,
+    table: &Table,
+) -> Result<Setting, Refusal> {
     let own = arguments.own(table);
     let metric = table.history().metric();
     let is_hyperband = request.scheduler.is_some_and(SchedulerName::is_hyperband);
@@ -267,11 +277,11 @@ fn resolved(arguments: &ReplayArguments, request: &StudyRequest, table: &Table) 
 }
 
 /// The most that the setting `like` could save.
-fn bound(like: &Variant) -> Variant {
+fn upper_bound_of(like: &Variant) -> Variant {
     let criterion = StopCriterion::default();
-    let study = StudySpec { policy: Oracle.into(), criterion, rank: Rank::Value, ..like.study().clone() };
+    let study = StudySpec { policy: OracleRule.into(), criterion, rank: Rank::Value, ..like.study().clone() };
     Variant {
-        way: Oracle::NAME.to_owned(),
+        way: OracleRule::NAME.to_owned(),
         caution: None,
         is_named: true,
         setting: Setting { study, ..like.setting.clone() },
@@ -279,9 +289,9 @@ fn bound(like: &Variant) -> Variant {
 }
 
 /// The requests of a `way` of stopping: `usual` with every value of each field that matters to it.
-fn grid(
+fn grid_requests(
     arguments: &ReplayArguments,
-    way: &Way,
+    way: &StoppingWay,
     usual: &StudyRequest,
     table: &Table,
 ) -> Result<Vec<StudyRequest>, Refusal> {
@@ -325,20 +335,20 @@ fn grid(
             "predictor",
             way.predictors(&arguments.compared::<String>("predictor")).into_iter().map(Value::from).collect(),
         ));
-        axes.push(("error_budget", arguments.of_rule("error_budget", is_compared)));
+        axes.push(("error_budget", arguments.rule_values("error_budget", is_compared)));
         axes.push(("stop_probability", listed("stop_probability")));
-        axes.push(("agreeing_checks", arguments.of_rule("agreeing_checks", is_compared)));
+        axes.push(("agreeing_checks", arguments.rule_values("agreeing_checks", is_compared)));
     } else if ranks {
         axes.push(("predictor", first("predictor")));
     }
-    let read = points(&axes).into_iter().map(|point| StudyRequest::from_fields(&point));
-    read.map(|point| Ok(usual.overlaid(&point?))).collect()
+    let read = grid_points(&axes).into_iter().map(|point| StudyRequest::from_fields(&point));
+    read.map(|point| Ok(usual.with_overrides(&point?))).collect()
 }
 
 /// Each value of the first axis with each of the others.
-fn points(axes: &[(&str, Vec<Value>)]) -> Vec<Map<String, Value>> {
+fn grid_points(axes: &[(&str, Vec<Value>)]) -> Vec<Map<String, Value>> {
     let Some(((name, values), others)) = axes.split_first() else { return vec![Map::new()] };
-    let others = points(others);
+    let others = grid_points(others);
     let with = |value: &Value| {
         let mut all = others.clone();
         all.iter_mut().for_each(|point| drop(point.insert((*name).to_owned(), value.clone())));
@@ -348,13 +358,13 @@ fn points(axes: &[(&str, Vec<Value>)]) -> Vec<Map<String, Value>> {
 }
 
 /// The setting of a point of the grid, whose burn-in is taken as it is.
-fn of_grid(
+fn variant_of_grid_point(
     arguments: &ReplayArguments,
-    way: &Way,
+    way: &StoppingWay,
     request: &StudyRequest,
     table: &Table,
 ) -> Result<Variant, Refusal> {
-    let mut setting = resolved(arguments, &StudyRequest { burn_in: None, ..request.clone() }, table)?;
+    let mut setting = resolve_setting(arguments, &StudyRequest { burn_in: None, ..request.clone() }, table)?;
     let study = &mut setting.study;
     study.policy = way.policy.clone();
     study.burn_in = request.burn_in.unwrap_or(study.burn_in);

@@ -12,17 +12,17 @@ const I_EPOCH: (&str, &str) = ("i-epoch", "Stop all but the best --keep after --
 
 /// A way of stopping runs.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct StoppingWay {
     /// Its name on the command line.
     pub(super) name: String,
     /// The policy of a study that stops so.
     pub(super) policy: Policy,
 }
 
-impl Way {
+impl StoppingWay {
     /// The parser of a name on the command line.
     pub(super) fn parser() -> PossibleValuesParser {
-        let all = catalogue().replayed_policies().chain([LAST_VALUE, I_EPOCH]);
+        let all = catalogue().list_replay_policies().chain([LAST_VALUE, I_EPOCH]);
         let value = |(name, about): (&'static str, &'static str)| {
             // of a study its rules speak of trials
             PossibleValue::new(name).help(about.trim_end_matches('.').replace("trial", "run"))
@@ -70,7 +70,7 @@ impl Way {
         if !needs.forecasts || !needs.curve_alone {
             return if needs.forecasts { chosen.to_vec() } else { Vec::new() };
         }
-        let known = catalogue().extrapolating();
+        let known = catalogue().extrapolating_predictors();
         let named: Vec<String> =
             chosen.iter().filter(|name| known.contains(&name.as_str())).cloned().collect();
         let usual = || self.policy.usual().map(|stopping| stopping.predictor).into_iter().collect();

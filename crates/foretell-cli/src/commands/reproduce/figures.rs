@@ -2,14 +2,16 @@
 
 use crate::commands::figures::{accuracy, distinct};
 use crate::plot;
-use foretell_paper::reproduce::{Accuracy, EXTRAPOLATIONS, Part, Replayed, rule};
+use foretell_paper::reproduce::{
+    EXTRAPOLATION_PREDICTORS, PaperPart, PredictorAccuracy, ReplayRow, describe_stop_rule,
+};
 use foretell_search::Reference;
 
 /// Speed-up against Δ over whole files, a figure for each.
-fn speedups(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
-    let whole: Vec<&Replayed> = rows
+fn speedup_figures(rows: &[ReplayRow]) -> Vec<(String, plot::Figure)> {
+    let whole: Vec<&ReplayRow> = rows
         .iter()
-        .filter(|row| row.part == Part::Stopping && row.study_size.is_none() && !row.compressed)
+        .filter(|row| row.part == PaperPart::Stopping && row.study_size.is_none() && !row.compressed)
         .collect();
     let figure = |curves: &str| {
         let mine = whole.iter().filter(|row| row.curves == curves);
@@ -41,13 +43,13 @@ fn speedups(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
 }
 
 /// R² against the fraction observed, a panel for each file; none without cells.
-pub(super) fn observed(cells: &[Accuracy<'_>]) -> Option<plot::Figure> {
+pub(super) fn observed(cells: &[PredictorAccuracy<'_>]) -> Option<plot::Figure> {
     let splits = || cells.iter().map(|cell| cell.splits);
     let splits = match (splits().min()?, splits().max()?) {
         (least, most) if least < most => format!("{least} to {most}"),
         (_, most) => most.to_string(),
     };
-    let point = |cell: &Accuracy<'_>| plot::AccuracyPoint {
+    let point = |cell: &PredictorAccuracy<'_>| plot::AccuracyPoint {
         observed: cell.observed,
         r2_mean: cell.r2_mean,
         r2_stderr: if cell.splits > 1 { cell.r2_stderr } else { f64::NAN },
@@ -57,27 +59,27 @@ pub(super) fn observed(cells: &[Accuracy<'_>]) -> Option<plot::Figure> {
     Some(accuracy(&points, subtitle).draw())
 }
 
-fn series_name(row: &Replayed) -> String {
+fn series_name(row: &ReplayRow) -> String {
     let predictor = row.predictor.unwrap_or("–");
     match row.policy.as_deref() {
-        _ if !EXTRAPOLATIONS.contains(&predictor) => format!("{predictor}, {}", row.variant),
+        _ if !EXTRAPOLATION_PREDICTORS.contains(&predictor) => format!("{predictor}, {}", row.variant),
         Some("srm") => format!("{predictor}, from run {}", row.burn_in + 1),
-        _ => format!("{predictor}, {}, from run {}", rule(row), row.burn_in + 1),
+        _ => format!("{predictor}, {}, from run {}", describe_stop_rule(row), row.burn_in + 1),
     }
 }
 
 /// Figures for each file: speed-up against Δ of the searches; for Hyperband, speed-up by iteration and the best so far by the epochs
 /// spent.
-pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
-    let mut all = speedups(rows);
-    let of_part = |row: &&Replayed| row.part == Part::Hyperband;
+pub(super) fn figures(rows: &[ReplayRow]) -> Vec<(String, plot::Figure)> {
+    let mut all = speedup_figures(rows);
+    let of_part = |row: &&ReplayRow| row.part == PaperPart::Hyperband;
     for curves in distinct(rows.iter().filter(of_part).map(|row| row.curves)) {
-        let drawn = |row: &&Replayed| {
+        let drawn = |row: &&ReplayRow| {
             row.curves == curves
                 && row.reference.is_none_or(|r| r == Reference::Rung)
                 && row.kappa.is_none_or(|k| k >= 1.0)
         };
-        let mine: Vec<&Replayed> = rows.iter().filter(of_part).filter(drawn).collect();
+        let mine: Vec<&ReplayRow> = rows.iter().filter(of_part).filter(drawn).collect();
         let draws = mine.first().map_or(0, |row| row.numbers.orderings);
         all.push((format!("iterations-{curves}"), iterations(curves, &mine, draws)));
         all.push((format!("trajectory-{curves}"), trajectory(curves, &mine, draws)));
@@ -85,14 +87,14 @@ pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
     all
 }
 
-fn variant_name(row: &Replayed) -> String {
+fn variant_name(row: &ReplayRow) -> String {
     row.predictor.map_or(row.variant.to_owned(), |predictor| format!("{predictor}, {}", row.variant))
 }
 
 /// Speed-up against the iteration of Hyperband, without the plain one, which has none.
-fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
+fn iterations(curves: &str, rows: &[&ReplayRow], draws: usize) -> plot::Figure {
     let stopped = rows.iter().filter(|row| row.variant != "none");
-    let line = |row: &&Replayed| plot::HyperbandSeries {
+    let line = |row: &&ReplayRow| plot::HyperbandSeries {
         name: variant_name(row),
         points: row.course.iterations.clone(),
     };
@@ -107,8 +109,8 @@ fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
 }
 
 /// The best so far against the epochs spent.
-fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
-    let line = |row: &&Replayed| plot::BestSoFarSeries {
+fn trajectory(curves: &str, rows: &[&ReplayRow], draws: usize) -> plot::Figure {
+    let line = |row: &&ReplayRow| plot::BestSoFarSeries {
         name: variant_name(row),
         points: row.course.trajectory.clone(),
     };

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json, table};
 use crate::plot;
 use foretell::evaluate::EvaluationOptions;
-use foretell_paper::reproduce::{Asked, Failed, Part, Reproduced, Show};
+use foretell_paper::reproduce::{DisplayOptions, Failed, PaperPart, ReproductionRequest, ReproductionResult};
 use foretell_search::limits;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,10 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, default_value_t = 100, value_parser = crate::commands::evaluate::runs)]
     train: usize,
     /// Repeat with this many random splits per seed, or orders of the runs.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::REPEATS as i64))]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=limits::MAX_REPEATS as i64))]
     repeats: u32,
     /// Use this many seeds for the published values, starting at `--seed`. The part `observed` uses two at most.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=limits::REPEATS))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_REPEATS))]
     seeds: u64,
     /// Keep finished rows in this file, to continue after an interruption. It is compressed if its name ends in `.gz`.
     #[arg(long, value_name = "FILE")]
@@ -66,7 +66,7 @@ pub(crate) struct ReproduceArguments {
     out: Option<PathBuf>,
     /// Format of the figures.
     #[arg(long, value_enum, default_value_t, requires = "out")]
-    picture: Picture,
+    picture: PictureFormat,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -74,7 +74,7 @@ pub(crate) struct ReproduceArguments {
 
 /// The form of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Picture {
+enum PictureFormat {
     /// Vector graphics.
     #[default]
     Svg,
@@ -105,7 +105,7 @@ enum PartName {
     Claims,
 }
 
-impl From<PartName> for Part {
+impl From<PartName> for PaperPart {
     fn from(name: PartName) -> Self {
         match name {
             PartName::Table1 => Self::Table1,
@@ -135,9 +135,9 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Outcome {
         let failed = |error| Failure::input(format!("cannot make the folder {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    let asked = Asked {
+    let asked = ReproductionRequest {
         folder: arguments.folder.clone(),
-        only: arguments.only.iter().copied().map(Part::from).collect(),
+        only: arguments.only.iter().copied().map(PaperPart::from).collect(),
         options: EvaluationOptions {
             train: arguments.train,
             repeats: arguments.repeats as usize,
@@ -148,7 +148,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Outcome {
         resume: arguments.resume.clone(),
         observed: arguments.observed.clone(),
         predictors: arguments.predictor.clone(),
-        show: Show { note, table },
+        show: DisplayOptions { note, table },
     };
     let mut reproduced = asked.reproduce()?;
     match arguments.format {
@@ -169,29 +169,30 @@ fn known_predictor(name: &str) -> Result<&'static str, String> {
 }
 
 /// Draws forecasts against the truth for each file, R² against the fraction observed for all of them, and the speed-ups.
-fn draw(folder: &Path, arguments: &ReproduceArguments, reproduced: &mut Reproduced) -> Outcome {
-    for measured in reproduced.scatters() {
+fn draw(folder: &Path, arguments: &ReproduceArguments, reproduced: &mut ReproductionResult) -> Outcome {
+    for measured in reproduced.scatter_evaluations() {
         let name = format!("scatter-{}", measured.curves);
         save(folder, arguments.picture, &name, &scatter(&measured.into()).draw())?;
     }
-    if let Some(figure) = figures::observed(&reproduced.observed()) {
+    if let Some(figure) = figures::observed(&reproduced.observed_accuracies()) {
         save(folder, arguments.picture, "observed", &figure)?;
     }
-    for (name, figure) in figures::figures(reproduced.replays()) {
+    for (name, figure) in figures::figures(reproduced.speedup_rows()) {
         save(folder, arguments.picture, &name, &figure)?;
     }
     Ok(())
 }
 
-impl From<foretell_paper::reproduce::Measured> for Measured {
-    fn from(measured: foretell_paper::reproduce::Measured) -> Self {
-        let foretell_paper::reproduce::Measured { curves, metric, predictor, observed, result } = measured;
+impl From<foretell_paper::reproduce::PredictorEvaluation> for Measured {
+    fn from(measured: foretell_paper::reproduce::PredictorEvaluation) -> Self {
+        let foretell_paper::reproduce::PredictorEvaluation { curves, metric, predictor, observed, result } =
+            measured;
         Self { curves, metric, predictor, observed, result }
     }
 }
 
-fn save(folder: &Path, picture: Picture, name: &str, figure: &plot::Figure) -> Outcome {
-    let extension = if picture == Picture::Png { "png" } else { "svg" };
+fn save(folder: &Path, picture: PictureFormat, name: &str, figure: &plot::Figure) -> Outcome {
+    let extension = if picture == PictureFormat::Png { "png" } else { "svg" };
     let path = folder.join(format!("{name}.{extension}"));
     plot::save(&path, figure).map_err(Failure::midway)?;
     note(&format!("drew {}", path.display()));

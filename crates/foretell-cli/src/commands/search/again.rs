@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{Format, metric_difference, metric_value, note, print, print_json, with_deviation};
 use foretell::{Configuration, Direction, Metric, Value};
-use foretell_run::{Stored, trial_directory};
+use foretell_run::{StoredStudy, trial_directory};
 use foretell_search::{
     Parameter, ParameterKind, ParameterSpace, Policy, SamplerSpec, Schedule, Space, Study, StudySpec,
 };
@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The folder of such trainings, in that of the study.
-const FOLDER: &str = "again";
+const RETRAINING_FOLDER: &str = "again";
 
 /// The trial to train again.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ struct AgainDocument<'a> {
 }
 
 /// Trains a trial of `stored` again.
-pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
+pub(crate) fn run(stored: &StoredStudy, again: &Again, format: Format) -> Outcome {
     let directory = &stored.directory;
     let Some(asked) = Asked::read(directory) else {
         return Err(Failure::input(format!(
@@ -71,10 +71,10 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
         note(&format!("the search was started in {}; these trials start here", asked.folder.display()));
     }
     let spec = spec(stored, again)?;
-    let folder = directory.join(FOLDER).join(format!(
+    let folder = directory.join(RETRAINING_FOLDER).join(format!(
         "trial-{}-epochs-{}-seeds-{}",
         again.trial,
-        length_in_name(&spec),
+        length_for_folder(&spec),
         again.seeds
     ));
     let interrupt = Interrupt::default();
@@ -83,7 +83,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     note(&format!(
         "training trial {} again {}; kept in {}",
         again.trial,
-        how(search.study()),
+        seeds_and_length(search.study()),
         folder.display()
     ));
     interrupt.install(ENDING)?;
@@ -95,11 +95,11 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
 }
 
 /// The epochs of a trial in the name of a folder.
-fn length_in_name(spec: &StudySpec) -> String {
+fn length_for_folder(spec: &StudySpec) -> String {
     spec.resource().map_or("all".to_owned(), |epochs| epochs.to_string())
 }
 
-fn how(study: &Study) -> String {
+fn seeds_and_length(study: &Study) -> String {
     let trials = &study.spec().trials;
     let seeds = if *trials == 1 { "a new seed".to_owned() } else { format!("{trials} new seeds") };
     let epochs = study.spec().resource();
@@ -108,7 +108,7 @@ fn how(study: &Study) -> String {
 }
 
 /// The study of one configuration, as often as there are seeds: none of them is that of a search's trial.
-fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
+fn spec(stored: &StoredStudy, again: &Again) -> Result<StudySpec, Failure> {
     let first = stored.study.spec();
     let Some(trial) = stored.study.trial(again.trial) else {
         return Err(no_trial(stored, again.trial));
@@ -116,7 +116,7 @@ fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
     let space = match first.space.contains(&trial.configuration) {
         true => first.space.clone(),
         // the space was changed since
-        false => only(&trial.configuration)?,
+        false => single_configuration_space(&trial.configuration)?,
     };
     Ok(StudySpec {
         space,
@@ -135,7 +135,7 @@ fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
 }
 
 /// The space of `configuration` alone.
-fn only(configuration: &Configuration) -> Result<Space, Failure> {
+fn single_configuration_space(configuration: &Configuration) -> Result<Space, Failure> {
     let given = configuration.iter().filter(|(_, value)| **value != Value::Missing);
     let parameter = |(name, value): (&String, &Value)| Parameter {
         name: name.clone(),
@@ -146,7 +146,7 @@ fn only(configuration: &Configuration) -> Result<Space, Failure> {
 }
 
 /// There is no trial `number`.
-pub(crate) fn no_trial(stored: &Stored, number: u64) -> Failure {
+pub(crate) fn no_trial(stored: &StoredStudy, number: u64) -> Failure {
     Failure::input(format!(
         "{} contains no trial {number}. Its {} trials are numbered from 0",
         stored.directory.display(),
@@ -154,7 +154,7 @@ pub(crate) fn no_trial(stored: &Stored, number: u64) -> Failure {
     ))
 }
 
-fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Format) -> Outcome {
+fn tell(stored: &StoredStudy, again: &Again, study: &Study, folder: &Path, format: Format) -> Outcome {
     let spec = study.spec();
     let achieved = |trial: &foretell_search::Trial| trial.achieved(spec);
     let scores: Vec<f64> = study.trials().iter().filter_map(achieved).collect();
@@ -190,13 +190,13 @@ fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Fo
 fn text(document: &AgainDocument<'_>, study: &Study, searched: u64) -> String {
     let AgainDocument { trial, metric, scores, mean, .. } = document;
     let each: Vec<String> = scores.iter().map(|&score| metric_value(score)).collect();
-    let mut lines = vec![format!("trial {trial} {}: {metric} {}", how(study), each.join(", "))];
+    let mut lines = vec![format!("trial {trial} {}: {metric} {}", seeds_and_length(study), each.join(", "))];
     match document.sd {
         None => lines.push(
             "a single seed does not show the effect of luck. --seeds 3 gives a mean and a standard deviation"
                 .to_owned(),
         ),
-        Some(0.0) if is_ceiling(study, scores) => {
+        Some(0.0) if are_best_possible(study, scores) => {
             lines.push(format!("all reached {}, the best possible {metric}", metric_value(*mean)));
         }
         Some(0.0) => lines.push(format!(
@@ -205,7 +205,7 @@ fn text(document: &AgainDocument<'_>, study: &Study, searched: u64) -> String {
         )),
         Some(sd) => lines.push(format!("mean {} (standard deviation)", with_deviation(*mean, sd))),
     }
-    lines.extend(luck(document, study, searched));
+    lines.extend(compare_with_search(document, study, searched));
     let failed = study.trials().len() - scores.len();
     if failed > 0 {
         lines.push(format!("{failed} of {} trials failed", study.trials().len()));
@@ -215,7 +215,7 @@ fn text(document: &AgainDocument<'_>, study: &Study, searched: u64) -> String {
 }
 
 /// Whether all scores are the best value that the metric can have: then seeds cannot make a difference.
-fn is_ceiling(study: &Study, scores: &[f64]) -> bool {
+fn are_best_possible(study: &Study, scores: &[f64]) -> bool {
     let metric = Metric::new(study.spec().metric.clone(), study.spec().direction);
     let (low, high) = metric.bounds.around(scores.iter().copied());
     let best = if study.spec().direction == Direction::Maximize { high } else { low };
@@ -223,7 +223,7 @@ fn is_ceiling(study: &Study, scores: &[f64]) -> bool {
 }
 
 /// The mean compared with the score in the search: a winner by luck falls back. Trainings of other lengths do not compare.
-fn luck(document: &AgainDocument<'_>, study: &Study, searched: u64) -> Option<String> {
+fn compare_with_search(document: &AgainDocument<'_>, study: &Study, searched: u64) -> Option<String> {
     let (was, sd) = (document.was?, document.sd?);
     if document.epochs != searched {
         return Some(format!("in the search, after {searched} epochs: {}", metric_value(was)));

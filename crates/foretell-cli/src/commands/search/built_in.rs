@@ -9,7 +9,7 @@ use foretell_search::{ParameterSpace, Space};
 use serde_json::Value;
 
 /// The epochs of a whole training on drawn data.
-const SMALL_EPOCHS: u64 = 10;
+const DRAWN_DATA_EPOCHS: u64 = 10;
 
 /// The built-in networks of a search.
 pub(super) struct BuiltIn {
@@ -26,14 +26,14 @@ pub(super) struct BuiltIn {
 }
 
 /// The shape of images, and how many classes they have.
-type Shape = (ImageShape, usize);
+type ImagesAndClasses = (ImageShape, usize);
 
 /// The data, read once here: problems with them are reported before the first trial.
-struct Loaded {
+struct LoadedData {
     train: usize,
     validation: usize,
     /// Shape of the images, if these are images.
-    images: Option<Shape>,
+    images: Option<ImagesAndClasses>,
     about: String,
 }
 
@@ -47,11 +47,11 @@ impl BuiltIn {
         let data: DataSpec =
             arguments.data.as_deref().unwrap_or(plan.drawn).parse().map_err(Failure::input)?;
         let plan = family.plan_on(&data);
-        let (size, batch_size, epochs) = sizes(arguments, &data, &plan);
+        let (size, batch_size, epochs) = choose_sizes(arguments, &data, &plan);
         check_sizes(&size, batch_size)?;
         let loaded = load(arguments, &data, family.name(), &plan)?;
-        let space = match family.searched(&size) {
-            Searched::Layers => layers(family.name(), loaded.images, &size)?,
+        let space = match family.search_space(&size) {
+            Searched::Layers => network_space(family.name(), loaded.images, &size)?,
             Searched::Parameters(texts) => {
                 Space::Parameters(ParameterSpace::parse(&texts).map_err(Failure::input)?)
             }
@@ -60,7 +60,7 @@ impl BuiltIn {
             Space::Own(part) => format!(" of at most {} layers", part.settings()["max_depth"]),
             Space::Parameters(_) => String::new(),
         };
-        let (about, width) = (family.about(), size.width);
+        let (about, width) = (family.short_description(), size.width);
         let about = format!(
             "{about}{most} at {width} of the paper's width, on {}, batches of {batch_size}",
             loaded.about
@@ -72,7 +72,7 @@ impl BuiltIn {
             ("train-size", loaded.train.to_string()),
             ("validation-size", loaded.validation.to_string()),
             ("batch-size", batch_size.to_string()),
-            ("data-seed", seed_of(arguments).to_string()),
+            ("data-seed", data_seed(arguments).to_string()),
         ];
         if let Some(schedule) = &arguments.schedule {
             let schedule: RateSchedule = schedule.parse().map_err(Failure::input)?;
@@ -83,11 +83,11 @@ impl BuiltIn {
 }
 
 /// Size of the networks, examples a step and epochs: as told, small on drawn data, or else the paper's.
-fn sizes(arguments: &SearchArguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u64) {
+fn choose_sizes(arguments: &SearchArguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u64) {
     let drawn = matches!(data, DataSpec::Shapes { .. } | DataSpec::Words);
     let paper = Size { width: 1.0, max_layers: plan.max_layers };
     let (size, batch_size, epochs) = if drawn {
-        (plan.small.size, plan.small.batch_size, SMALL_EPOCHS)
+        (plan.small.size, plan.small.batch_size, DRAWN_DATA_EPOCHS)
     } else {
         (paper, plan.batch_size, plan.epochs as u64)
     };
@@ -99,7 +99,7 @@ fn sizes(arguments: &SearchArguments, data: &DataSpec, plan: &Plan) -> (Size, us
 }
 
 /// The seed by which data are drawn and split: the study's.
-fn seed_of(arguments: &SearchArguments) -> u64 {
+fn data_seed(arguments: &SearchArguments) -> u64 {
     arguments.asked.request.seed.unwrap_or(0)
 }
 
@@ -131,11 +131,16 @@ fn check_metric(arguments: &SearchArguments, metric: &str) -> Result<(), Failure
     Ok(())
 }
 
-fn load(arguments: &SearchArguments, data: &DataSpec, space: &str, plan: &Plan) -> Result<Loaded, Failure> {
+fn load(
+    arguments: &SearchArguments,
+    data: &DataSpec,
+    space: &str,
+    plan: &Plan,
+) -> Result<LoadedData, Failure> {
     let options = DataOptions {
         train_size: arguments.train_size,
         validation_size: arguments.validation_size,
-        seed: seed_of(arguments),
+        seed: data_seed(arguments),
     };
     match (plan.material, data.is_text()) {
         (Material::Images, true) => Err(Failure::input(format!(
@@ -146,10 +151,10 @@ fn load(arguments: &SearchArguments, data: &DataSpec, space: &str, plan: &Plan) 
         ))),
         (Material::Text, true) => {
             let text = data.read_text(&options).map_err(Failure::input)?;
-            let text = text.of_at_most(plan.vocabulary.unwrap_or(usize::MAX));
+            let text = text.limit_vocabulary(plan.vocabulary.unwrap_or(usize::MAX));
             let (train, validation) = (text.train.len(), text.validation.len());
             let about = format!("{train} + {validation} tokens of {data} ({} words)", text.words.len());
-            Ok(Loaded { train, validation, images: None, about })
+            Ok(LoadedData { train, validation, images: None, about })
         }
         (Material::Images, false) => {
             let loaded = data.load(&options).map_err(Failure::input)?;
@@ -160,14 +165,15 @@ fn load(arguments: &SearchArguments, data: &DataSpec, space: &str, plan: &Plan) 
                 "{train} + {validation} images of {data} ({}×{}×{}, {classes} classes)",
                 shape.channels, shape.height, shape.width
             );
-            Ok(Loaded { train, validation, images: Some((shape, classes)), about })
+            Ok(LoadedData { train, validation, images: Some((shape, classes)), about })
         }
     }
 }
 
 /// The space of networks called `family` for such images, in this size.
-fn layers(family: &str, images: Option<Shape>, size: &Size) -> Result<Space, Failure> {
-    let shape = |value: fn(&Shape) -> usize| images.as_ref().map(|images| Value::from(value(images)));
+fn network_space(family: &str, images: Option<ImagesAndClasses>, size: &Size) -> Result<Space, Failure> {
+    let shape =
+        |value: fn(&ImagesAndClasses) -> usize| images.as_ref().map(|images| Value::from(value(images)));
     named_space(
         family,
         [

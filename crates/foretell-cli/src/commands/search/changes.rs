@@ -3,7 +3,7 @@
 use foretell_search::{Parameter, Space, Study, StudySpec, differences};
 
 /// The settings that have words of their own here.
-const OWN: [&str; 2] = ["space", "workload"];
+const SEPARATE_SETTINGS: [&str; 2] = ["space", "workload"];
 
 /// Says which settings hold from here on in `study`, and did not where it was `there`; nothing where all are as before, or nothing was
 /// tried yet.
@@ -14,8 +14,10 @@ pub(super) fn said(there: &StudySpec, study: &Study) -> Option<String> {
     }
     let spec = study.spec();
     let others = differences(&there.settings(), study.settings()).into_iter();
-    let mut parts: Vec<String> =
-        others.filter(|it| !OWN.contains(&it.field.as_str())).flat_map(|it| it.in_words()).collect();
+    let mut parts: Vec<String> = others
+        .filter(|it| !SEPARATE_SETTINGS.contains(&it.field.as_str()))
+        .flat_map(|it| it.in_words())
+        .collect();
     parts.extend(parameters(&there.space, &spec.space));
     if there.workload.get("command") != spec.workload.get("command") {
         parts.push("the command sets other epochs".to_owned());

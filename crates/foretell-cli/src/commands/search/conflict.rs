@@ -1,6 +1,6 @@
 //! Differences between an existing study and the requested one.
 
-use super::described_study::STUDIES;
+use super::described_study::DEFAULT_STUDIES_FOLDER;
 use super::flags::SearchArguments;
 use crate::asked::{Asked, shell_line};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Names the settings in which the study in `directory` differs from the one that was asked for, of those that may not
 /// change. `new_study` is a command that starts the study elsewhere.
-pub(super) fn another_study(
+pub(super) fn refuse_other_study(
     directory: &Path,
     there: &StudySpec,
     asked: &StudySpec,
@@ -30,9 +30,10 @@ pub(super) fn new_study(asked: &Asked, arguments: &SearchArguments, directory: &
     let free = (2..).map(|number| format!("{}-{number}", directory.display()));
     let folder = free.into_iter().find(|folder| !Path::new(folder).exists()).unwrap_or_default();
     let place = match arguments.name {
-        Some(_) => {
-            ["--name".to_owned(), folder.trim_start_matches(STUDIES).trim_start_matches('/').to_owned()]
-        }
+        Some(_) => [
+            "--name".to_owned(),
+            folder.trim_start_matches(DEFAULT_STUDIES_FOLDER).trim_start_matches('/').to_owned(),
+        ],
         None => ["--out".to_owned(), folder],
     };
     let own = asked.line.iter().position(|word| word == "--").unwrap_or(asked.line.len());

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{ask, note};
-use foretell_run::{Hook, Limits, PRINTED, TRIAL_DIR, Watch};
+use foretell_run::{HookScope, PRINTED_SOURCE, RunLimits, TRIAL_DIR, WatchSettings};
 use foretell_search::StudySpec;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -105,9 +105,9 @@ pub(crate) struct Control {
 
 impl Control {
     /// The watch on each trial.
-    pub(super) fn watch(&self, flushes: bool, hook: Hook, spec: &StudySpec) -> Watch {
+    pub(super) fn watch(&self, flushes: bool, hook: HookScope, spec: &StudySpec) -> WatchSettings {
         let once = spec.reported_names().into_iter().collect();
-        Watch {
+        WatchSettings {
             follow: self.follow.clone(),
             hook,
             timeout: self.trial_timeout,
@@ -118,10 +118,10 @@ impl Control {
     }
 
     /// The limits of a run, if earlier ones took the time `before`.
-    pub(super) fn limits(&self, before: Duration) -> Limits {
+    pub(super) fn limits(&self, before: Duration) -> RunLimits {
         let gpus = u32::try_from(self.gpus.len()).unwrap_or(u32::MAX);
         let hours = |hours: f64| (Duration::from_secs_f64(hours * 3600.0), gpus);
-        Limits {
+        RunLimits {
             retries: self.retries,
             before,
             time: self.max_time,
@@ -136,7 +136,7 @@ impl Control {
     }
 
     /// Asks whether doubtful settings are right; without a terminal, they are refused.
-    fn confirm(&self) -> Result<(), Failure> {
+    fn confirm_doubt(&self) -> Result<(), Failure> {
         let Some(doubt) = &self.in_doubt else { return Ok(()) };
         let refused =
             || Failure::input(format!("the study file is in doubt: {doubt}. Then remove the line in-doubt"));
@@ -149,8 +149,10 @@ impl Control {
 
     /// Refuses a source that needs the hook where that is turned off.
     fn check_source(&self) -> Result<(), Failure> {
-        let Some(source) = self.source.as_deref().filter(|source| *source != PRINTED) else { return Ok(()) };
-        let off = match (self.no_hook, Hook::is_allowed()) {
+        let Some(source) = self.source.as_deref().filter(|source| *source != PRINTED_SOURCE) else {
+            return Ok(());
+        };
+        let off = match (self.no_hook, HookScope::is_allowed()) {
             (true, _) => "--no-hook",
             (false, false) => "FORETELL_HOOK=0",
             (false, true) => return Ok(()),
@@ -179,7 +181,7 @@ impl Control {
                 self.gpus.join(",")
             ));
         }
-        self.confirm()?;
+        self.confirm_doubt()?;
         if self.on != Some(On::Slurm) && !self.slurm.is_empty() {
             return Err(Failure::input("--slurm, or [slurm] in the study file, needs --on slurm"));
         }
@@ -202,8 +204,8 @@ impl Control {
 fn source(text: &str) -> Result<String, String> {
     let (library, way) = text.split_once('=').unwrap_or((text, "mean"));
     let library = library.split('/').next().unwrap_or_default();
-    let mut known = vec![PRINTED];
-    known.extend(Hook::sources());
+    let mut known = vec![PRINTED_SOURCE];
+    known.extend(HookScope::sources());
     if !known.contains(&library) || way != "mean" {
         return Err(format!("unknown source. The sources are {}", known.join(", ")));
     }

@@ -10,7 +10,7 @@ use foretell_search::{Refit, SamplerSpec, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The default folder of studies.
-pub(crate) const STUDIES: &str = "foretell-out";
+pub(crate) const DEFAULT_STUDIES_FOLDER: &str = "foretell-out";
 
 impl SearchArguments {
     /// The request of the flags and the file, with the settings that `workload` adds.
@@ -50,7 +50,7 @@ impl SearchArguments {
     /// Where the study is kept. Unless told otherwise a folder named after everything that determines the study but its
     /// number of trials, so that the same command finds it again.
     pub(super) fn directory(&self, spec: &StudySpec) -> PathBuf {
-        let studies = Path::new(STUDIES);
+        let studies = Path::new(DEFAULT_STUDIES_FOLDER);
         let named = self.name.as_ref().map(|name| studies.join(name));
         self.out.clone().or(named).unwrap_or_else(|| {
             let kind = match &spec.space {

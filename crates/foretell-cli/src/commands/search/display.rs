@@ -4,18 +4,18 @@ use super::heartbeat::Heartbeat;
 use crate::output::{human_duration, metric_value, note};
 use crate::terminal::{keep_unsaid, speak_above};
 use crate::view::rows::{line, parameters};
-use foretell_search::{Decision, LessonStatus, Moment, Reason, Record, Study, Times};
+use foretell_search::{Decision, LessonStatus, Reason, Record, RecordTime, Study, Times};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// With more running trials, each one's row is a single line.
-const MOST_WRAPPED: u64 = 4;
+const MAX_WRAPPED_ROWS: u64 = 4;
 
 /// The view of a running study.
 pub(crate) struct Display {
-    live: Option<Bars>,
+    live: Option<ProgressBars>,
     /// Prints the progress now and then, without a terminal.
     heartbeat: Option<Heartbeat>,
     /// How long it has taken, the run that is shown counted.
@@ -34,7 +34,7 @@ pub(crate) struct Display {
     seen: BTreeMap<u64, String>,
 }
 
-struct Bars {
+struct ProgressBars {
     all: MultiProgress,
     total: ProgressBar,
     trials: BTreeMap<u64, ProgressBar>,
@@ -44,7 +44,7 @@ impl Display {
     /// A view of `study`, which has taken `times` so far: live if standard error is a terminal, else with a line each
     /// `heartbeat`.
     pub(super) fn new(study: &Study, times: &Times, heartbeat: Duration) -> Self {
-        let live = std::io::stderr().is_terminal().then(|| Bars::new(study));
+        let live = std::io::stderr().is_terminal().then(|| ProgressBars::new(study));
         let mut this = Self {
             heartbeat: live.is_none().then(|| Heartbeat::start(heartbeat)),
             live,
@@ -66,7 +66,7 @@ impl Display {
     }
 
     /// The same with the metrics `watch` in each row.
-    pub(super) fn with_watched(self, watch: &[String]) -> Self {
+    pub(super) fn with_watched_metrics(self, watch: &[String]) -> Self {
         Self { watch: watch.to_vec(), ..self }
     }
 
@@ -91,7 +91,7 @@ impl Display {
     /// Shows one more record.
     pub(super) fn show(&mut self, study: &Study, record: &Record) {
         let time = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.times.see(record, Some(Moment { run: u32::MAX, time }));
+        self.times.see(record, Some(RecordTime { run: u32::MAX, time }));
         let trial = match record {
             Record::Created { .. }
             | Record::Changed { .. }
@@ -147,7 +147,7 @@ impl Display {
         for (level, runs) in study.learning_from() {
             let needs = study.spec().policy.needs(study.spec().max_resource);
             if (needs.burn_in || needs.forecasts) && self.learning_said.insert(level, runs).is_none() {
-                note(&learning(study, level, runs));
+                note(&learning_notice(study, level, runs));
             }
         }
     }
@@ -175,7 +175,7 @@ impl Display {
             let (total, ended) = (study.spec().trials, trials.ended());
             let said = progress(study, &self.times, &self.seen);
             heartbeat
-                .will_say(format!("{ended} of {total} trials ended, {} running; {said}", trials.running));
+                .set_text(format!("{ended} of {total} trials ended, {} running; {said}", trials.running));
         }
     }
 
@@ -209,7 +209,7 @@ fn progress(study: &Study, times: &Times, seen: &BTreeMap<u64, String>) -> Strin
     format!("{left}best {best}, {} epochs, {} stopped{failed}{seen}", progress.spent, progress.trials.stopped)
 }
 
-fn learning(study: &Study, level: u64, runs: usize) -> String {
+fn learning_notice(study: &Study, level: u64, runs: usize) -> String {
     let by_forecast = study.spec().policy.is_by_forecasts();
     match (study.spec().schedule.is_full(), by_forecast) {
         (true, true) if study.spec().policy.is_by_curve_alone() => {
@@ -230,7 +230,7 @@ fn learning(study: &Study, level: u64, runs: usize) -> String {
     }
 }
 
-impl Bars {
+impl ProgressBars {
     fn new(study: &Study) -> Self {
         let all = MultiProgress::new();
         speak_above(Some(all.clone()));
@@ -241,7 +241,7 @@ impl Bars {
     }
 
     /// Shows a line above the bars.
-    fn say(&self, text: &str) {
+    fn print_above(&self, text: &str) {
         if let Err(error) = self.all.println(text) {
             keep_unsaid(&format!("{text}\n"), &error);
         }
@@ -255,11 +255,11 @@ impl Bars {
             if let Some(bar) = self.trials.remove(&trial) {
                 bar.finish_and_clear();
             }
-            self.say(&text);
+            self.print_above(&text);
         } else {
             // with many rows, each takes one line: indicatif leaves out those that do not fit the screen
             let text = match study.progress().trials.running {
-                0..=MOST_WRAPPED => text,
+                0..=MAX_WRAPPED_ROWS => text,
                 _ => text.lines().next().unwrap_or_default().to_owned(),
             };
             let before = &self.total;

@@ -3,7 +3,7 @@
 use super::opening::{counting_line, folds_line, objectives_line, rank_line, unknown_length_line};
 use super::workload::Workload;
 use foretell::Value;
-use foretell_search::limits::PLANNED_TRIALS;
+use foretell_search::limits::MAX_PLANNED_TRIALS;
 use foretell_search::{
     Parameter, ParameterKind, ParameterSpace, Plan, Schedule, ScheduleError, Space, StudySpec, Totals, plan,
     successive_halving,
@@ -16,12 +16,12 @@ use std::path::Path;
 pub(crate) struct PlanDocument {
     schema: &'static str,
     study: String,
-    plan: Planned,
+    plan: SearchPlan,
 }
 
 /// The most that a search would do, without stopping.
 #[derive(Serialize)]
-pub(super) struct Planned {
+pub(super) struct SearchPlan {
     trials: u64,
     /// Unknown until a trial has shown it; then no sum of epochs is known either.
     #[serde(with = "foretell_search::resource")]
@@ -46,7 +46,7 @@ pub(super) struct Planned {
 }
 
 /// The plan of `spec`.
-pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, ScheduleError> {
+pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<SearchPlan, ScheduleError> {
     let (trials, max_resource) = (spec.trials, spec.max_resource);
     let full = trials.saturating_mul(spec.whole_resource());
     let (brackets, runs) = match spec.schedule {
@@ -67,7 +67,7 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
     };
     let totals = brackets.as_ref().map_or(whole, Plan::totals);
     let times = runs.unwrap_or(1);
-    Ok(Planned {
+    Ok(SearchPlan {
         trials,
         max_resource,
         workers,
@@ -83,7 +83,7 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
 
 impl PlanDocument {
     /// The plan of the study in `directory`.
-    pub(super) fn new(directory: &Path, plan: Planned) -> Self {
+    pub(super) fn new(directory: &Path, plan: SearchPlan) -> Self {
         Self { schema: "foretell.search/1", study: directory.display().to_string(), plan }
     }
 }
@@ -92,7 +92,7 @@ impl PlanDocument {
 pub(super) fn text(
     spec: &StudySpec,
     workload: &Workload,
-    plan: &Planned,
+    plan: &SearchPlan,
     directory: &Path,
     budget: Option<String>,
 ) -> String {
@@ -105,7 +105,7 @@ pub(super) fn text(
         lines.push(format!("parameters:\n{}", parameters(space)));
     }
     lines.extend(spec.sampler.in_words());
-    lines.push(stopping(spec));
+    lines.push(stop_rule_line(spec));
     lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
     lines.extend(budget);
@@ -122,14 +122,14 @@ pub(super) fn text(
 }
 
 /// The most options of a choice that are all printed.
-const MOST_OPTIONS: usize = 8;
+const MAX_PRINTED_OPTIONS: usize = 8;
 
 /// A line for all parameters with the same range, in the order of the first of each.
 fn parameters(space: &ParameterSpace) -> String {
     let mut ranges: Vec<(String, Vec<&str>)> = Vec::new();
     for Parameter { name, kind, active_if } in space.parameters() {
         let condition = active_if.as_ref().map_or(String::new(), |condition| format!(" if {condition}"));
-        let range = shortened(kind) + &condition;
+        let range = short_range(kind) + &condition;
         match ranges.iter_mut().find(|(known, _)| *known == range) {
             Some((_, names)) => names.push(name),
             None => ranges.push((range, vec![name])),
@@ -140,9 +140,9 @@ fn parameters(space: &ParameterSpace) -> String {
 }
 
 /// A range as `--param` takes it; of many options the first ones and the last.
-fn shortened(kind: &ParameterKind) -> String {
+fn short_range(kind: &ParameterKind) -> String {
     match kind {
-        ParameterKind::Choice { options } if options.len() > MOST_OPTIONS => {
+        ParameterKind::Choice { options } if options.len() > MAX_PRINTED_OPTIONS => {
             let (first, last) = (&options[..3], &options[options.len() - 1]);
             let first: Vec<String> = first.iter().map(Value::to_string).collect();
             format!("choice:{},…,{last} ({} options)", first.join(","), options.len())
@@ -152,23 +152,23 @@ fn shortened(kind: &ParameterKind) -> String {
 }
 
 /// The largest number of trials, or the budget that ends them.
-fn how_many(spec: &StudySpec) -> String {
+fn trial_count_words(spec: &StudySpec) -> String {
     match spec.budget_epochs {
         Some(budget) => format!("trials until {budget} epochs are spent"),
-        None if spec.trials == PLANNED_TRIALS => "trials until the time is spent".to_owned(),
+        None if spec.trials == MAX_PLANNED_TRIALS => "trials until the time is spent".to_owned(),
         None => format!("{} trials", spec.trials),
     }
 }
 
-fn schedule(spec: &StudySpec, plan: &Planned) -> String {
-    let ends_otherwise = spec.budget_epochs.is_some() || spec.trials == PLANNED_TRIALS;
-    let Planned { trials, max_resource, epochs, epochs_full_training, .. } = plan;
+fn schedule(spec: &StudySpec, plan: &SearchPlan) -> String {
+    let ends_otherwise = spec.budget_epochs.is_some() || spec.trials == MAX_PLANNED_TRIALS;
+    let SearchPlan { trials, max_resource, epochs, epochs_full_training, .. } = plan;
     let share = 100.0 * *epochs as f64 / (*epochs_full_training).max(1) as f64;
     let rungs = format!("rungs at {} epochs", join(&plan.levels));
     match (&spec.schedule, &plan.brackets) {
         (Schedule::Asha { eta, .. }, _) => format!(
             "{}, {rungs}; a trial continues once it is among the best 1/{eta} of its rung{}",
-            how_many(spec),
+            trial_count_words(spec),
             if ends_otherwise {
                 String::new()
             } else {
@@ -181,14 +181,14 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
             plan.epochs_from_scratch
         ),
         _ if spec.resource().is_none() => {
-            format!("{}\n{}", how_many(spec), unknown_length_line(spec).unwrap_or_default())
+            format!("{}\n{}", trial_count_words(spec), unknown_length_line(spec).unwrap_or_default())
         }
-        _ if ends_otherwise => format!("{}, {max_resource} epochs each at most", how_many(spec)),
+        _ if ends_otherwise => format!("{}, {max_resource} epochs each at most", trial_count_words(spec)),
         _ => format!("{trials} trials of {max_resource} epochs: at most {epochs} epochs"),
     }
 }
 
-fn stopping(spec: &StudySpec) -> String {
+fn stop_rule_line(spec: &StudySpec) -> String {
     let needs = spec.policy.needs(spec.max_resource);
     let rule = match spec.policy.in_words() {
         _ if needs.nothing => return "no trial is stopped early".to_owned(),

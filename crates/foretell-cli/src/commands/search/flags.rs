@@ -5,7 +5,7 @@ use crate::output::Format;
 use crate::plot::Size;
 use crate::request_flags::RequestFlags;
 use crate::view::picture::FigureKind;
-use foretell_run::Limits;
+use foretell_run::RunLimits;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -141,9 +141,9 @@ fn study_name(text: &str) -> Result<String, String> {
 
 impl SearchArguments {
     /// The limits of a run, if earlier ones took the time `before`: those of the control flags, and the budget of time.
-    pub(super) fn limits(&self, before: Duration) -> Limits {
+    pub(super) fn limits(&self, before: Duration) -> RunLimits {
         let limits = self.control.limits(before);
-        Limits { time: limits.time.into_iter().chain(self.budget_time).min(), ..limits }
+        RunLimits { time: limits.time.into_iter().chain(self.budget_time).min(), ..limits }
     }
 
     /// Without the limits of the search: training its best again is not part of it.

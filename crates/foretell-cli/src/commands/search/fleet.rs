@@ -7,25 +7,25 @@ use crate::asked::Asked;
 use crate::commands::serve::{self, Served};
 use crate::engines::ray::Ray;
 use crate::engines::slurm::Slurm;
-use crate::engines::{Engine, EngineError, Tended};
+use crate::engines::{Engine, EngineError, EngineThread};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::{Interrupt, no_thread};
 use crate::output::note;
-use foretell_run::{Access, Door, Elsewhere, EventStore, keep_secrets};
+use foretell_run::{Elsewhere, EventStore, HostDoor, ServerAccess, keep_secrets};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The default address for workers that somebody starts; --serve changes it.
-const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 8675);
+const DEFAULT_ADDRESS: ([u8; 4], u16) = ([127, 0, 0, 1], 8675);
 /// How long jobs that are ended have to hand back their trials.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The access of other machines to a search.
 pub(super) struct Fleet {
-    access: Access,
+    access: ServerAccess,
     directory: PathBuf,
-    tended: Option<Tended>,
+    tended: Option<EngineThread>,
     interrupt: Interrupt,
 }
 
@@ -43,7 +43,7 @@ impl Fleet {
         search.work(arguments)?.write(&directory).map_err(in_folder)?;
         let Some(address) = address(arguments) else { return Ok((search, None)) };
         let mut engine = engine(arguments, &directory)?;
-        let (door, calls) = Door::<EventStore>::new();
+        let (door, calls) = HostDoor::<EventStore>::new();
         let own_workers = if on.is_some() { 0 } else { search.workers() };
         let warned = interrupt.clone();
         let ends_jobs = matches!(on, Some(On::Slurm | On::Ray));
@@ -56,14 +56,14 @@ impl Fleet {
         let workers = arguments.workers().max(256);
         let served = Served { token: token.clone(), door: door.clone(), workers };
         let served = serve::beside(&directory, address, served, interrupt)?;
-        let access = Access { addresses: advertised(served), token, file: None };
+        let access = ServerAccess { addresses: advertised_addresses(served), token, file: None };
         access.write(&directory).map_err(in_folder)?;
-        say(&directory, on, served);
+        print_worker_commands(&directory, on, served);
         if let Some(engine) = &mut engine {
             let trials = usize::try_from(search.study().spec().trials).unwrap_or(usize::MAX);
-            begin(engine.as_mut(), arguments.workers().min(trials), &directory)?;
+            start_workers(engine.as_mut(), arguments.workers().min(trials), &directory)?;
         }
-        let tend = |engine| Tended::start(engine, door, arguments.workers(), interrupt);
+        let tend = |engine| EngineThread::start(engine, door, arguments.workers(), interrupt);
         let tended = engine.map(tend).transpose().map_err(no_thread)?;
         Ok((search, Some(Self { access, directory, tended, interrupt: interrupt.clone() })))
     }
@@ -94,7 +94,7 @@ impl Fleet {
         let in_folder = |error| Failure::midway(format!("{}: {error}", directory.display()));
         std::fs::create_dir_all(directory).map_err(in_folder)?;
         let [line] = keep_secrets(directory, [&asked.line]).map_err(in_folder)?;
-        let job = slurm.submit_owner(&owner_words(&line)?)?;
+        let job = slurm.submit_owner(&owner_command(&line)?)?;
         note(&format!(
             "job {job} owns the study in {0}. Show the study with `foretell study show {0}`, and end it with `scancel {job}`. Its messages are in {0}/slurm/owner-{job}.log",
             foretell_run::shell_line(&[directory.display().to_string()])
@@ -108,8 +108,10 @@ impl Fleet {
             tended.end();
         }
         // another search of the study may have taken its place
-        if Access::in_study(&self.directory).is_some_and(|there| there.addresses == self.access.addresses) {
-            Access::remove(&self.directory);
+        if ServerAccess::read_in_study(&self.directory)
+            .is_some_and(|there| there.addresses == self.access.addresses)
+        {
+            ServerAccess::remove(&self.directory);
         }
         self.interrupt.take_failure().map_or(Ok(()), Err)
     }
@@ -126,19 +128,19 @@ fn engine(arguments: &SearchArguments, directory: &Path) -> Result<Option<Box<dy
 }
 
 /// Starts the first workers, so that a refusal is reported at once.
-fn begin(engine: &mut dyn Engine, workers: usize, directory: &Path) -> Outcome {
+fn start_workers(engine: &mut dyn Engine, workers: usize, directory: &Path) -> Outcome {
     match engine.tend(workers, false) {
         Ok(_) => Ok(()),
         Err(EngineError::Now(why) | EngineError::Ever(why)) => {
             engine.end();
-            Access::remove(directory);
+            ServerAccess::remove(directory);
             Err(Failure::input(why))
         }
     }
 }
 
 /// The command line `line` for the owner's job.
-fn owner_words(line: &[String]) -> Result<Vec<String>, Failure> {
+fn owner_command(line: &[String]) -> Result<Vec<String>, Failure> {
     let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
     let end = line.iter().position(|word| word == "--").unwrap_or(line.len());
     let (flags, command) = line.split_at(end);
@@ -157,7 +159,7 @@ fn owner_words(line: &[String]) -> Result<Vec<String>, Failure> {
 }
 
 /// Prints how to start workers of a search that listens at `address`.
-fn say(directory: &Path, on: Option<On>, address: SocketAddr) {
+fn print_worker_commands(directory: &Path, on: Option<On>, address: SocketAddr) {
     if on != Some(On::Workers) {
         return;
     }
@@ -179,21 +181,22 @@ fn address(arguments: &SearchArguments) -> Option<SocketAddr> {
     let control = &arguments.control;
     control.serve.or_else(|| {
         control.on.map(|on| match on {
-            On::Workers => SocketAddr::from(LOCAL),
+            On::Workers => SocketAddr::from(DEFAULT_ADDRESS),
             On::Slurm | On::Ray => SocketAddr::from(([0, 0, 0, 0], 0)),
         })
     })
 }
 
 /// The addresses by which other machines reach `address`: the host's name, and the one by which it reaches others.
-fn advertised(address: SocketAddr) -> Vec<String> {
+fn advertised_addresses(address: SocketAddr) -> Vec<String> {
     if !address.ip().is_unspecified() {
         return vec![address.to_string()];
     }
     let port = address.port();
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-    let own = outward().filter(|ip| !ip.is_loopback()).map(|ip| SocketAddr::new(ip, port).to_string());
+    let own =
+        outward_address().filter(|ip| !ip.is_loopback()).map(|ip| SocketAddr::new(ip, port).to_string());
     let mut addresses: Vec<String> =
         name.map(|name| format!("{name}:{port}")).into_iter().chain(own).collect();
     if addresses.is_empty() {
@@ -203,7 +206,7 @@ fn advertised(address: SocketAddr) -> Vec<String> {
 }
 
 /// The address by which this machine reaches others; nothing is sent.
-fn outward() -> Option<IpAddr> {
+fn outward_address() -> Option<IpAddr> {
     let socket = UdpSocket::bind(("0.0.0.0", 0)).ok()?;
     socket.connect(("192.0.2.1", 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())

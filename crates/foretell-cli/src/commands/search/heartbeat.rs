@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 /// A thread that prints the progress of the search. It ends when this is dropped.
 pub(super) struct Heartbeat {
-    said: Arc<Mutex<Said>>,
+    said: Arc<Mutex<BeatText>>,
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<Option<()>>>,
 }
 
 /// The text of a beat.
 #[derive(Default)]
-struct Said {
+struct BeatText {
     text: String,
     /// The trials that have reported nothing for long, and since when.
     quiet: BTreeMap<u64, Instant>,
 }
 
-impl Said {
+impl BeatText {
     fn line(&self, now: Instant) -> String {
         let silence = |since: &Instant| human_duration(now.saturating_duration_since(*since).as_secs_f64());
         let quiet = self.quiet.iter();
@@ -38,7 +38,7 @@ impl Heartbeat {
     /// Prints a beat each `interval`.
     pub(super) fn start(interval: Duration) -> Self {
         let (end, ended) = channel::<()>();
-        let said = Arc::<Mutex<Said>>::default();
+        let said = Arc::<Mutex<BeatText>>::default();
         let shared = Arc::clone(&said);
         let beat = move || {
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
@@ -53,7 +53,7 @@ impl Heartbeat {
     }
 
     /// Sets the text of the next beat.
-    pub(super) fn will_say(&self, text: String) {
+    pub(super) fn set_text(&self, text: String) {
         self.lock().text = text;
     }
 
@@ -68,7 +68,7 @@ impl Heartbeat {
         self.lock().quiet.remove(&trial);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Said> {
+    fn lock(&self) -> MutexGuard<'_, BeatText> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_trial_that_is_silent_is_named_until_it_is_heard_again() {
         let heartbeat = Heartbeat::start(Duration::from_secs(3600));
-        heartbeat.will_say("3 of 9 trials ended".to_owned());
+        heartbeat.set_text("3 of 9 trials ended".to_owned());
         let line = || heartbeat.lock().line(Instant::now());
         assert_eq!(line(), "searching: 3 of 9 trials ended");
         heartbeat.quiet(4, Duration::from_secs(720));

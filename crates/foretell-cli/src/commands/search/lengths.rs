@@ -3,7 +3,7 @@
 use foretell_search::{Space, StudySpec};
 
 /// Names of parameters that say how long to train.
-const NAMES: [&str; 9] = [
+const LENGTH_PARAMETER_NAMES: [&str; 9] = [
     "epochs",
     "num_epochs",
     "n_epochs",
@@ -16,12 +16,12 @@ const NAMES: [&str; 9] = [
 ];
 
 /// The notice if the length of a training is one of the searched parameters.
-pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
+pub(super) fn searched_length_line(spec: &StudySpec) -> Option<String> {
     let Space::Parameters(space) = &spec.space else { return None };
     let last = spec.resource()?;
     let (name, most) = space.parameters().iter().find_map(|parameter| {
         let name = parameter.name.rsplit('.').next()?;
-        NAMES.contains(&name).then_some((parameter.name.as_str(), parameter.kind.largest()?))
+        LENGTH_PARAMETER_NAMES.contains(&name).then_some((parameter.name.as_str(), parameter.kind.largest()?))
     })?;
     Some(if most > last as f64 {
         format!(
@@ -40,7 +40,7 @@ pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::searched_line;
+    use super::searched_length_line;
     use foretell_search::{ParameterSpace, Space, StudySpec};
 
     fn spec(parameter: &str) -> StudySpec {
@@ -62,7 +62,7 @@ mod tests {
             ("layers=int:1:30", None),
         ];
         for (parameter, expected) in cases {
-            let line = searched_line(&spec(parameter));
+            let line = searched_length_line(&spec(parameter));
             assert_eq!(line.is_some(), expected.is_some(), "{parameter}: {line:?}");
             assert!(line.unwrap_or_default().contains(expected.unwrap_or_default()), "{parameter}");
         }

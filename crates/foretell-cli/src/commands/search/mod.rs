@@ -34,7 +34,7 @@ use crate::view::{picture, report};
 use crate::{interrupt, plot};
 use clap::ArgMatches;
 pub(crate) use control::{duration, no_gpu_twice};
-pub(crate) use described_study::STUDIES;
+pub(crate) use described_study::DEFAULT_STUDIES_FOLDER;
 use display::Display;
 pub(crate) use flags::SearchArguments;
 use fleet::Fleet;
@@ -91,7 +91,7 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     if let Some(lessons) = &lessons {
         note(&lessons.to_string());
     } else if learn_from.is_empty() && !arguments.no_lessons {
-        warm_start::offered(&directory, &spec).iter().for_each(|offer| note(offer));
+        warm_start::offer_earlier_study(&directory, &spec).iter().for_each(|offer| note(offer));
     }
     // those that somebody names come last: the latest lessons are kept
     let warm_start: Vec<Run> =
@@ -103,7 +103,7 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
         new_study: Some(conflict::new_study(asked, arguments, &directory)),
     };
     let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;
-    let config = workload.config.as_ref().map(|config| config.file_name());
+    let config = workload.config.as_ref().map(|config| config.copy_file_name());
     asked.keep(search.directory(), &workload.command, config);
     if let Some(text) = &arguments.note {
         note_file::add(search.directory(), text)?;
@@ -118,18 +118,18 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     let (opened, fleet) = Fleet::open(search, arguments, &interrupt)?;
     search = opened;
     let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat)
-        .with_watched(&arguments.watch);
+        .with_watched_metrics(&arguments.watch);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
     // the engine's reason for ending the search tells more than the fact
     fleet.map_or(Ok(()), Fleet::end)?;
     ran?;
     tell(&search, arguments)?;
-    has_best(search.study())
+    check_has_best(search.study())
 }
 
 /// That a search ends with a best trial.
-fn has_best(study: &Study) -> Outcome {
+fn check_has_best(study: &Study) -> Outcome {
     if study.best().is_some() {
         return Ok(());
     }

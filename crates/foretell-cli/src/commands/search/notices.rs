@@ -6,18 +6,18 @@ use crate::output::{human_duration, note};
 use crate::view::rows::in_one_line;
 use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
-use foretell_run::{Event, FurtherScore, Notice, Reading};
+use foretell_run::{DriverEvent, FurtherScore, MetricReading, TrialNotice};
 use foretell_search::{Schedule, Study, Trial};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// So many trials with the same curve show that their parameters do not matter.
-const ALIKE: usize = 3;
+const MIN_IDENTICAL_TRIALS: usize = 3;
 /// Notices about objectives and limits end after this many trials.
-const SAID_UNTIL: u64 = 50;
+const LAST_NOTICE_TRIAL: u64 = 50;
 
 /// Prints each notice once, and passes records on to the display.
-pub(super) struct Notices<'a> {
+pub(super) struct NoticePrinter<'a> {
     workload: &'a Workload,
     /// The smallest and the largest value of the runs of --learn-from.
     learned_range: Option<(f64, f64)>,
@@ -34,7 +34,7 @@ pub(super) struct Notices<'a> {
     objectives_said: BTreeSet<String>,
 }
 
-impl<'a> Notices<'a> {
+impl<'a> NoticePrinter<'a> {
     /// No notice was printed yet.
     pub(super) fn new(
         workload: &'a Workload,
@@ -58,9 +58,9 @@ impl<'a> Notices<'a> {
     }
 
     /// Shows an event; an error refuses it.
-    pub(super) fn observe(&mut self, study: &Study, event: &Event<'_>) -> Result<(), String> {
+    pub(super) fn observe(&mut self, study: &Study, event: &DriverEvent<'_>) -> Result<(), String> {
         match *event {
-            Event::Recorded(record) => {
+            DriverEvent::Recorded(record) => {
                 self.display.show(study, record);
                 if record.ends().is_some() {
                     self.say_objectives(study);
@@ -68,49 +68,51 @@ impl<'a> Notices<'a> {
                     self.doubt_parameters(study);
                 }
             }
-            Event::Report { trial, reading } => {
+            DriverEvent::Report { trial, reading } => {
                 self.doubt_whole(study, trial, reading);
                 self.check_direction(reading)?;
                 self.check_unit(study, reading)?;
             }
-            Event::Noticed { trial, notice } => self.notice(study, trial, notice),
-            Event::Fewer { workers, why } => note(&format!(
+            DriverEvent::Noticed { trial, notice } => self.notice(study, trial, notice),
+            DriverEvent::FewerWorkers { workers, why } => note(&format!(
                 "{why}. From now on, {workers} trials run in parallel. To run more, raise the limit, for example with `ulimit -n 4096`"
             )),
-            Event::BestCounts => note(
+            DriverEvent::BestCounts => note(
                 "each trial prints the best of its reports last, so the best report is its score. To use the last report, add --score last",
             ),
-            Event::Said { text } => note(text),
-            Event::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
+            DriverEvent::StudyNotice { text } => note(text),
+            DriverEvent::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
         }
         Ok(())
     }
 
     /// Prints a notice about a trial.
-    fn notice(&mut self, study: &Study, trial: u64, notice: &Notice) {
+    fn notice(&mut self, study: &Study, trial: u64, notice: &TrialNotice) {
         match notice {
-            Notice::Late { reports } if first(&mut self.late_said) => note(&late(trial, *reports)),
-            Notice::Further { trainings, score } if first(&mut self.further_said) => {
-                note(&further(*trainings, *score));
+            TrialNotice::Late { reports } if is_first_time(&mut self.late_said) => {
+                note(&late(trial, *reports))
             }
-            Notice::Quiet { silence } => {
+            TrialNotice::SeveralTrainings { trainings, score } if is_first_time(&mut self.further_said) => {
+                note(&repeated_training_notice(*trainings, *score));
+            }
+            TrialNotice::Quiet { silence } => {
                 self.display.quiet(trial, *silence);
                 note(&quiet(trial, *silence));
             }
-            Notice::Silent { lines, line, seen } => {
+            TrialNotice::Silent { lines, line, seen } => {
                 self.display.seen(study, trial, seen);
-                if first(&mut self.silence_said) {
+                if is_first_time(&mut self.silence_said) {
                     note(&format!(
                         "trial {trial} has printed {lines} lines (the last one is `{line}`), but no report yet: {}",
                         self.workload.what_is_missed()
                     ));
                 }
             }
-            Notice::Retried { attempt, why } => {
+            TrialNotice::Retried { attempt, why } => {
                 let why = in_one_line(why);
                 note(&format!("trial {trial} failed ({why}). Starting attempt {attempt} (--retries)"));
             }
-            Notice::Retrained { from } if first(&mut self.retrained_said) => {
+            TrialNotice::Retrained { from } if is_first_time(&mut self.retrained_said) => {
                 let rest = match study.spec().schedule {
                     Schedule::Asha { .. } if !study.keeps_checkpoints() => {
                         "from now on, no trial is paused, and trials below the best of a rung are stopped"
@@ -124,11 +126,13 @@ impl<'a> Notices<'a> {
                     "trial {trial} found no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR. It trains these epochs again, and they are added to the epochs spent; {rest}"
                 ));
             }
-            Notice::Late { .. } | Notice::Retrained { .. } | Notice::Further { .. } => {}
-            Notice::Noted { .. }
-            | Notice::Unusable { .. }
-            | Notice::Unread { .. }
-            | Notice::FailedAtEnd { .. } => {
+            TrialNotice::Late { .. }
+            | TrialNotice::Retrained { .. }
+            | TrialNotice::SeveralTrainings { .. } => {}
+            TrialNotice::Noted { .. }
+            | TrialNotice::Unusable { .. }
+            | TrialNotice::Unread { .. }
+            | TrialNotice::FailedAtEnd { .. } => {
                 note(&format!("trial {trial}: {notice}"));
             }
         }
@@ -137,7 +141,7 @@ impl<'a> Notices<'a> {
     /// A metric that is the same in all reports may be a setting.
     fn doubt_constant(&mut self, study: &Study) {
         if let Some(value) = study.constant()
-            && first(&mut self.constant_said)
+            && is_first_time(&mut self.constant_said)
         {
             let name = &study.spec().metric;
             note(&format!(
@@ -148,19 +152,19 @@ impl<'a> Notices<'a> {
 
     /// Trials with other parameters that all report the same values show that the parameters do not reach the script.
     fn doubt_parameters(&mut self, study: &Study) {
-        if study.progress().trials.ended() == ALIKE as u64
-            && let Some(said) = unreached(study)
-            && first(&mut self.identical_said)
+        if study.progress().trials.ended() == MIN_IDENTICAL_TRIALS as u64
+            && let Some(said) = unreached_parameters_notice(study)
+            && is_first_time(&mut self.identical_said)
         {
             note(&said);
         }
     }
 
     /// A training whose first report is of the last epoch may have printed its settings.
-    fn doubt_whole(&mut self, study: &Study, trial: u64, reading: &Reading) {
+    fn doubt_whole(&mut self, study: &Study, trial: u64, reading: &MetricReading) {
         let Some(whole) = study.spec().resource() else { return };
         let is_first = study.trial(trial).is_some_and(|trial| !trial.has_reported());
-        if is_first && whole > 1 && reading.step == whole && first(&mut self.whole_said) {
+        if is_first && whole > 1 && reading.step == whole && is_first_time(&mut self.whole_said) {
             let name = &study.spec().metric;
             note(&format!(
                 "the first report of trial {trial} is for epoch {whole}, the last one. If the trial has not trained that long, {whole} is a setting, not an epoch. Set a pattern for its lines, for example --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
@@ -171,7 +175,7 @@ impl<'a> Notices<'a> {
     /// Prints the problems with objectives and limits, each once.
     fn say_objectives(&mut self, study: &Study) {
         // later there would be nothing new to say
-        if study.progress().trials.ended() > SAID_UNTIL {
+        if study.progress().trials.ended() > LAST_NOTICE_TRIAL {
             return;
         }
         for problem in study.objective_problems() {
@@ -183,7 +187,7 @@ impl<'a> Notices<'a> {
     }
 
     /// A metric that was not named is taken for one that is to be large; its first report may know better.
-    fn check_direction(&self, reading: &Reading) -> Result<(), String> {
+    fn check_direction(&self, reading: &MetricReading) -> Result<(), String> {
         let small = |name: &&String| direction_of(name) == Some(Direction::Minimize);
         if self.workload.unnamed
             && let Some(name) = reading.metrics.keys().find(small)
@@ -196,7 +200,7 @@ impl<'a> Notices<'a> {
     }
 
     /// Fractions teach nothing about percentages, nor percentages about fractions.
-    fn check_unit(&mut self, study: &Study, reading: &Reading) -> Result<(), String> {
+    fn check_unit(&mut self, study: &Study, reading: &MetricReading) -> Result<(), String> {
         let metric = &study.spec().metric;
         let value = reading.value.filter(|_| is_share(metric));
         let Some((value, (low, high))) = value.zip(self.learned_range) else { return Ok(()) };
@@ -206,7 +210,7 @@ impl<'a> Notices<'a> {
         if value > 1.0 && high <= 1.0 {
             return Err(said + "Convert both to the same unit, percent or fractions");
         }
-        if value > 0.0 && value <= 1.0 && low > 1.0 && first(&mut self.unit_said) {
+        if value > 0.0 && value <= 1.0 && low > 1.0 && is_first_time(&mut self.unit_said) {
             note(&(said + "If these are percentages and that is a fraction, forecasts will be wrong"));
         }
         Ok(())
@@ -214,7 +218,7 @@ impl<'a> Notices<'a> {
 }
 
 /// The notice if the first trials that ended have the same curves, but other parameters.
-fn unreached(study: &Study) -> Option<String> {
+fn unreached_parameters_notice(study: &Study) -> Option<String> {
     let ended: Vec<&Trial> = study.trials().iter().filter(|trial| !trial.is_open()).collect();
     let (head, others) = ended.split_first()?;
     let curve = |trial: &Trial| {
@@ -228,12 +232,12 @@ fn unreached(study: &Study) -> Option<String> {
         common > 1 && own[..common] == other_curve[..common] && head.configuration != other.configuration
     };
     let varies = own.iter().any(|(_, value)| *value != own[0].1);
-    if others.len() + 1 < ALIKE || !varies || !others.iter().all(alike) {
+    if others.len() + 1 < MIN_IDENTICAL_TRIALS || !varies || !others.iter().all(alike) {
         return None;
     }
     let names: Vec<&str> = head.configuration.keys().map(String::as_str).collect();
     Some(format!(
-        "the first {ALIKE} trials have different parameters, but report exactly the same values, so the parameters may not reach the script. Check that it reads {} from its command line, its configuration file or FORETELL_PARAMS",
+        "the first {MIN_IDENTICAL_TRIALS} trials have different parameters, but report exactly the same values, so the parameters may not reach the script. Check that it reads {} from its command line, its configuration file or FORETELL_PARAMS",
         names.join(", ")
     ))
 }
@@ -244,7 +248,7 @@ fn late(trial: u64, reports: usize) -> String {
     )
 }
 
-fn further(trainings: u64, score: FurtherScore) -> String {
+fn repeated_training_notice(trainings: u64, score: FurtherScore) -> String {
     format!(
         "each trial trains {trainings} times (folds, stages or repeats). Its score is {score}. All epochs are counted, and stopping compares the first training of each trial. If these are folds, --folds {trainings} also stops trials between and within later folds"
     )
@@ -258,7 +262,7 @@ fn quiet(trial: u64, silence: Duration) -> String {
 }
 
 /// Whether this is the first time.
-fn first(said: &mut bool) -> bool {
+fn is_first_time(said: &mut bool) -> bool {
     !std::mem::replace(said, true)
 }
 

@@ -1,7 +1,7 @@
 //! The lines that a search prints before its first trial.
 
 use super::flags::SearchArguments;
-use super::lengths::searched_line;
+use super::lengths::searched_length_line;
 use super::study_run::StudyRun;
 use crate::output::short_number;
 use crate::scheduling::measure_name;
@@ -32,7 +32,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String 
     lines.extend(arguments.budget_line());
     lines.extend(counting_line(spec));
     lines.extend(folds_line(spec));
-    lines.extend(searched_line(spec));
+    lines.extend(searched_length_line(spec));
     if search.found() > 0 {
         let summary = Summary::new(search.study());
         let ended = summary.trials.ended();

@@ -19,28 +19,28 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 /// The subcommand that such files are for.
-const SEARCH: &str = "search";
+const SEARCH_SUBCOMMAND: &str = "search";
 /// The key of the command.
-const COMMAND: &str = "command";
+const COMMAND_KEY: &str = "command";
 /// A list of tables, each a configuration to try first.
-const TRIAL: &str = "trial";
+const TRIAL_KEY: &str = "trial";
 /// The table of parameters, and its other name.
-const PARAMETERS: &str = "param";
-const SPACE: &str = "space";
+const PARAMETERS_KEY: &str = "param";
+const SPACE_KEY: &str = "space";
 /// The tables of the engines, and the key of further lines in them.
-const ENGINES: [&str; 2] = ["slurm", "ray"];
-const LINES: &str = "lines";
+const ENGINE_KEYS: [&str; 2] = ["slurm", "ray"];
+const LINES_KEY: &str = "lines";
 
 /// The contents of the file.
-struct Contents {
+struct FileContents {
     /// The settings of the study.
     request: StudyRequest,
     /// The other settings.
-    flags: Vec<Flag>,
+    flags: Vec<FileFlag>,
 }
 
 /// A key that stands for a flag.
-struct Flag {
+struct FileFlag {
     key: String,
     /// Where it is written: `FILE:LINE:COLUMN`.
     place: String,
@@ -55,9 +55,9 @@ pub(super) fn together(
     given: &[OsString],
     matches: &ArgMatches,
 ) -> Result<(SearchArguments, Asked), Failure> {
-    let Contents { request, flags } = read(path)?;
+    let FileContents { request, flags } = read_study_file(path)?;
     let on_command_line =
-        |flag: &Flag| matches.value_source(&flag.key.replace('-', "_")) == Some(ValueSource::CommandLine);
+        |flag: &FileFlag| matches.value_source(&flag.key.replace('-', "_")) == Some(ValueSource::CommandLine);
     let (mut words, mut command) = (given[..2].to_vec(), Vec::new());
     let typed = matches.get_raw("on").and_then(|mut typed| typed.next()?.to_str().map(str::to_owned));
     let written = || {
@@ -66,56 +66,60 @@ pub(super) fn together(
     };
     let on = typed.or_else(written);
     // a file may describe several engines
-    let is_idle =
-        |flag: &Flag| ENGINES.contains(&flag.key.as_str()) && on.as_ref().is_some_and(|on| *on != flag.key);
+    let is_idle = |flag: &FileFlag| {
+        ENGINE_KEYS.contains(&flag.key.as_str()) && on.as_ref().is_some_and(|on| *on != flag.key)
+    };
     for flag in flags.iter().filter(|flag| !on_command_line(flag) && !is_idle(flag)) {
-        let into = if flag.key == COMMAND { &mut command } else { &mut words };
+        let into = if flag.key == COMMAND_KEY { &mut command } else { &mut words };
         into.extend(flag.words.iter().map(OsString::from));
     }
     words.extend_from_slice(&given[2..]);
     words.extend(command);
-    let mut arguments = parsed(&words).map_err(|error| {
+    let mut arguments = parse_arguments(&words).map_err(|error| {
         // which key it is, if it is one alone
-        let alone = flags.iter().find_map(|flag| Some((&flag.place, wrong_alone(flag)?)));
+        let alone = flags.iter().find_map(|flag| Some((&flag.place, find_flag_error(flag)?)));
         Failure::input(match alone {
             Some((place, error)) => format!("{place}: {}", brief(&error)),
             None => format!("{} and the command line: {}", path.display(), brief(&error)),
         })
     })?;
-    arguments.asked.request = request.overlaid(&arguments.asked.request);
+    arguments.asked.request = request.with_overrides(&arguments.asked.request);
     Ok((arguments, Asked::with_file(given, &words, request.fields())))
 }
 
 /// Why `flag` is wrong on any command line, if it is.
-fn wrong_alone(flag: &Flag) -> Option<clap::Error> {
-    let words = ["foretell", SEARCH].into_iter().chain(flag.words.iter().map(String::as_str));
-    let error = parsed(&words.map(OsString::from).collect::<Vec<_>>()).err()?;
+fn find_flag_error(flag: &FileFlag) -> Option<clap::Error> {
+    let words = ["foretell", SEARCH_SUBCOMMAND].into_iter().chain(flag.words.iter().map(String::as_str));
+    let error = parse_arguments(&words.map(OsString::from).collect::<Vec<_>>()).err()?;
     Some(error).filter(|error| error.kind() != ErrorKind::MissingRequiredArgument)
 }
 
 /// The settings of the study in the file `path`.
 pub(crate) fn study_request(path: &Path) -> Result<StudyRequest, Failure> {
-    Ok(read(path)?.request)
+    Ok(read_study_file(path)?.request)
 }
 
 /// The flags of a search that was `asked` for before, those of its study file included.
 pub(super) fn again(asked: &Asked) -> Result<SearchArguments, Failure> {
     let words: Vec<OsString> = asked.words.iter().map(OsString::from).collect();
-    let mut arguments = parsed(&words).map_err(|error| Failure::input(brief(&error)))?;
-    arguments.asked.request = StudyRequest::from_fields(&asked.request)?.overlaid(&arguments.asked.request);
+    let mut arguments = parse_arguments(&words).map_err(|error| Failure::input(brief(&error)))?;
+    arguments.asked.request =
+        StudyRequest::from_fields(&asked.request)?.with_overrides(&arguments.asked.request);
     Ok(arguments)
 }
 
-fn parsed(words: &[OsString]) -> Result<SearchArguments, clap::Error> {
+fn parse_arguments(words: &[OsString]) -> Result<SearchArguments, clap::Error> {
     let matches = Command::new("foretell")
         .subcommand_required(true)
-        .subcommand(SearchArguments::augment_args(Command::new(SEARCH)))
+        .subcommand(SearchArguments::augment_args(Command::new(SEARCH_SUBCOMMAND)))
         .try_get_matches_from(words)?;
-    SearchArguments::from_arg_matches(matches.subcommand_matches(SEARCH).expect("the one subcommand"))
+    SearchArguments::from_arg_matches(
+        matches.subcommand_matches(SEARCH_SUBCOMMAND).expect("the one subcommand"),
+    )
 }
 
 /// The entries of the file.
-fn read(path: &Path) -> Result<Contents, Failure> {
+fn read_study_file(path: &Path) -> Result<FileContents, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::input(format!(
             "{}: {error}. The first word after `search` is a study file. Write a command after `--`",
@@ -137,15 +141,15 @@ fn read(path: &Path) -> Result<Contents, Failure> {
     let table = DeTable::parse(&text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         let line = text[..span.start].matches('\n').count();
-        let quoted = unquoted(text.lines().nth(line).unwrap_or_default());
+        let quoted = suggest_quoted_line(text.lines().nth(line).unwrap_or_default());
         failure(&place(span), &quoted.unwrap_or_else(|| error.message().to_owned()))
     })?;
     let (mut fields, mut places, mut flags) = (Map::new(), Vec::new(), Vec::new());
-    for (key, value) in by_place(table.get_ref()) {
+    for (key, value) in entries_in_order(table.get_ref()) {
         let (name, place) = (key.get_ref().to_string(), place(key.span()));
-        let key = flag_of(&name).map_err(|what| failure(&place, &what))?;
-        if is_of_the_study(&name, value.get_ref()) {
-            fields.insert(name.clone(), json(value.get_ref()));
+        let key = flag_for_key(&name).map_err(|what| failure(&place, &what))?;
+        if is_request_field(&name, value.get_ref()) {
+            fields.insert(name.clone(), to_json_value(value.get_ref()));
             places.push((name, place));
             continue;
         }
@@ -155,27 +159,27 @@ fn read(path: &Path) -> Result<Contents, Failure> {
             value => words(&name, value),
         };
         let words = words.map_err(|what| failure(&place, &what))?;
-        flags.push(Flag { key, place, words });
+        flags.push(FileFlag { key, place, words });
     }
     let request = StudyRequest::from_fields(&fields).map_err(|refusal| {
         let there = places.iter().find(|(key, _)| *key == refusal.field);
         failure(there.map_or(&path.display().to_string(), |(_, place)| place), &refusal)
     })?;
-    Ok(Contents { request, flags })
+    Ok(FileContents { request, flags })
 }
 
 /// Whether `key` with this value is a field of the study's request; `space = "lstm"` names built-in networks, a flag of its own.
-fn is_of_the_study(key: &str, value: &DeValue<'_>) -> bool {
+fn is_request_field(key: &str, value: &DeValue<'_>) -> bool {
     let written = matches!(value, DeValue::Table(_) | DeValue::Array(_));
-    is_field(key) || [PARAMETERS, TRIAL].contains(&key) || (key == SPACE && written)
+    is_field(key) || [PARAMETERS_KEY, TRIAL_KEY].contains(&key) || (key == SPACE_KEY && written)
 }
 
 /// The command that starts the file `path` with the contents `text`, if that is a script.
 fn command_of_script(path: &Path, text: &str) -> Option<String> {
-    const INTERPRETERS: [(&str, &str); 6] =
+    const SCRIPT_INTERPRETERS: [(&str, &str); 6] =
         [("py", "python"), ("sh", "sh"), ("R", "Rscript"), ("jl", "julia"), ("lua", "lua"), ("js", "node")];
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-    let known = INTERPRETERS.iter().find(|(known, _)| *known == ending);
+    let known = SCRIPT_INTERPRETERS.iter().find(|(known, _)| *known == ending);
     let name = path.display();
     match known {
         Some((_, interpreter)) => Some(format!("{interpreter} {name}")),
@@ -187,7 +191,7 @@ fn command_of_script(path: &Path, text: &str) -> Option<String> {
 }
 
 /// A value of the file as JSON.
-fn json(value: &DeValue<'_>) -> Value {
+fn to_json_value(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => text.to_string().into(),
         DeValue::Integer(number) => {
@@ -200,16 +204,18 @@ fn json(value: &DeValue<'_>) -> Value {
         }
         DeValue::Boolean(truth) => (*truth).into(),
         DeValue::Datetime(time) => time.to_string().into(),
-        DeValue::Array(values) => values.iter().map(|value| json(value.get_ref())).collect(),
+        DeValue::Array(values) => values.iter().map(|value| to_json_value(value.get_ref())).collect(),
         DeValue::Table(table) => {
-            let entries = by_place(table).into_iter();
-            entries.map(|(name, value)| (name.get_ref().to_string(), json(value.get_ref()))).collect()
+            let entries = entries_in_order(table).into_iter();
+            entries
+                .map(|(name, value)| (name.get_ref().to_string(), to_json_value(value.get_ref())))
+                .collect()
         }
     }
 }
 
 /// The correct form of a `line` whose value is a string without quotes.
-fn unquoted(line: &str) -> Option<String> {
+fn suggest_quoted_line(line: &str) -> Option<String> {
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
     let in_name = |c: char| c.is_alphanumeric() || "_-./:,()[]{}\\+*?| ".contains(c);
@@ -223,10 +229,10 @@ fn unquoted(line: &str) -> Option<String> {
 
 /// The name of the flag that a `key` stands for: `hook = false` is `no-hook = true`. A key that is no flag's name is refused with the
 /// nearest one.
-fn flag_of(key: &str) -> Result<String, String> {
-    let search = SearchArguments::augment_args(Command::new(SEARCH));
+fn flag_for_key(key: &str) -> Result<String, String> {
+    let search = SearchArguments::augment_args(Command::new(SEARCH_SUBCOMMAND));
     let mut names: Vec<&str> = search.get_arguments().filter_map(clap::Arg::get_long).collect();
-    names.extend([COMMAND, PARAMETERS, TRIAL, "help", "version"]); // the last two are refused in their own words
+    names.extend([COMMAND_KEY, PARAMETERS_KEY, TRIAL_KEY, "help", "version"]); // the last two are refused in their own words
     let off = format!("no-{key}");
     if names.contains(&key) || is_field(key) {
         return Ok(key.to_owned());
@@ -239,7 +245,9 @@ fn flag_of(key: &str) -> Result<String, String> {
 }
 
 /// The entries of a table in the order in which they are written.
-fn by_place<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Spanned<DeString<'i>>, &'a Spanned<DeValue<'i>>)> {
+fn entries_in_order<'a, 'i>(
+    table: &'a DeTable<'i>,
+) -> Vec<(&'a Spanned<DeString<'i>>, &'a Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -247,19 +255,19 @@ fn by_place<'a, 'i>(table: &'a DeTable<'i>) -> Vec<(&'a Spanned<DeString<'i>>, &
 
 /// `key = value` as words of a command line.
 fn words(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let flag = |value: &DeValue<'_>| Ok(format!("--{key}={}", scalar(key, value)?));
+    let flag = |value: &DeValue<'_>| Ok(format!("--{key}={}", scalar_text(key, value)?));
     match value {
-        DeValue::Array(values) if key == COMMAND => {
-            let words = values.iter().map(|word| scalar(key, word.get_ref()));
+        DeValue::Array(values) if key == COMMAND_KEY => {
+            let words = values.iter().map(|word| scalar_text(key, word.get_ref()));
             std::iter::once(Ok("--".to_owned())).chain(words).collect()
         }
-        _ if key == COMMAND => {
+        _ if key == COMMAND_KEY => {
             Err("`command` must be a list of words, for example [\"python\", \"train.py\", \"{lr}\"]"
                 .to_owned())
         }
         DeValue::Boolean(wanted) => Ok(if *wanted { vec![format!("--{key}")] } else { Vec::new() }),
         DeValue::Array(values) => values.iter().map(|value| flag(value.get_ref())).collect(),
-        DeValue::Table(table) if ENGINES.contains(&key) => engine_words(key, table),
+        DeValue::Table(table) if ENGINE_KEYS.contains(&key) => engine_words(key, table),
         DeValue::Table(_) => {
             Err(format!("`{key}` is a table, but must be a string, a number, true or false"))
         }
@@ -270,22 +278,22 @@ fn words(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
 /// The options of an engine as words of a command line: `--slurm=time=4:00:00`, and the lines as they are.
 fn engine_words(key: &str, table: &DeTable<'_>) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    for (name, value) in by_place(table) {
+    for (name, value) in entries_in_order(table) {
         let name = name.get_ref().to_string();
         match value.get_ref() {
-            DeValue::Array(lines) if name == LINES => {
+            DeValue::Array(lines) if name == LINES_KEY => {
                 for line in lines {
-                    words.push(format!("--{key}={}", scalar(LINES, line.get_ref())?));
+                    words.push(format!("--{key}={}", scalar_text(LINES_KEY, line.get_ref())?));
                 }
             }
-            value => words.push(format!("--{key}={name}={}", scalar(&name, value)?)),
+            value => words.push(format!("--{key}={name}={}", scalar_text(&name, value)?)),
         }
     }
     Ok(words)
 }
 
 /// A text or a number, as it is written.
-fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
+fn scalar_text(key: &str, value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) => Ok(number.to_string()),

@@ -7,7 +7,7 @@ use super::changes;
 use super::conflict;
 use super::display::Display;
 use super::flags::SearchArguments;
-use super::notices::Notices;
+use super::notices::NoticePrinter;
 use super::workload::Workload;
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
@@ -15,10 +15,10 @@ use crate::interrupt::Interrupt;
 use crate::output::note;
 use crate::terminal::keep_unsaid_in;
 use foretell::Run;
-use foretell_run::log_in;
+use foretell_run::log_path;
 use foretell_run::{
-    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Room, Survey, TrialSetup,
-    adopt_orphans, end_all_abandoned, remove_checkpoints, trial_directory,
+    Driver, DriverError, EventStore, FullDiskWait, Guardian, LocalTrials, Orders, RunOutcome, Survey,
+    TrialSetup, adopt_orphans, end_all_abandoned, remove_checkpoints, trial_directory,
 };
 use foretell_search::{Refusal, Session, SessionError, Study, StudyRequest, StudySpec, Times};
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long a stopped trial may take to end before it is killed.
-const GRACE: Duration = Duration::from_secs(4);
-/// How long an interrupted search may take to end: its trials have [`GRACE`] of it.
+const STOP_GRACE_PERIOD: Duration = Duration::from_secs(4);
+/// How long an interrupted search may take to end: its trials have [`STOP_GRACE_PERIOD`] of it.
 pub(super) const ENDING: Duration = Duration::from_secs(5);
 
 /// The study to search.
@@ -63,7 +63,7 @@ impl StudyRun {
         warm_start: &[Run],
         interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
-        let (mut store, survey) = EventStore::open(log_in(directory)).map_err(Failure::input)?;
+        let (mut store, survey) = EventStore::open(log_path(directory)).map_err(Failure::input)?;
         if let Some(dropped) = &survey.dropped {
             note(&format!(
                 "{}: removed an incomplete last line of {} bytes, which was never acknowledged",
@@ -72,8 +72,8 @@ impl StudyRun {
             ));
         }
         keep_unsaid_in(directory);
-        let room = Room::waiting(Arc::clone(&interrupt.flag), note);
-        store.wait_by(room.clone());
+        let room = FullDiskWait::until_canceled(Arc::clone(&interrupt.flag), note);
+        store.set_full_disk_wait(room.clone());
         let detects_score = described.request.as_ref().is_some_and(|request| request.score.is_none());
         let mut session = open_session(directory, described, store, &survey)?;
         if let Some(text) = survey.study.as_deref().and_then(|there| changes::said(there, session.study())) {
@@ -85,7 +85,7 @@ impl StudyRun {
         end_abandoned_trials(directory, found as u64)?;
         StudySpec { trials: study.spec().trials.max(found as u64), ..study.spec().clone() }
             .check_burn_in(warm_start.len().max(study.warm_start_runs().len()))
-            .map_err(|error| in_directory(directory, &error))?;
+            .map_err(|error| failure_in_directory(directory, &error))?;
         session.warm_start(warm_start).map_err(Failure::midway)?;
         let workers = arguments.workers();
         let setup = TrialSetup {
@@ -101,13 +101,15 @@ impl StudyRun {
             config: workload.config.clone(),
             working_dir: None,
         };
-        adopt_orphans(!is_command());
+        adopt_orphans(!is_foretell_command());
         let guardian = guardian(directory);
-        let trials = LocalTrials::new(setup, GRACE).with_room(room).with_series(session.study().series());
+        let trials = LocalTrials::new(setup, STOP_GRACE_PERIOD)
+            .with_full_disk_wait(room)
+            .with_series(session.study().series());
         let driver = Driver::new(session, trials, workers, workload.what_is_missed())
             .with_limits(arguments.limits(before));
-        let driver = driver.with_orders(Orders::in_study(directory));
-        let driver = if detects_score { driver.detecting_score() } else { driver };
+        let driver = driver.with_orders(Orders::for_study(directory));
+        let driver = if detects_score { driver.with_score_detection() } else { driver };
         let (directory, workload) = (directory.to_owned(), workload.clone());
         Ok(Self { directory, driver, workload, found, _guardian: guardian })
     }
@@ -144,22 +146,23 @@ impl StudyRun {
 
     /// Runs the study to its end, or until `interrupt` comes, and shows it on `display`.
     pub(super) fn run(&mut self, interrupt: &Interrupt, display: &mut Display) -> Outcome {
-        let mut notices = Notices::new(&self.workload, self.driver.session().warm_start_range(), display);
+        let mut notices =
+            NoticePrinter::new(&self.workload, self.driver.session().warm_start_range(), display);
         let ran = self.driver.run(&interrupt.flag, &mut |study, event| notices.observe(study, &event));
         let finish = ran.map_err(|error| match error {
             _ if interrupt.flag.load(Ordering::SeqCst) => {
                 Failure::Interrupted(format!("interrupted; {error}"), interrupt.exit_code())
             }
-            DriverError::Refused(_) => Failure::input(error),
+            DriverError::ObserverRefused(_) => Failure::input(error),
             _ => Failure::midway(error),
         })?;
         self.driver.session_mut().store_mut().sync().map_err(Failure::midway)?;
-        self.keep_q_table()?;
+        self.write_q_table()?;
         let how = match finish {
-            Finish::Done => return Ok(()),
-            Finish::Canceled => "interrupted",
-            Finish::Unfinished => "not finished",
-            Finish::Spent(limit) => {
+            RunOutcome::Done => return Ok(()),
+            RunOutcome::Canceled => "interrupted",
+            RunOutcome::Unfinished => "not finished",
+            RunOutcome::LimitReached(limit) => {
                 note(&format!("the {limit} is reached, so the search ends. A larger limit continues it"));
                 return Ok(());
             }
@@ -169,13 +172,13 @@ impl StudyRun {
             self.directory.display()
         );
         Err(match finish {
-            Finish::Canceled => Failure::Interrupted(said, interrupt.exit_code()),
-            Finish::Done | Finish::Unfinished | Finish::Spent(_) => Failure::Midway(said),
+            RunOutcome::Canceled => Failure::Interrupted(said, interrupt.exit_code()),
+            RunOutcome::Done | RunOutcome::Unfinished | RunOutcome::LimitReached(_) => Failure::Midway(said),
         })
     }
 
     /// Writes the state of the sampler next to the log, for people to read. A resumed study does not read this file.
-    fn keep_q_table(&self) -> Outcome {
+    fn write_q_table(&self) -> Outcome {
         let Some(learned) = self.study().learned() else { return Ok(()) };
         let path = self.directory.join("q_table.json");
         let text = serde_json::to_string_pretty(&learned).map_err(Failure::midway)?;
@@ -205,19 +208,19 @@ fn open_session(
             ));
             store.clear().map_err(Failure::midway)?;
         } else if again.as_ref().is_err_and(|refusal| refusal.differs) && !there.conflicts(&spec).is_empty() {
-            return Err(conflict::another_study(directory, there, &spec, new_study.as_deref()));
+            return Err(conflict::refuse_other_study(directory, there, &spec, new_study.as_deref()));
         } else {
             spec = again?;
         }
     }
     Session::open(spec.clone(), catalogue().into(), store).map_err(|error| match error {
         SessionError::Another { there } => {
-            conflict::another_study(directory, &there, &spec, new_study.as_deref())
+            conflict::refuse_other_study(directory, &there, &spec, new_study.as_deref())
         }
         SessionError::Store(error) => Failure::midway(error),
         // the enqueued configurations were not checked yet
         SessionError::Study(error) if survey.study.is_none() => Refusal::from(error).into(),
-        error => in_directory(directory, &error),
+        error => failure_in_directory(directory, &error),
     })
 }
 
@@ -226,11 +229,13 @@ fn open_session(
 fn guardian(directory: &Path) -> Option<Guardian> {
     let program = std::env::current_exe().ok()?;
     let directory = std::path::absolute(directory).ok()?;
-    is_command().then(|| Guardian::start(&[program.into(), "guard".into()], &directory, note).ok()).flatten()
+    is_foretell_command()
+        .then(|| Guardian::start(&[program.into(), "guard".into()], &directory, note).ok())
+        .flatten()
 }
 
 /// Whether this program is the command itself, and not Python, say.
-fn is_command() -> bool {
+fn is_foretell_command() -> bool {
     let program = std::env::current_exe().unwrap_or_default();
     program.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("foretell"))
 }
@@ -238,7 +243,7 @@ fn is_command() -> bool {
 /// Ends the processes that a killed search left running, of its first `trials` trials.
 fn end_abandoned_trials(directory: &Path, trials: u64) -> Outcome {
     let directories = (0..trials).map(|trial| trial_directory(directory, trial));
-    end_all_abandoned(directories, GRACE).map(drop).map_err(Failure::midway)
+    end_all_abandoned(directories, STOP_GRACE_PERIOD).map(drop).map_err(Failure::midway)
 }
 
 /// Each worker has its share of the cores, the built-in networks one: their results depend on it, and several trials at a
@@ -260,6 +265,6 @@ pub(crate) fn threads(workers: usize, is_built_in: bool) -> BTreeMap<String, Str
     unset.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn in_directory(directory: &Path, error: &dyn std::fmt::Display) -> Failure {
+fn failure_in_directory(directory: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::input(format!("{}: {error}", directory.display()))
 }

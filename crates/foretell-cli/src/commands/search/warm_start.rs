@@ -5,7 +5,7 @@ use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::note;
 use foretell::{Direction, Run};
-use foretell_run::{Stored, log_in, program_of, stored_spec, studies_in};
+use foretell_run::{StoredStudy, list_studies, log_path, program_of, read_stored_spec};
 use foretell_search::{ParameterKind, Space, StudyRequest, StudySpec};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let mut runs = Vec::new();
     for path in paths {
-        let is_study = log_in(path).is_file();
-        let found = if is_study { of_study(path, spec)? } else { of_curves(path, spec)? };
-        check(path, &found, spec, is_study)?;
+        let is_study = log_path(path).is_file();
+        let found = if is_study { read_study_runs(path, spec)? } else { read_curve_runs(path, spec)? };
+        check_runs(path, &found, spec, is_study)?;
         note(&format!("learning from {} runs of {}", found.len(), path.display()));
         runs.extend(found);
     }
@@ -60,14 +60,14 @@ pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> 
         return None;
     }
     let is_same = |there: &StudySpec| {
-        program(there) == program(spec)
+        program_words(there) == program_words(spec)
             && (&there.metric, there.direction, there.run_score)
                 == (&spec.metric, spec.direction, spec.run_score)
     };
     let mut lessons = Lessons { runs: Vec::new(), completed: 0, studies: 0 };
-    for stored in studies_beside(directory, is_same) {
+    for stored in list_studies_beside(directory, is_same) {
         let is_named = named.contains(&stored.directory);
-        let runs = if is_named { Vec::new() } else { stored.lessons(spec).unwrap_or_default() };
+        let runs = if is_named { Vec::new() } else { stored.runs_for(spec).unwrap_or_default() };
         if runs.is_empty() {
             continue;
         }
@@ -79,7 +79,7 @@ pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> 
 }
 
 /// The program that a study trains, or the settings of built-in networks.
-fn program(spec: &StudySpec) -> Vec<String> {
+fn program_words(spec: &StudySpec) -> Vec<String> {
     match spec.workload.get("command") {
         Some(command) => program_of(command.split(' ')),
         None => spec.workload.iter().map(|(name, value)| format!("{name} {value}")).collect(),
@@ -88,16 +88,16 @@ fn program(spec: &StudySpec) -> Vec<String> {
 
 /// The studies next to the new one in `directory`, by their age, the oldest first, whose description `is_wanted`. Of the others only the first
 /// line is read, because their logs may be long.
-fn studies_beside(directory: &Path, is_wanted: impl Fn(&StudySpec) -> bool) -> Vec<Stored> {
+fn list_studies_beside(directory: &Path, is_wanted: impl Fn(&StudySpec) -> bool) -> Vec<StoredStudy> {
     let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
-    folders.retain(|folder| stored_spec(folder).is_some_and(|spec| is_wanted(&spec)));
-    folders.sort_by_key(|folder| std::fs::metadata(log_in(folder)).and_then(|log| log.modified()).ok());
-    folders.iter().filter_map(|folder| Stored::read(folder, catalogue()).ok()).collect()
+    let mut folders = list_studies(around.unwrap_or(Path::new("."))).unwrap_or_default();
+    folders.retain(|folder| read_stored_spec(folder).is_some_and(|spec| is_wanted(&spec)));
+    folders.sort_by_key(|folder| std::fs::metadata(log_path(folder)).and_then(|log| log.modified()).ok());
+    folders.iter().filter_map(|folder| StoredStudy::read(folder, catalogue()).ok()).collect()
 }
 
 /// An earlier study of the same command.
-struct Earlier {
+struct OfferedStudy {
     path: PathBuf,
     completed: u64,
     /// Whether the new study's settings continue it.
@@ -106,20 +106,21 @@ struct Earlier {
 
 /// An offer to continue, or to learn from, an earlier study of the same command with the same metric and parameters, stored next to the
 /// new study's `directory`. If there are several, the one with the most completed trials is offered. Unreadable folders are skipped.
-pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
+pub(super) fn offer_earlier_study(directory: &Path, spec: &StudySpec) -> Option<String> {
     let command = spec.workload.get("command").filter(|_| !directory.exists())?;
     let is_same = |there: &StudySpec| {
         there.workload.get("command") == Some(command)
             && (&there.metric, there.direction) == (&spec.metric, spec.direction)
             && there.space.names() == spec.space.names()
     };
-    let earlier = |stored: Stored| {
+    let earlier = |stored: StoredStudy| {
         let completed = stored.study.progress().trials.completed;
         let continues = stored.study.spec().continues(spec);
-        (completed > 0).then_some(Earlier { path: stored.directory, completed, continues })
+        (completed > 0).then_some(OfferedStudy { path: stored.directory, completed, continues })
     };
-    let all: Vec<Earlier> = studies_beside(directory, is_same).into_iter().filter_map(earlier).collect();
-    let Earlier { path, completed, continues } = all.iter().max_by_key(|earlier| earlier.completed)?;
+    let all: Vec<OfferedStudy> =
+        list_studies_beside(directory, is_same).into_iter().filter_map(earlier).collect();
+    let OfferedStudy { path, completed, continues } = all.iter().max_by_key(|earlier| earlier.completed)?;
     let path = path.display();
     let found = match all.len() {
         1 => format!("found an earlier study of this command: {path} ({completed} completed trials)"),
@@ -129,11 +130,11 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
     };
     let advice =
         if *continues { format!("Continue it with --out {path}, or learn") } else { "Learn".to_owned() };
-    Some(format!("{found}. {advice} from it with --learn-from {path}{}", spared(*completed, spec)))
+    Some(format!("{found}. {advice} from it with --learn-from {path}{}", describe_saving(*completed, spec)))
 }
 
 /// The saving of the study of `spec` by learning from `trials` completed trials, in words; empty if they are fewer than its burn-in.
-fn spared(trials: u64, spec: &StudySpec) -> String {
+fn describe_saving(trials: u64, spec: &StudySpec) -> String {
     let burn_in = spec.burn_in.min(spec.trials);
     if spec.resource().is_none()
         || trials < burn_in
@@ -151,7 +152,7 @@ fn spared(trials: u64, spec: &StudySpec) -> String {
 }
 
 /// The curves at `path` of the study's metric, or else of the one that the reader prefers.
-fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
+fn read_curve_runs(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let minimize = spec.direction == Direction::Minimize;
     let named = CurveFlags {
         metric: Some(spec.metric.clone()),
@@ -161,7 +162,7 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     };
     let recorded = named.read(path).or_else(|_| CurveFlags::default().read(path))?;
     if recorded.metric.direction != spec.direction {
-        return Err(other_direction(path, &recorded.metric.name));
+        return Err(refuse_other_direction(path, &recorded.metric.name));
     }
     if !foretell_logs::is_same_metric(&recorded.metric.name, &spec.metric) {
         return Err(Failure::input(format!(
@@ -183,12 +184,12 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
 }
 
 /// The trials of another study that reported anything.
-fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
-    let lessons = Stored::read(directory, catalogue()).and_then(|stored| stored.lessons(spec));
+fn read_study_runs(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
+    let lessons = StoredStudy::read(directory, catalogue()).and_then(|stored| stored.runs_for(spec));
     lessons.map_err(|error| Failure::input(format!("--learn-from {error}")))
 }
 
-fn other_direction(path: &Path, metric: &str) -> Failure {
+fn refuse_other_direction(path: &Path, metric: &str) -> Failure {
     Failure::input(format!(
         "--learn-from {}: its metric {metric} has the opposite direction. Remove it",
         path.display()
@@ -196,7 +197,7 @@ fn other_direction(path: &Path, metric: &str) -> Failure {
 }
 
 /// Runs of other configurations, or all too short, teach nothing. A study may lack parameters, which were added since.
-fn check(path: &Path, runs: &[Run], spec: &StudySpec, is_study: bool) -> Result<(), Failure> {
+fn check_runs(path: &Path, runs: &[Run], spec: &StudySpec, is_study: bool) -> Result<(), Failure> {
     let refusal = |text: String| Err(Failure::input(format!("--learn-from {}: {text}", path.display())));
     // while R is unknown, so is which runs reach it
     let levels =

@@ -9,8 +9,8 @@ use foretell::Direction;
 use foretell_logs::direction_of;
 pub(crate) use foretell_logs::printed::name_in;
 use foretell_run::{
-    CONFIG, ConfigFile, EPOCHS, Hook, MetricSource, PARAMS_FILE, PARAMS_JSON, PRINTED, SEED, TRIAL_DIR,
-    fill_in,
+    CONFIG_PLACEHOLDER, ConfigFile, EPOCHS_PLACEHOLDER, HookScope, MetricSource, PARAMS_FILE, PARAMS_JSON,
+    PRINTED_SOURCE, SEED_PLACEHOLDER, TRIAL_DIR, fill_placeholders,
 };
 use foretell_search::{ParameterSpace, Space, StudySpec, redact_words};
 use serde_json::{Map, Value};
@@ -55,17 +55,17 @@ impl Workload {
 
     /// The user's own command.
     fn command(arguments: &SearchArguments) -> Result<Self, Failure> {
-        let space = searched(arguments)?;
+        let space = choose_search_space(arguments)?;
         let is_named = |name: &str| space.names().contains(&name);
-        let asks = arguments.command.iter().any(|word| word.contains(&format!("{{{EPOCHS}}}")));
-        if arguments.asked.request.epochs.is_none() && asks && !is_named(EPOCHS) {
+        let asks = arguments.command.iter().any(|word| word.contains(&format!("{{{EPOCHS_PLACEHOLDER}}}")));
+        if arguments.asked.request.epochs.is_none() && asks && !is_named(EPOCHS_PLACEHOLDER) {
             return Err(Failure::input(
                 "the command contains {epochs}, but `epochs` is not set. Set it (--epochs N), or write the number itself in the command",
             ));
         }
         check_placeholders(&arguments.command, &space)?;
-        let config = config_file(arguments, &space)?;
-        let source = arguments.control.source.clone().filter(|source| source != PRINTED);
+        let config = read_config_file(arguments, &space)?;
+        let source = arguments.control.source.clone().filter(|source| source != PRINTED_SOURCE);
         if source.is_some() && arguments.metric().is_none() {
             return Err(Failure::input("--source needs --metric, the name of the series"));
         }
@@ -114,9 +114,9 @@ impl Workload {
     }
 
     /// The series that the hook reads, if that is the source of the metric.
-    pub(super) fn hook(&self) -> Hook {
+    pub(super) fn hook(&self) -> HookScope {
         let entry = |name: &str| self.description.get(name).map(String::as_str);
-        Hook::for_source(entry("source"), entry("metric").unwrap_or_default())
+        HookScope::for_source(entry("source"), entry("metric").unwrap_or_default())
     }
 
     /// Whether it trains the built-in networks.
@@ -188,14 +188,20 @@ impl Workload {
 
 /// Every placeholder of `command` must be one of the space's names.
 fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> {
-    let names = space.names().into_iter().chain([PARAMS_FILE, TRIAL_DIR, CONFIG, SEED, EPOCHS]);
+    let names = space.names().into_iter().chain([
+        PARAMS_FILE,
+        TRIAL_DIR,
+        CONFIG_PLACEHOLDER,
+        SEED_PLACEHOLDER,
+        EPOCHS_PLACEHOLDER,
+    ]);
     let parameters: Map<String, Value> = names.map(|name| (name.to_owned(), Value::Null)).collect();
-    fill_in(command, &parameters).map(drop).map_err(Failure::input)
+    fill_placeholders(command, &parameters).map(drop).map_err(Failure::input)
 }
 
 /// The command's configuration file: it must have a place for each parameter that the command has none for.
-fn config_file(arguments: &SearchArguments, space: &Space) -> Result<Option<ConfigFile>, Failure> {
-    let placeholder = format!("{{{CONFIG}}}");
+fn read_config_file(arguments: &SearchArguments, space: &Space) -> Result<Option<ConfigFile>, Failure> {
+    let placeholder = format!("{{{CONFIG_PLACEHOLDER}}}");
     let is_placed = arguments.command.iter().any(|word| word.contains(&placeholder));
     let Some(path) = &arguments.control.config else {
         return match is_placed {
@@ -213,7 +219,7 @@ fn config_file(arguments: &SearchArguments, space: &Space) -> Result<Option<Conf
     }
     let config = ConfigFile::read(path).map_err(Failure::input)?;
     let names = space.names().into_iter().map(|name| (name.to_owned(), Value::from(1)));
-    config.with(&names.collect()).map_err(Failure::input)?;
+    config.with_parameters(&names.collect()).map_err(Failure::input)?;
     Ok(Some(config))
 }
 
@@ -225,7 +231,7 @@ fn unplaced(command: &[String], space: &Space) -> Vec<String> {
             .any(|place| command.iter().any(|word| word.contains(place)))
     };
     match space {
-        Space::Parameters(_) if ![PARAMS_JSON, PARAMS_FILE, CONFIG].into_iter().any(holds) => {
+        Space::Parameters(_) if ![PARAMS_JSON, PARAMS_FILE, CONFIG_PLACEHOLDER].into_iter().any(holds) => {
             space.names().into_iter().filter(|name| !holds(name)).map(str::to_owned).collect()
         }
         _ => Vec::new(),
@@ -233,7 +239,7 @@ fn unplaced(command: &[String], space: &Space) -> Vec<String> {
 }
 
 /// The search space of the user's own command: its parameters, or networks of a named space.
-fn searched(arguments: &SearchArguments) -> Result<Space, Failure> {
+fn choose_search_space(arguments: &SearchArguments) -> Result<Space, Failure> {
     let written = arguments.asked.request.space.as_ref().filter(|_| arguments.parameters.is_empty());
     match (&arguments.space, arguments.parameters.is_empty() && written.is_none()) {
         (None, false) => match written {

@@ -7,7 +7,7 @@ use crate::output::{metric_value, print, print_json, with_deviation};
 use crate::view::report;
 use clap::ValueEnum;
 use foretell::{Configuration, Value};
-use foretell_run::{Stored, checkpoint_directory, secrets_hint, trial_directory};
+use foretell_run::{StoredStudy, checkpoint_directory, secrets_hint, trial_directory};
 use foretell_search::RecordedForecast;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ struct BestDocument<'a> {
 }
 
 /// Shows the `rank`-th best trial.
-pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, rank: usize, format: BestFormat) -> Outcome {
     let leaders = report::ranked(&stored.study, rank);
     let Some(leader) = leaders.get(rank - 1) else {
         return Err(Failure::midway(match leaders.len() {
@@ -91,7 +91,7 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
     }
 }
 
-fn text(document: &BestDocument<'_>, stored: &Stored) -> String {
+fn text(document: &BestDocument<'_>, stored: &StoredStudy) -> String {
     let BestDocument { trial, rank, metric, score, .. } = document;
     let place = if *rank == 1 { "the best".to_owned() } else { format!("number {rank}") };
     let mut lines = vec![format!(
@@ -102,7 +102,9 @@ fn text(document: &BestDocument<'_>, stored: &Stored) -> String {
     lines.extend(
         document.forecast.map(|it| format!("  forecast while it ran: {}", with_deviation(it.mean, it.sd))),
     );
-    lines.extend(report::applying(document.configuration).map(|(name, value)| format!("  {name} {value}")));
+    lines.extend(
+        report::applying_parameters(document.configuration).map(|(name, value)| format!("  {name} {value}")),
+    );
     if let Some(path) = &document.checkpoints {
         lines.push(format!("checkpoints: {}", path.display()));
     }
@@ -119,13 +121,16 @@ fn text(document: &BestDocument<'_>, stored: &Stored) -> String {
 }
 
 /// The parameters that apply, in order.
-fn parameters<'a>(document: &'a BestDocument<'_>) -> impl Iterator<Item = (&'a String, serde_json::Value)> {
+fn parameters_as_json<'a>(
+    document: &'a BestDocument<'_>,
+) -> impl Iterator<Item = (&'a String, serde_json::Value)> {
     let json = |value: &Value| serde_json::to_value(value).unwrap_or_default();
-    report::applying(document.configuration).map(move |(name, value)| (name, json(value)))
+    report::applying_parameters(document.configuration).map(move |(name, value)| (name, json(value)))
 }
 
 fn toml(document: &BestDocument<'_>) -> Result<String, Failure> {
-    let values: serde_json::Map<_, _> = parameters(document).map(|(name, it)| (name.clone(), it)).collect();
+    let values: serde_json::Map<_, _> =
+        parameters_as_json(document).map(|(name, it)| (name.clone(), it)).collect();
     toml::to_string(&values).map_err(Failure::midway)
 }
 
@@ -138,5 +143,8 @@ fn yaml(document: &BestDocument<'_>) -> String {
                 .contains(&name.to_lowercase().as_str())
     };
     let key = |name: &String| if is_plain(name) { name.clone() } else { serde_json::json!(name).to_string() };
-    parameters(document).map(|(name, value)| format!("{}: {value}", key(name))).collect::<Vec<_>>().join("\n")
+    parameters_as_json(document)
+        .map(|(name, value)| format!("{}: {value}", key(name)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

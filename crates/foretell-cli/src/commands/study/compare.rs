@@ -4,7 +4,7 @@ use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_difference, metric_value, print, print_json, with_deviation};
 use foretell::statistics::{mean, normal_quantile};
-use foretell_run::Stored;
+use foretell_run::StoredStudy;
 use foretell_search::{Best, Study, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ struct Side {
 /// The basis of the measured difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum By {
+enum DifferenceBasis {
     /// Both winners were trained with the same seeds: the differences seed by seed.
     Pairs,
     /// Both winners were trained with several seeds: their means.
@@ -49,7 +49,7 @@ struct CompareDocument {
     b: Side,
     /// How much better B is, in the metric's unit; negative where A is better.
     b_is_better_by: f64,
-    by: By,
+    by: DifferenceBasis,
     /// The 95 % interval of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<(f64, f64)>,
@@ -62,12 +62,12 @@ struct CompareDocument {
 
 /// The spread of trainings of one configuration: sums of squares and their degrees of freedom.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Noise {
+struct TrainingNoise {
     squares: f64,
     freedom: usize,
 }
 
-impl Noise {
+impl TrainingNoise {
     /// Takes in trainings of one configuration.
     fn take(&mut self, scores: &[f64]) {
         if scores.len() > 1 {
@@ -84,13 +84,13 @@ impl Noise {
 
 /// The standard deviation that `scores` are a sample of.
 fn deviation(scores: &[f64]) -> f64 {
-    let mut noise = Noise::default();
+    let mut noise = TrainingNoise::default();
     noise.take(scores);
     noise.deviation().unwrap_or(0.0)
 }
 
 /// Compares the studies.
-pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
+pub(super) fn run(first: &StoredStudy, second: &StoredStudy, format: Format) -> Outcome {
     let (one, other) = (first.study.spec(), second.study.spec());
     if (&one.metric, one.direction) != (&other.metric, other.direction) {
         return Err(Failure::input(format!(
@@ -103,7 +103,7 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
             other.metric
         )));
     }
-    let mut noise = Noise::default();
+    let mut noise = TrainingNoise::default();
     let epochs = first.study.progress().spent.min(second.study.progress().spent);
     let a = side(first, epochs, &mut noise)?;
     let b = side(second, epochs, &mut noise)?;
@@ -134,13 +134,13 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
 }
 
 /// How much larger B's value is than A's, the basis, and half of the 95 % interval.
-fn difference(a: &Side, b: &Side, noise: Noise) -> (f64, By, Option<f64>) {
+fn difference(a: &Side, b: &Side, noise: TrainingNoise) -> (f64, DifferenceBasis, Option<f64>) {
     let (n, m) = (a.again.len() as f64, b.again.len() as f64);
     let pairs = pairs(a, b);
     if pairs.len() > 1 {
         let half = t_quantile(pairs.len() as f64 - 1.0) * deviation(&pairs) / (pairs.len() as f64).sqrt();
         // the same from every seed: how seeds differ is not known
-        return (mean(&pairs), By::Pairs, Some(half).filter(|half| *half > 0.0));
+        return (mean(&pairs), DifferenceBasis::Pairs, Some(half).filter(|half| *half > 0.0));
     }
     if n > 1.0 && m > 1.0 {
         let variances = [&a.again, &b.again].map(|scores| deviation(scores).powi(2) / scores.len() as f64);
@@ -150,15 +150,15 @@ fn difference(a: &Side, b: &Side, noise: Noise) -> (f64, By, Option<f64>) {
             variance.powi(2) / (variances[0].powi(2) / (n - 1.0) + variances[1].powi(2) / (m - 1.0));
         let freedom = if freedom.is_finite() { freedom } else { n + m - 2.0 };
         let half = Some(t_quantile(freedom) * variance.sqrt()).filter(|_| variance > 0.0);
-        return (mean(&b.again) - mean(&a.again), By::Seeds, half);
+        return (mean(&b.again) - mean(&a.again), DifferenceBasis::Seeds, half);
     }
     let difference = b.best.score - a.best.score;
     match noise.deviation().filter(|deviation| *deviation > 0.0) {
         Some(deviation) => {
             let half = t_quantile(noise.freedom as f64) * deviation * std::f64::consts::SQRT_2;
-            (difference, By::Spread, Some(half))
+            (difference, DifferenceBasis::Spread, Some(half))
         }
-        None => (difference, By::Nothing, None),
+        None => (difference, DifferenceBasis::Nothing, None),
     }
 }
 
@@ -170,7 +170,7 @@ fn pairs(a: &Side, b: &Side) -> Vec<f64> {
 }
 
 /// How many seeds of each make the half of the 95 % interval as small as the difference is, with the standard deviation seen so far.
-fn seeds_needed(a: &Side, b: &Side, noise: Noise, difference: f64) -> Option<u64> {
+fn seeds_needed(a: &Side, b: &Side, noise: TrainingNoise, difference: f64) -> Option<u64> {
     let pairs = pairs(a, b);
     let variance = match pairs.len() {
         0 | 1 => 2.0 * noise.deviation()?.powi(2),
@@ -196,7 +196,7 @@ fn t_quantile(freedom: f64) -> f64 {
     z + terms.iter().sum::<f64>()
 }
 
-fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure> {
+fn side(stored: &StoredStudy, epochs: u64, noise: &mut TrainingNoise) -> Result<Side, Failure> {
     let best = stored.study.best().ok_or_else(|| {
         Failure::midway(format!(
             "{}: no trial was completed, so there is no best one yet",
@@ -204,7 +204,7 @@ fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure
         ))
     })?;
     let until = stored.study.trial(best.trial).map_or(0, |trial| trial.until);
-    let again = trained_again(&stored.directory, until);
+    let again = read_retraining_scores(&stored.directory, until);
     again
         .values()
         .for_each(|trained| noise.take(&trained.iter().map(|(_, score)| *score).collect::<Vec<_>>()));
@@ -229,14 +229,16 @@ fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure
 }
 
 /// Scores of the trials of the study in `directory` that `foretell study run` trained for `until` epochs, by trial, each with its seed.
-fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>> {
+fn read_retraining_scores(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>> {
     let mut scores: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     let Ok(folders) = std::fs::read_dir(directory.join("again")) else { return scores };
     for folder in folders.flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
         let mut words = name.split('-');
         let trial = words.nth(1).and_then(|word| word.parse().ok());
-        let (Some(trial), Ok(stored)) = (trial, Stored::read(&folder.path(), catalogue())) else { continue };
+        let (Some(trial), Ok(stored)) = (trial, StoredStudy::read(&folder.path(), catalogue())) else {
+            continue;
+        };
         let spec = stored.study.spec();
         if spec.max_resource == until {
             let achieved = |(number, trial): (usize, &Trial)| {
@@ -252,11 +254,11 @@ fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>>
 }
 
 /// The best score when the study had spent `epochs`.
-fn best_after(stored: &Stored, epochs: u64) -> Result<Option<f64>, Failure> {
+fn best_after(stored: &StoredStudy, epochs: u64) -> Result<Option<f64>, Failure> {
     let mut study =
         Study::of_log(stored.study.spec().clone(), catalogue().into()).map_err(Failure::midway)?;
     let (mut number, mut best, mut wrong) = (0, None, None);
-    stored.each_record(|record| {
+    stored.for_each_record(|record| {
         number += 1;
         if wrong.is_none() && study.progress().spent <= epochs {
             wrong = study.follow(&record, number).err();
@@ -268,7 +270,7 @@ fn best_after(stored: &Stored, epochs: u64) -> Result<Option<f64>, Failure> {
     wrong.map_or(Ok(best), |error| Err(Failure::midway(error)))
 }
 
-fn text(document: &CompareDocument, noise: Noise, epochs: u64) -> String {
+fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String {
     let CompareDocument { metric, a, b, by, .. } = document;
     let line = |letter: &str, side: &Side| {
         format!(
@@ -304,14 +306,14 @@ fn text(document: &CompareDocument, noise: Noise, epochs: u64) -> String {
         })
         .collect();
     lines.push(match by {
-        By::Pairs | By::Seeds => format!("the best trials with other seeds: A {}, B {}", seeds(a), seeds(b)),
-        By::Spread => format!(
+        DifferenceBasis::Pairs | DifferenceBasis::Seeds => format!("the best trials with other seeds: A {}, B {}", seeds(a), seeds(b)),
+        DifferenceBasis::Spread => format!(
             "runs of the same configuration differ by {} (standard deviation, {} degrees of freedom). The best of many trials is partly luck; to measure it: {}",
             metric_difference(noise.deviation().unwrap_or(0.0), a.best.score, 4),
             noise.freedom,
             missing.join(" and ")
         ),
-        By::Nothing => format!("the effect of luck is unknown; to measure it: {}", missing.join(" and ")),
+        DifferenceBasis::Nothing => format!("the effect of luck is unknown; to measure it: {}", missing.join(" and ")),
     });
     lines.push(verdict(document));
     lines.join("\n")
@@ -325,7 +327,7 @@ fn verdict(document: &CompareDocument) -> String {
     } else {
         ("B", by, document.interval)
     };
-    let seeded = matches!(document.by, By::Pairs | By::Seeds);
+    let seeded = matches!(document.by, DifferenceBasis::Pairs | DifferenceBasis::Seeds);
     let sure = match interval {
         None if seeded => {
             return format!(
@@ -361,7 +363,7 @@ fn verdict(document: &CompareDocument) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{By, Noise, Side, difference, seeds_needed, t_quantile};
+    use super::{DifferenceBasis, Side, TrainingNoise, difference, seeds_needed, t_quantile};
     use foretell_search::Best;
 
     fn side(score: f64, again: &[f64]) -> Side {
@@ -388,16 +390,20 @@ mod tests {
     fn seeds_of_both_are_paired_and_identical_trainings_give_no_interval() {
         let with = |score: f64, again: &[f64]| Side { seeds: vec![7, 8, 9], ..side(score, again) };
         // differences 0.01, 0.02, 0.03: mean 0.02, standard deviation 0.01
-        let (by, what, half) =
-            difference(&with(0.9, &[0.8, 0.7, 0.9]), &with(0.9, &[0.81, 0.72, 0.93]), Noise::default());
-        assert!((by - 0.02).abs() < 1e-12 && what == By::Pairs);
+        let (by, what, half) = difference(
+            &with(0.9, &[0.8, 0.7, 0.9]),
+            &with(0.9, &[0.81, 0.72, 0.93]),
+            TrainingNoise::default(),
+        );
+        assert!((by - 0.02).abs() < 1e-12 && what == DifferenceBasis::Pairs);
         assert!((half.expect("an interval") - 4.303 * 0.01 / 3.0_f64.sqrt()).abs() < 1e-3);
         let same = [0.9, 0.9, 0.9];
         let (_, what, half) =
-            difference(&with(0.9, &same), &with(0.9, &[0.91, 0.91, 0.91]), Noise::default());
-        assert_eq!((what, half), (By::Pairs, None));
-        let (_, what, half) = difference(&side(0.9, &same), &side(0.9, &[0.91, 0.91]), Noise::default());
-        assert_eq!((what, half), (By::Seeds, None));
+            difference(&with(0.9, &same), &with(0.9, &[0.91, 0.91, 0.91]), TrainingNoise::default());
+        assert_eq!((what, half), (DifferenceBasis::Pairs, None));
+        let (_, what, half) =
+            difference(&side(0.9, &same), &side(0.9, &[0.91, 0.91]), TrainingNoise::default());
+        assert_eq!((what, half), (DifferenceBasis::Seeds, None));
     }
 
     #[test]
@@ -405,26 +411,26 @@ mod tests {
         let with = |again: &[f64]| Side { seeds: (0..again.len() as u32).collect(), ..side(0.9, again) };
         // differences 0.01, 0.02, 0.03 with a standard deviation of 0.01: (1.96 · 0.01 / 0.004)² = 24.01
         let (a, b) = (with(&[0.8, 0.7, 0.9]), with(&[0.81, 0.72, 0.93]));
-        assert_eq!(seeds_needed(&a, &b, Noise::default(), 0.004), Some(25 + 2));
+        assert_eq!(seeds_needed(&a, &b, TrainingNoise::default(), 0.004), Some(25 + 2));
         // without pairs by the spread of trainings, which both sides have
-        let noise = Noise { squares: 2e-4, freedom: 2 };
+        let noise = TrainingNoise { squares: 2e-4, freedom: 2 };
         assert_eq!(seeds_needed(&side(0.9, &[]), &side(0.8, &[]), noise, 0.01), Some(8 + 2));
-        assert_eq!(seeds_needed(&side(0.9, &[]), &side(0.8, &[]), Noise::default(), 0.01), None);
+        assert_eq!(seeds_needed(&side(0.9, &[]), &side(0.8, &[]), TrainingNoise::default(), 0.01), None);
     }
 
     #[test]
     fn seeds_decide_over_single_trainings_and_those_over_nothing() {
         // means 0.9 and 0.93, both of variance 1e-4: se² = 2e-4/3, 4 degrees of freedom
         let (a, b) = (side(0.95, &[0.89, 0.9, 0.91]), side(0.94, &[0.92, 0.93, 0.94]));
-        let (by, what, half) = difference(&a, &b, Noise::default());
+        let (by, what, half) = difference(&a, &b, TrainingNoise::default());
         let half = half.expect("an interval");
-        assert!((by - 0.03).abs() < 1e-12 && what == By::Seeds);
+        assert!((by - 0.03).abs() < 1e-12 && what == DifferenceBasis::Seeds);
         assert!((half - 2.776 * (2e-4_f64 / 3.0).sqrt()).abs() < 1e-3, "{half}");
-        let mut noise = Noise::default();
+        let mut noise = TrainingNoise::default();
         noise.take(&a.again);
         let (by, what, half) = difference(&a, &side(0.94, &[0.9]), noise);
-        assert!((by + 0.01).abs() < 1e-12 && what == By::Spread && half.is_some());
-        let (_, what, half) = difference(&side(0.95, &[]), &side(0.94, &[]), Noise::default());
-        assert_eq!((what, half), (By::Nothing, None));
+        assert!((by + 0.01).abs() < 1e-12 && what == DifferenceBasis::Spread && half.is_some());
+        let (_, what, half) = difference(&side(0.95, &[]), &side(0.94, &[]), TrainingNoise::default());
+        assert_eq!((what, half), (DifferenceBasis::Nothing, None));
     }
 }

@@ -4,15 +4,17 @@ use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
 use foretell::Configuration;
-use foretell_run::{EventLogError, Fate, Repair, Salvage, Stored, log_in, trial_directory};
-use foretell_search::{Losses, Mended, Record, Study};
+use foretell_run::{
+    EventLogError, LineTreatment, LogRepair, LogSalvage, StoredStudy, log_path, trial_directory,
+};
+use foretell_search::{LogLosses, Mended, Record, Study};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const SCHEMA: &str = "foretell.study/1";
+const STUDY_SCHEMA: &str = "foretell.study/1";
 /// The most problems that are printed one by one, and the most computed records.
-const PRINTED: usize = 20;
+const MAX_PRINTED_PROBLEMS: usize = 20;
 /// How often records are put together again for one of them that does not follow; after that, all of these are left out at once.
 const CAREFUL_PASSES: u32 = 40;
 
@@ -34,16 +36,16 @@ struct Diagnosis {
     done: bool,
     /// The damage before the log was repaired.
     #[serde(skip_serializing_if = "Option::is_none")]
-    repair: Option<Damage>,
+    repair: Option<LogDamage>,
 }
 
 /// The damage of a log.
 #[derive(Default, Serialize)]
-struct Damage {
+struct LogDamage {
     /// Records that can be kept, or were.
     kept: usize,
     /// Records that are lost, and can be computed from the others, or were.
-    computed: Vec<Computed>,
+    computed: Vec<ComputedRecord>,
     /// Records that are lost for good.
     lost: u64,
     problems: Vec<Problem>,
@@ -66,7 +68,7 @@ struct Problem {
 
 /// A record that is computed.
 #[derive(Serialize)]
-struct Computed {
+struct ComputedRecord {
     /// The line of the damaged log that it is put before.
     line: usize,
     /// `start`, `end` or `decision`.
@@ -81,36 +83,40 @@ struct Computed {
 
 /// A damaged log as JSON.
 #[derive(Serialize)]
-struct Damaged<'a> {
+struct DamagedDocument<'a> {
     schema: &'static str,
     study: String,
     sound: bool,
     #[serde(flatten)]
-    damage: &'a Damage,
+    damage: &'a LogDamage,
 }
 
 /// Runs the command.
 pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
-    let log = log_in(directory);
+    let log = log_path(directory);
     if !log.is_file() || std::fs::metadata(&log).is_ok_and(|about| about.len() == 0) {
-        return Stored::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
+        return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
     }
     if !repair
-        && let Ok(stored) = Stored::read(directory, catalogue())
+        && let Ok(stored) = StoredStudy::read(directory, catalogue())
         && stored.dropped.is_none()
     {
-        return say_sound(&stored, None, format);
+        return print_sound(&stored, None, format);
     }
-    let salvage = if repair { Salvage::<Record>::locked(&log) } else { Salvage::<Record>::look(&log) };
+    let salvage = if repair {
+        LogSalvage::<Record>::open_locked(&log)
+    } else {
+        LogSalvage::<Record>::open_unlocked(&log)
+    };
     let salvage = salvage.map_err(Failure::input)?;
-    let (keep, mut damage) = examine(&salvage, &log, Stored::read(directory, catalogue()).is_ok())?;
+    let (keep, mut damage) = examine(&salvage, &log, StoredStudy::read(directory, catalogue()).is_ok())?;
     if damage.problems.is_empty() {
-        return say_sound(&Stored::read(directory, catalogue())?, None, format);
+        return print_sound(&StoredStudy::read(directory, catalogue())?, None, format);
     }
     if repair {
-        damage.damaged = Some(salvage.write(&keep).map_err(Failure::midway)?);
+        damage.damaged = Some(salvage.write_repaired(&keep).map_err(Failure::midway)?);
         drop(salvage);
-        return say_sound(&Stored::read(directory, catalogue())?, Some(damage), format);
+        return print_sound(&StoredStudy::read(directory, catalogue())?, Some(damage), format);
     }
     let said = format!(
         "the log is damaged: {} problems. {} records are intact; to keep them, run `foretell study doctor {} --repair`",
@@ -121,7 +127,7 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
     match format {
         Format::Json => {
             let study = directory.display().to_string();
-            print_json(&Damaged { schema: SCHEMA, study, sound: false, damage: &damage })?;
+            print_json(&DamagedDocument { schema: STUDY_SCHEMA, study, sound: false, damage: &damage })?;
         }
         Format::Table => print(&damage_text(&damage))?,
     }
@@ -134,11 +140,11 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
 /// A record that does not follow from those before it counts as lost, and the others are put together again without it: it may have
 /// changed the next steps of the study's plan.
 fn examine(
-    salvage: &Salvage<Record>,
+    salvage: &LogSalvage<Record>,
     log: &Path,
     is_read: bool,
-) -> Result<(Repair<Record>, Damage), Failure> {
-    let mut damage = Damage { problems: unsound(salvage, is_read), ..Damage::default() };
+) -> Result<(LogRepair<Record>, LogDamage), Failure> {
+    let mut damage = LogDamage { problems: unsound(salvage, is_read), ..LogDamage::default() };
     let mut left_out = BTreeSet::new();
     let mut passes = 0..CAREFUL_PASSES;
     let mended = loop {
@@ -148,7 +154,7 @@ fn examine(
         }
         // the first one may be the reason of all others
         let most = passes.next().map_or(usize::MAX, |_| 1);
-        for Refused { place, line, why } in mended.refused.into_iter().take(most) {
+        for RefusedRecord { place, line, why } in mended.refused.into_iter().take(most) {
             left_out.insert(place);
             damage.problems.push(Problem { line, problem: why, kept: false, fate: "left out" });
         }
@@ -157,30 +163,34 @@ fn examine(
     damage.kept = mended.kept;
     damage.lost = mended.missing.saturating_sub(damage.computed.len() as u64);
     damage.problems.sort_by_key(|problem| problem.line);
-    Ok((Repair { inserted: mended.inserted, left_out }, damage))
+    Ok((LogRepair { inserted: mended.inserted, left_out }, damage))
 }
 
 /// The sound records put together.
 #[derive(Default)]
-struct Together {
+struct MendedRecords {
     inserted: BTreeMap<usize, Vec<Record>>,
-    refused: Vec<Refused>,
-    computed: Vec<Computed>,
+    refused: Vec<RefusedRecord>,
+    computed: Vec<ComputedRecord>,
     kept: usize,
     missing: u64,
 }
 
 /// A sound record that does not follow from those before it.
-struct Refused {
+struct RefusedRecord {
     place: usize,
     line: usize,
     why: String,
 }
 
 /// Puts the sound records together, without those `left_out`.
-fn mend(salvage: &Salvage<Record>, log: &Path, left_out: &BTreeSet<usize>) -> Result<Together, Failure> {
-    let mut together = Together::default();
-    let mut losses = Losses::default();
+fn mend(
+    salvage: &LogSalvage<Record>,
+    log: &Path,
+    left_out: &BTreeSet<usize>,
+) -> Result<MendedRecords, Failure> {
+    let mut together = MendedRecords::default();
+    let mut losses = LogLosses::default();
     let (mut places, mut hole) = (Vec::new(), 0);
     for (place, salvaged) in salvage.records().map_err(Failure::input)?.enumerate() {
         let salvaged = salvaged.map_err(Failure::input)?;
@@ -205,15 +215,15 @@ fn mend(salvage: &Salvage<Record>, log: &Path, left_out: &BTreeSet<usize>) -> Re
                 together.inserted.insert(place, mended.inserted);
             }
             if let Some(why) = mended.refused {
-                together.refused.push(Refused { place, line, why: why.to_string() });
+                together.refused.push(RefusedRecord { place, line, why: why.to_string() });
             }
         });
-    mended.map_err(|why| nothing_left(log, &why))?.map_err(Failure::input)?;
+    mended.map_err(|why| refuse_repair(log, &why))?.map_err(Failure::input)?;
     together.kept = places.len();
     Ok(together)
 }
 
-fn nothing_left(log: &Path, why: &foretell_search::StudyError) -> Failure {
+fn refuse_repair(log: &Path, why: &foretell_search::StudyError) -> Failure {
     Failure::input(format!(
         "{}: {why}. Neither its first line nor the copy in {}.first is intact, so the log cannot be repaired. Restore it from a backup",
         log.display(),
@@ -222,10 +232,10 @@ fn nothing_left(log: &Path, why: &foretell_search::StudyError) -> Failure {
 }
 
 /// The lines that are not sound. A torn last line is nothing wrong, where the log `is_read` up to it.
-fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
+fn unsound(salvage: &LogSalvage<Record>, is_read: bool) -> Vec<Problem> {
     let last = salvage.last_line();
-    let copied = salvage.first_from().is_some();
-    let unsound = salvage.unsound().iter().filter(|unsound| {
+    let copied = salvage.first_record_source().is_some();
+    let unsound = salvage.unsound_lines().iter().filter(|unsound| {
         // also one that lacks only its newline: a search that starts removes it
         !(is_read && unsound.line == last && last > 1)
     });
@@ -235,11 +245,11 @@ fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
     };
     let mut problems: Vec<Problem> = unsound
         .map(|unsound| {
-            let fate = match unsound.fate {
+            let fate = match unsound.treatment {
                 _ if copied && unsound.line == 1 => "replaced by its copy in events.jsonl.first",
-                Fate::Kept => "kept, in its right place",
-                Fate::Corrected => "repaired",
-                Fate::LeftOut => "left out",
+                LineTreatment::Kept => "kept, in its right place",
+                LineTreatment::Corrected => "repaired",
+                LineTreatment::LeftOut => "left out",
             };
             problem(unsound.line, unsound.problem.to_string(), fate)
         })
@@ -258,7 +268,7 @@ fn configuration_of(log: &Path, trial: u64) -> Option<Configuration> {
 }
 
 /// The records that were `inserted` before `line`.
-fn computed(line: usize, inserted: &[Record], certain: bool) -> Vec<Computed> {
+fn computed(line: usize, inserted: &[Record], certain: bool) -> Vec<ComputedRecord> {
     let mut computed = Vec::new();
     let mut lost = None;
     for record in inserted {
@@ -273,15 +283,15 @@ fn computed(line: usize, inserted: &[Record], certain: bool) -> Vec<Computed> {
         };
         let unknown_configuration = what == "start" && lost == Some(trial);
         let certain = certain && !unknown_configuration;
-        computed.push(Computed { line, what, trial, certain, unknown_configuration });
+        computed.push(ComputedRecord { line, what, trial, certain, unknown_configuration });
     }
     computed
 }
 
-fn say_sound(stored: &Stored, repair: Option<Damage>, format: Format) -> Outcome {
+fn print_sound(stored: &StoredStudy, repair: Option<LogDamage>, format: Format) -> Outcome {
     let trials = stored.study.trials();
     let diagnosis = Diagnosis {
-        schema: SCHEMA,
+        schema: STUDY_SCHEMA,
         study: stored.directory.display().to_string(),
         sound: true,
         records: stored.records,
@@ -301,7 +311,7 @@ fn say_sound(stored: &Stored, repair: Option<Damage>, format: Format) -> Outcome
 fn text(diagnosis: &Diagnosis) -> String {
     let Diagnosis { study, records, trials, torn_bytes, open, done, .. } = diagnosis;
     let mut lines = Vec::new();
-    if let Some(damage @ Damage { damaged: Some(damaged), .. }) = &diagnosis.repair {
+    if let Some(damage @ LogDamage { damaged: Some(damaged), .. }) = &diagnosis.repair {
         lines.push(damage_text(damage));
         lines.push(format!("repaired; the damaged log is kept in {}", damaged.display()));
     }
@@ -333,10 +343,10 @@ fn text(diagnosis: &Diagnosis) -> String {
 }
 
 /// The problems, the records computed, and those lost.
-fn damage_text(damage: &Damage) -> String {
+fn damage_text(damage: &LogDamage) -> String {
     let problem = |problem: &Problem| format!("line {}: {}: {}", problem.line, problem.problem, problem.fate);
-    let computed = |computed: &Computed| {
-        let Computed { line, what, trial, certain, unknown_configuration } = computed;
+    let computed = |computed: &ComputedRecord| {
+        let ComputedRecord { line, what, trial, certain, unknown_configuration } = computed;
         let doubt = match (certain, unknown_configuration) {
             (true, _) => "",
             (_, true) => "; its configuration is lost, so the trial is ignored",
@@ -344,8 +354,8 @@ fn damage_text(damage: &Damage) -> String {
         };
         format!("before line {line}: the {what} of trial {trial} is computed from the other records{doubt}")
     };
-    let mut lines = some(&damage.problems, problem);
-    lines.extend(some(&damage.computed, computed));
+    let mut lines = format_first_lines(&damage.problems, problem);
+    lines.extend(format_first_lines(&damage.computed, computed));
     if damage.lost > 0 {
         lines.push(format!(
             "{} records are lost: reports, or decisions to continue, which other records do not show",
@@ -355,10 +365,10 @@ fn damage_text(damage: &Damage) -> String {
     lines.join("\n")
 }
 
-fn some<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
-    let mut lines: Vec<String> = all.iter().take(PRINTED).map(line).collect();
-    if all.len() > PRINTED {
-        lines.push(format!("and {} more", all.len() - PRINTED));
+fn format_first_lines<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<String> = all.iter().take(MAX_PRINTED_PROBLEMS).map(line).collect();
+    if all.len() > MAX_PRINTED_PROBLEMS {
+        lines.push(format!("and {} more", all.len() - MAX_PRINTED_PROBLEMS));
     }
     lines
 }

@@ -3,12 +3,12 @@
 use crate::failure::{Failure, Outcome};
 use crate::output::print;
 use foretell::Configuration;
-use foretell_run::{Orders, Stored};
+use foretell_run::{Orders, StoredStudy};
 use foretell_search::Queued;
 use std::path::Path;
 
 /// Enqueues the configurations in `texts` and in the lines of `file`, after checking all of them.
-pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, texts: &[String], file: Option<&Path>) -> Outcome {
     let mut wanted: Vec<(String, Configuration)> = Vec::new();
     for text in texts {
         wanted.push((text.clone(), read(stored, &Queued::Text(text.clone()), text)?));
@@ -21,7 +21,7 @@ pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Out
             "a configuration is missing. Pass one, for example lr=0.1,opt=sgd, or use --file. The sampler chooses the values that you leave out",
         ));
     }
-    let orders = Orders::in_study(&stored.directory);
+    let orders = Orders::for_study(&stored.directory);
     for (text, configuration) in &wanted {
         orders
             .enqueue(configuration, None)
@@ -37,7 +37,7 @@ pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Out
 }
 
 /// The configurations of a file, one per line: a JSON object or `lr=0.1,opt=sgd`.
-fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, Failure> {
+fn lines(stored: &StoredStudy, path: &Path) -> Result<Vec<(String, Configuration)>, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -58,7 +58,7 @@ fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, F
 }
 
 /// The configuration that is `queued`, checked; errors name it `what`.
-fn read(stored: &Stored, queued: &Queued, what: &str) -> Result<Configuration, Failure> {
+fn read(stored: &StoredStudy, queued: &Queued, what: &str) -> Result<Configuration, Failure> {
     let configuration =
         queued.read(&stored.study.spec().space).map_err(|refusal| Failure::input(refusal.reason))?;
     stored.study.check_enqueue(&configuration).map_err(|error| Failure::input(format!("{what}: {error}")))?;

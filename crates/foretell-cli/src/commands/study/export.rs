@@ -4,14 +4,19 @@ use super::table::{self, Table, TableFormat};
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
 use foretell_logs::Values;
-use foretell_run::{Draft, Stored};
+use foretell_run::{Draft, StoredStudy};
 use foretell_search::{LastMetrics, Reports, TRIAL_COLUMNS, see_metrics, trial_rows};
 use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
 
 /// Writes the trials of a study, or its curves, to the file `out`, or to standard output.
-pub(super) fn run(stored: &Stored, trials: bool, format: Option<TableFormat>, out: Option<&Path>) -> Outcome {
+pub(super) fn run(
+    stored: &StoredStudy,
+    trials: bool,
+    format: Option<TableFormat>,
+    out: Option<&Path>,
+) -> Outcome {
     let format = format.unwrap_or_else(|| TableFormat::by_name(out));
     let what = match (trials, format) {
         (true, TableFormat::Jsonl) => trials_as_lines(stored, out)?,
@@ -23,7 +28,7 @@ pub(super) fn run(stored: &Stored, trials: bool, format: Option<TableFormat>, ou
         (false, TableFormat::Jsonl) => curves_as_lines(stored, out)?,
         (false, _) => {
             let mut reports = Reports::default();
-            stored.each_record(|record| reports.see(&record))?;
+            stored.for_each_record(|record| reports.see(&record))?;
             write_table(&reports_table(&reports), format, out)?;
             format!("{} reports", reports.trials.len())
         }
@@ -35,13 +40,13 @@ pub(super) fn run(stored: &Stored, trials: bool, format: Option<TableFormat>, ou
 }
 
 /// The last values of all metrics, by name, of the trials of a study in a folder.
-pub(super) fn last_metrics(stored: &Stored) -> Result<LastMetrics, Failure> {
+pub(super) fn last_metrics(stored: &StoredStudy) -> Result<LastMetrics, Failure> {
     let mut metrics = LastMetrics::new();
-    stored.each_record(|record| see_metrics(&mut metrics, record))?;
+    stored.for_each_record(|record| see_metrics(&mut metrics, record))?;
     Ok(metrics)
 }
 
-fn rows(stored: &Stored) -> Result<Vec<Map<String, Value>>, Failure> {
+fn rows(stored: &StoredStudy) -> Result<Vec<Map<String, Value>>, Failure> {
     Ok(trial_rows(&stored.study, &stored.times, &last_metrics(stored)?))
 }
 
@@ -58,12 +63,12 @@ fn reports_table(reports: &Reports) -> Table {
 }
 
 fn write_table(table: &Table, format: TableFormat, out: Option<&Path>) -> Outcome {
-    written(out, &|writer| table::write(writer, table, format))
+    write_to_file(out, &|writer| table::write(writer, table, format))
 }
 
-fn trials_as_lines(stored: &Stored, out: Option<&Path>) -> Result<String, Failure> {
+fn trials_as_lines(stored: &StoredStudy, out: Option<&Path>) -> Result<String, Failure> {
     let rows = rows(stored)?;
-    written(out, &|writer| {
+    write_to_file(out, &|writer| {
         for row in &rows {
             writeln!(writer, "{}", serde_json::to_string(row)?)?;
         }
@@ -73,10 +78,10 @@ fn trials_as_lines(stored: &Stored, out: Option<&Path>) -> Result<String, Failur
 }
 
 /// One run per line, as the other commands read them.
-fn curves_as_lines(stored: &Stored, out: Option<&Path>) -> Result<String, Failure> {
+fn curves_as_lines(stored: &StoredStudy, out: Option<&Path>) -> Result<String, Failure> {
     let spec = stored.study.spec();
-    let runs = stored.runs(|trial| trial.curve.clone());
-    written(out, &|writer| {
+    let runs = stored.to_runs(|trial| trial.curve.clone());
+    write_to_file(out, &|writer| {
         let metric = foretell::Metric::new(&spec.metric, spec.direction);
         foretell_logs::write_json_lines(&mut *writer, &runs, &metric)?;
         writer.flush()
@@ -85,7 +90,7 @@ fn curves_as_lines(stored: &Stored, out: Option<&Path>) -> Result<String, Failur
 }
 
 /// Lets `write` write to the file `out`, or to standard output.
-fn written(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Outcome {
+fn write_to_file(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Outcome {
     let Some(path) = out else {
         return write(&mut std::io::stdout().lock()).or_else(|error| match error.kind() {
             std::io::ErrorKind::BrokenPipe => Ok(()),

@@ -6,7 +6,7 @@ use crate::output::{print, print_json};
 use crate::plot;
 use crate::view::{front, picture};
 use clap::ValueEnum;
-use foretell_run::Stored;
+use foretell_run::StoredStudy;
 use foretell_search::{Front, FrontTrial};
 use serde::Serialize;
 use serde_json::Map;
@@ -33,7 +33,7 @@ struct FrontDocument<'a> {
 }
 
 /// Shows the front of the study, and draws it into `picture`.
-pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, format: FrontFormat, picture: Option<&Path>) -> Outcome {
     if let Some(path) = picture {
         plot::check_place(path, None).map_err(Failure::input)?;
     }

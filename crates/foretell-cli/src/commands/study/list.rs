@@ -6,16 +6,16 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, note, print, print_json, table_without};
 use crate::terminal::visible;
 use clap::ValueEnum;
-use foretell_run::{LogReader, Position, Stored, log_in, studies_in};
+use foretell_run::{LogPosition, LogReader, StoredStudy, list_studies, log_path};
 use foretell_search::{Best, Record, Spent, Summary, Tally, date};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
-const SCHEMA: &str = "foretell.study/1";
+const STUDY_SCHEMA: &str = "foretell.study/1";
 
 /// The longest command or note in a table, in columns.
-const WIDEST: usize = 48;
+const MAX_CELL_WIDTH: usize = 48;
 
 /// The sort order of studies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -57,7 +57,7 @@ struct Listed {
 }
 
 #[derive(Serialize)]
-struct Listing {
+struct StudyListing {
     schema: &'static str,
     studies: Vec<Listed>,
 }
@@ -67,8 +67,8 @@ pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
     let failed = |error: std::io::Error| {
         Failure::input(format!("{}: {error}. Pass the folder that contains the studies", folder.display()))
     };
-    let directories = studies_in(folder).map_err(failed)?;
-    let read = |directory: &PathBuf| match Stored::read(directory, catalogue()) {
+    let directories = list_studies(folder).map_err(failed)?;
+    let read = |directory: &PathBuf| match StoredStudy::read(directory, catalogue()) {
         Ok(stored) => Some(listed(&stored)),
         Err(failure) => {
             note(&format!("not listed: {failure}"));
@@ -77,15 +77,15 @@ pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
     };
     let mut studies: Vec<Listed> = directories.iter().filter_map(read).collect();
     // equal ones stay by name
-    studies.sort_by(|a, b| compared(a, b, order));
-    let listing = Listing { schema: SCHEMA, studies };
+    studies.sort_by(|a, b| compare_by_order(a, b, order));
+    let listing = StudyListing { schema: STUDY_SCHEMA, studies };
     match format {
         Format::Json => print_json(&listing),
         Format::Table => print(&text(&listing)),
     }
 }
 
-fn compared(a: &Listed, b: &Listed, order: Order) -> Ordering {
+fn compare_by_order(a: &Listed, b: &Listed, order: Order) -> Ordering {
     match order {
         Order::Name => Ordering::Equal,
         Order::Date => a.time.cmp(&b.time),
@@ -97,10 +97,10 @@ fn compared(a: &Listed, b: &Listed, order: Order) -> Ordering {
     }
 }
 
-fn listed(stored: &Stored) -> Listed {
+fn listed(stored: &StoredStudy) -> Listed {
     let Summary { trials, epochs, best, direction, .. } = Summary::new(&stored.study);
     let spec = stored.study.spec();
-    let asked = Asked::read(&stored.directory).map(|asked| typed(&asked.line));
+    let asked = Asked::read(&stored.directory).map(|asked| shorten_program(&asked.line));
     let time = begun(&stored.directory);
     Listed {
         study: stored.directory.display().to_string(),
@@ -118,7 +118,7 @@ fn listed(stored: &Stored) -> Listed {
 }
 
 /// The command line as it was typed, the program by its name alone.
-fn typed(line: &[String]) -> String {
+fn shorten_program(line: &[String]) -> String {
     let mut words = line.to_vec();
     if let Some(program) = words.first_mut()
         && let Some(name) = Path::new(&*program).file_name()
@@ -130,16 +130,16 @@ fn typed(line: &[String]) -> String {
 
 /// When the first record of the log was written, in milliseconds.
 fn begun(directory: &Path) -> Option<u64> {
-    let mut reader = LogReader::<Record>::open(log_in(directory), Position::START).ok()?;
+    let mut reader = LogReader::<Record>::open(log_path(directory), LogPosition::START).ok()?;
     reader.next()?.ok()?;
-    Some(reader.stamp()?.time)
+    Some(reader.last_stamp()?.time)
 }
 
-fn text(listing: &Listing) -> String {
+fn text(listing: &StudyListing) -> String {
     if listing.studies.is_empty() {
         return "no studies here".to_owned();
     }
-    let cut = |text: &str| console::truncate_str(&visible(text), WIDEST, "…").into_owned();
+    let cut = |text: &str| console::truncate_str(&visible(text), MAX_CELL_WIDTH, "…").into_owned();
     let row = |listed: &Listed| {
         let best = listed.best.as_ref();
         vec![

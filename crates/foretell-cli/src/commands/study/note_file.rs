@@ -2,14 +2,14 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::print;
-use foretell_run::{NOTES, notes};
+use foretell_run::{NOTES_FILE, notes};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
 /// Notes `text`, as a line of its own, unless it is noted already.
 pub(crate) fn add(directory: &Path, text: &str) -> Outcome {
-    let path = directory.join(NOTES);
+    let path = directory.join(NOTES_FILE);
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
     if notes(directory).is_some_and(|there| there.lines().any(|line| line.trim() == text.trim())) {
         return Ok(());

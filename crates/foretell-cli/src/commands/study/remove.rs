@@ -4,18 +4,18 @@ use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
 use crate::terminal::{harmless, say};
-use foretell_run::{EventLogError, EventStore, Stored, is_own_file, log_in};
+use foretell_run::{EventLogError, EventStore, StoredStudy, is_own_file, log_path};
 use std::fs;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 /// Runs the command.
 pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
-    let log = log_in(directory);
+    let log = log_path(directory);
     if !log.is_file() {
-        return Stored::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
+        return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
     }
-    let what = match Stored::read(directory, catalogue()) {
+    let what = match StoredStudy::read(directory, catalogue()) {
         Ok(stored) => {
             let progress = stored.study.progress();
             format!("{} trials, {} epochs", progress.trials.total, progress.spent)
@@ -27,7 +27,7 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
         Err(error @ EventLogError::Lock(_)) => return Err(Failure::input(error)),
         opened => opened,
     };
-    if !yes && !agrees(&format!("remove the study in {} ({what})", directory.display()))? {
+    if !yes && !confirm_on_terminal(&format!("remove the study in {} ({what})", directory.display()))? {
         return print("nothing was removed");
     }
     let failed = |path: &Path, error: &io::Error| Failure::midway(format!("{}: {error}", path.display()));
@@ -49,7 +49,7 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
 }
 
 /// Asks on the terminal.
-fn agrees(question: &str) -> Result<bool, Failure> {
+fn confirm_on_terminal(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::input(format!("{question}? There is no terminal to answer. Add --yes")));
     }

@@ -5,15 +5,15 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{metric_value, print, table};
 use foretell::{Direction, direction_of};
 use foretell_logs::printed::{MetricSource, Report, ReportReader, name_in};
-use foretell_run::{EventStore, Stored, log_in, trial_directory};
+use foretell_run::{EventStore, StoredStudy, log_path, trial_directory};
 use foretell_search::{Ending, Order, Session, StudySpec, Trial, TrialState};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The file with the output of a trial, in its folder.
-const OUTPUT: &str = "output.log";
+const OUTPUT_FILE: &str = "output.log";
 /// The most rows that are shown.
-const MOST_ROWS: usize = 20;
+const MAX_ROWS: usize = 20;
 
 /// The metric to read.
 pub(super) struct Wanted<'a> {
@@ -28,11 +28,11 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Reads the output of each trial in `stored` again, and keeps the values as a new study. Nothing is trained.
-pub(super) fn run(stored: &Stored, wanted: &Wanted<'_>) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, wanted: &Wanted<'_>) -> Outcome {
     let source = MetricSource::parse_with(wanted.metric, wanted.step).map_err(Failure::input)?;
-    let spec = described(stored.study.spec(), wanted)?;
-    let folder = wanted.out.map_or_else(|| beside(&stored.directory), Path::to_path_buf);
-    if log_in(&folder).exists() {
+    let spec = reread_spec(stored.study.spec(), wanted)?;
+    let folder = wanted.out.map_or_else(|| default_folder(&stored.directory), Path::to_path_buf);
+    if log_path(&folder).exists() {
         return Err(Failure::input(format!(
             "{}: there is a study already. Choose another folder with --out",
             folder.display()
@@ -40,7 +40,7 @@ pub(super) fn run(stored: &Stored, wanted: &Wanted<'_>) -> Outcome {
     }
     let mut read: Vec<(u64, &Trial, Vec<Report>)> = Vec::new();
     for (number, trial) in (0_u64..).zip(stored.study.trials()) {
-        let path = trial_directory(&stored.directory, number).join(OUTPUT);
+        let path = trial_directory(&stored.directory, number).join(OUTPUT_FILE);
         let bytes = std::fs::read(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         // reports of a file or of the hook are copies in the output
@@ -58,17 +58,17 @@ pub(super) fn run(stored: &Stored, wanted: &Wanted<'_>) -> Outcome {
         )));
     }
     std::fs::create_dir_all(&folder).map_err(Failure::midway)?;
-    let (store, _) = EventStore::open(log_in(&folder)).map_err(Failure::input)?;
+    let (store, _) = EventStore::open(log_path(&folder)).map_err(Failure::input)?;
     let mut session = Session::open(spec, catalogue().into(), store).map_err(Failure::midway)?;
     for (_, trial, reports) in &read {
-        keep(&mut session, trial, reports)?;
+        keep_trial(&mut session, trial, reports)?;
     }
     session.store_mut().sync().map_err(Failure::midway)?;
-    show(stored, &session, &read, &folder)
+    print_rows(stored, &session, &read, &folder)
 }
 
 /// The description of the new study.
-fn described(old: &StudySpec, wanted: &Wanted<'_>) -> Result<StudySpec, Failure> {
+fn reread_spec(old: &StudySpec, wanted: &Wanted<'_>) -> Result<StudySpec, Failure> {
     let name = name_in(wanted.metric);
     let direction = wanted.direction.or_else(|| direction_of(&name)).ok_or_else(|| {
         Failure::input(format!("is a larger or a smaller {name} better? Add --maximize or --minimize"))
@@ -84,13 +84,13 @@ fn described(old: &StudySpec, wanted: &Wanted<'_>) -> Result<StudySpec, Failure>
 }
 
 /// `study-reread`, next to the study.
-fn beside(study: &Path) -> PathBuf {
+fn default_folder(study: &Path) -> PathBuf {
     let name = study.file_name().unwrap_or_default().to_string_lossy();
     study.with_file_name(format!("{name}-reread"))
 }
 
 /// Keeps the values of a trial, with the end that it had.
-fn keep(session: &mut Session<EventStore>, trial: &Trial, reports: &[Report]) -> Outcome {
+fn keep_trial(session: &mut Session<EventStore>, trial: &Trial, reports: &[Report]) -> Outcome {
     session.enqueue(trial.configuration.clone(), None).map_err(Failure::midway)?.map_err(Failure::midway)?;
     let Some(start) = session.ask().map_err(Failure::midway)? else { return Ok(()) };
     for report in reports {
@@ -109,8 +109,8 @@ fn keep(session: &mut Session<EventStore>, trial: &Trial, reports: &[Report]) ->
     session.tell(start.trial, ending).map_err(Failure::midway)
 }
 
-fn show(
-    stored: &Stored,
+fn print_rows(
+    stored: &StoredStudy,
     session: &Session<EventStore>,
     read: &[(u64, &Trial, Vec<Report>)],
     folder: &Path,
@@ -124,7 +124,7 @@ fn show(
             .last()
             .map_or("–".to_owned(), |(_, score)| metric_value(stored.study.spec().direction.value(score)))
     };
-    let rows = read.iter().take(MOST_ROWS).map(|(number, trial, reports)| {
+    let rows = read.iter().take(MAX_ROWS).map(|(number, trial, reports)| {
         vec![number.to_string(), before(trial), reports.len().to_string(), last(reports)]
     });
     let last_old = format!("last {}", stored.study.spec().metric);

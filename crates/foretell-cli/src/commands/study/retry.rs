@@ -2,12 +2,12 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::print;
-use foretell_run::{Orders, Stored};
+use foretell_run::{Orders, StoredStudy};
 use foretell_search::{Record, TrialState};
 use std::collections::BTreeSet;
 
 /// Has the configurations of the failed trials `numbers` tried next, as new trials; those of all failed trials if none is named.
-pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, numbers: &[u64]) -> Outcome {
     let trials = stored.study.trials();
     let has_failed = |number: u64| {
         trials.get(number as usize).is_some_and(|trial| matches!(trial.state, TrialState::Failed { .. }))
@@ -24,9 +24,10 @@ pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
     if failed.is_empty() {
         return Err(Failure::input(format!("{}: no trial has failed", stored.directory.display())));
     }
-    let orders = Orders::in_study(&stored.directory);
-    let mut known: BTreeSet<String> = orders.to_enqueue().into_iter().map(|waiting| waiting.id).collect();
-    stored.each_record(|record| {
+    let orders = Orders::for_study(&stored.directory);
+    let mut known: BTreeSet<String> =
+        orders.waiting_configurations().into_iter().map(|waiting| waiting.id).collect();
+    stored.for_each_record(|record| {
         if let Record::Enqueued { order: Some(order), .. } = record {
             known.insert(order);
         }
@@ -43,14 +44,14 @@ pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
         lines.push(format!(
             "{} failed trials ({}) are tried next, as new trials. A running search starts them; otherwise the next search with the same command does",
             new.len(),
-            named(&new)
+            join_numbers(&new)
         ));
     }
     if !done.is_empty() {
         lines.push(format!(
             "{} failed trials ({}) were queued by an earlier `study retry`, so nothing changes for them",
             done.len(),
-            named(&done)
+            join_numbers(&done)
         ));
     }
     print(&lines.join("\n"))
@@ -61,6 +62,6 @@ fn order(number: u64) -> String {
     format!("retry of trial {number}")
 }
 
-fn named(numbers: &[u64]) -> String {
+fn join_numbers(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -34,7 +34,7 @@ impl TableFormat {
 pub(crate) type Table = Vec<(String, Values)>;
 
 /// Columns whose values are texts, also where no trial has one.
-const TEXTS: [&str; 4] = ["state", "began", "reason", "error"];
+const TEXT_COLUMNS: [&str; 4] = ["state", "began", "reason", "error"];
 
 /// The table of `rows`: `first` are the columns that it has in any case, before its parameters and metrics.
 pub(super) fn of_rows(rows: &[Map<String, Value>], first: &[&str]) -> Table {
@@ -51,7 +51,7 @@ fn values(name: &str, rows: &[Map<String, Value>]) -> Values {
     let cells = || rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
     let all = |is: fn(&Value) -> bool| cells().flatten().all(is);
     match () {
-        () if TEXTS.contains(&name) => Values::Texts(cells().map(|cell| cell.map(plain)).collect()),
+        () if TEXT_COLUMNS.contains(&name) => Values::Texts(cells().map(|cell| cell.map(plain)).collect()),
         () if cells().flatten().next().is_some() && all(Value::is_i64) => {
             Values::Integers(cells().map(|cell| cell.and_then(Value::as_i64)).collect())
         }

@@ -3,27 +3,27 @@
 use std::collections::BTreeMap;
 
 use super::link::Heard;
-use crate::host::hosted::Reading;
+use crate::host::hosted::MetricReading;
 use crate::process::message::FurtherScore;
 use foretell_logs::printed::{Report, final_value};
 
 /// The trainings of a trial after its first one. The report of the last epoch waits for them: it is the score.
 #[derive(Debug, Default)]
-pub(super) struct Further {
-    held: Option<Reading>,
+pub(super) struct FurtherTrainings {
+    held: Option<MetricReading>,
     /// The reports of each training so far: how many, the last step, and its value.
     trainings: BTreeMap<u64, (u64, u64, Option<f64>)>,
 }
 
-impl Further {
+impl FurtherTrainings {
     /// Takes a report of a training after the first one.
-    pub(super) fn take(&mut self, report: &Report) {
+    pub(super) fn take_report(&mut self, report: &Report) {
         let training = self.trainings.entry(report.training).or_default();
         *training = (training.0 + 1, training.1.max(report.step), report.value);
     }
 
     /// Holds the report of the last epoch, and returns the one that was held.
-    pub(super) fn hold(&mut self, reading: Reading) -> Option<Reading> {
+    pub(super) fn hold_report(&mut self, reading: MetricReading) -> Option<MetricReading> {
         self.held.replace(reading)
     }
 
@@ -33,7 +33,7 @@ impl Further {
     }
 
     /// The report that was held.
-    pub(super) fn release(&mut self) -> Option<Reading> {
+    pub(super) fn release_report(&mut self) -> Option<MetricReading> {
         self.held.take()
     }
 
@@ -41,7 +41,7 @@ impl Further {
     /// With them, how often it trained and what it counts with, if that was more than once.
     ///
     /// The first training has `reached` a step: epochs beyond it are not added, because they would continue its curve without a value.
-    pub(super) fn end(
+    pub(super) fn final_messages(
         &mut self,
         tail: &[String],
         attempt: u64,
@@ -61,21 +61,21 @@ impl Further {
         if let Some(last) = held {
             let ends: Vec<f64> =
                 std::iter::once(last.value).chain(trainings.iter().map(|it| it.1)).flatten().collect();
-            let (value, of) = scored(&ends, final_value(tail));
+            let (value, of) = choose_score(&ends, final_value(tail));
             score = of;
-            heard.push(Heard::Report(Reading { value, ..last }));
+            heard.push(Heard::Report(MetricReading { value, ..last }));
         }
         // their epochs were trained in addition to those of the first one
         for &(step, _) in &trainings {
             heard.push(Heard::Began { after: 0, attempt });
-            heard.push(Heard::Report(Reading { step: step.min(reached), ..Reading::default() }));
+            heard.push(Heard::Report(MetricReading { step: step.min(reached), ..MetricReading::default() }));
         }
         (heard, Some((trainings.len() as u64 + 1, score)))
     }
 }
 
 /// The score of trainings that ended at `ends`: the number that was `printed` last, if it lies among them.
-fn scored(ends: &[f64], printed: Option<f64>) -> (Option<f64>, FurtherScore) {
+fn choose_score(ends: &[f64], printed: Option<f64>) -> (Option<f64>, FurtherScore) {
     let (least, most) = ends
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), end| (least.min(*end), most.max(*end)));
@@ -93,7 +93,7 @@ fn scored(ends: &[f64], printed: Option<f64>) -> (Option<f64>, FurtherScore) {
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeMap, Further, FurtherScore, Heard, Reading, Report};
+    use super::{BTreeMap, FurtherScore, FurtherTrainings, Heard, MetricReading, Report};
 
     fn report(training: u64, step: u64, value: f64) -> Report {
         Report { step, value: Some(value), training, metrics: BTreeMap::new() }
@@ -103,14 +103,19 @@ mod tests {
     type Ended = (Vec<(u64, Option<f64>)>, u64, Option<(u64, FurtherScore)>);
 
     fn folds(tail: &[&str]) -> Ended {
-        let mut further = Further::default();
-        assert!(further.hold(Reading { step: 5, value: Some(0.8), ..Reading::default() }).is_none());
+        let mut further = FurtherTrainings::default();
+        assert!(
+            further
+                .hold_report(MetricReading { step: 5, value: Some(0.8), ..MetricReading::default() })
+                .is_none()
+        );
         for (training, end) in [(1, 0.7), (2, 0.9)] {
-            (1..=5).for_each(|step| further.take(&report(training, step, end - 0.1 * (5 - step) as f64)));
+            (1..=5)
+                .for_each(|step| further.take_report(&report(training, step, end - 0.1 * (5 - step) as f64)));
         }
-        further.take(&report(3, 1, 0.5)); // a test
+        further.take_report(&report(3, 1, 0.5)); // a test
         let tail: Vec<String> = tail.iter().map(|line| (*line).to_owned()).collect();
-        let (heard, notice) = further.end(&tail, 1, 5);
+        let (heard, notice) = further.final_messages(&tail, 1, 5);
         let begun =
             heard.iter().filter(|heard| matches!(heard, Heard::Began { after: 0, .. })).count() as u64;
         let reports = heard.into_iter().filter_map(|heard| match heard {
@@ -132,9 +137,9 @@ mod tests {
 
     #[test]
     fn a_longer_training_after_a_short_one_leaves_no_value_without_a_number() {
-        let mut further = Further::default();
-        (1..=8).for_each(|step| further.take(&report(1, step, 0.1)));
-        let (heard, _) = further.end(&[], 1, 3);
+        let mut further = FurtherTrainings::default();
+        (1..=8).for_each(|step| further.take_report(&report(1, step, 0.1)));
+        let (heard, _) = further.final_messages(&[], 1, 3);
         let steps = heard.iter().filter_map(|heard| match heard {
             Heard::Report(reading) => Some(reading.step),
             _ => None,
@@ -144,10 +149,10 @@ mod tests {
 
     #[test]
     fn a_trial_of_one_training_ends_with_the_report_that_was_held() {
-        let mut further = Further::default();
-        let last = Reading { step: 5, value: Some(0.8), ..Reading::default() };
-        further.hold(last.clone());
-        let (heard, notice) = further.end(&[], 1, 5);
+        let mut further = FurtherTrainings::default();
+        let last = MetricReading { step: 5, value: Some(0.8), ..MetricReading::default() };
+        further.hold_report(last.clone());
+        let (heard, notice) = further.final_messages(&[], 1, 5);
         assert!(matches!(heard.as_slice(), [Heard::Report(reading)] if *reading == last) && notice.is_none());
     }
 }

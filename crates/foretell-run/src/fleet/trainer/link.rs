@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foretell_search::{SourcePosition, Start, Store};
 
-use crate::host::hosted::{HostError, Hosted, Reading, Task};
+use crate::host::hosted::{HostError, MetricReading, StudyHost, TrainingTask};
 
 /// A study as a trainer reaches it. Everything may be sent again: a copy changes nothing.
 pub(crate) trait Link {
@@ -64,7 +64,7 @@ pub(crate) enum Heard {
     /// An attempt continues after so many epochs.
     Began { after: u64, attempt: u64 },
     /// It reports.
-    Report(Reading),
+    Report(MetricReading),
     /// The file that it appends its metrics to was read up to here, and what was reported until there was passed on.
     Read(SourcePosition),
     /// It has ended well, or was stopped.
@@ -100,13 +100,13 @@ impl Sent {
     }
 }
 
-impl<S: Store> Link for Hosted<S> {
+impl<S: Store> Link for StudyHost<S> {
     type Error = HostError;
 
     fn ask(&mut self) -> Result<Asked, HostError> {
-        let asked = self.ask_here()?;
+        let asked = self.ask_locally()?;
         let done = self.session.is_done();
-        let Some(Task { start, lease }) = asked else {
+        let Some(TrainingTask { start, lease }) = asked else {
             return Ok(if done { Asked::Done } else { Asked::Nothing });
         };
         // a training of a host without leases may be silent for ever
@@ -117,15 +117,15 @@ impl<S: Store> Link for Hosted<S> {
     fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, HostError> {
         let (trial, key) = (given.trial(), given.key());
         let answer = match heard {
-            Heard::Alive => self.renew(trial, key),
-            Heard::Began { after, attempt } => self.begin(trial, *after, Some(*attempt), key),
+            Heard::Alive => self.renew_lease(trial, key),
+            Heard::Began { after, attempt } => self.begin_attempt(trial, *after, Some(*attempt), key),
             Heard::Report(reading) => self.report(trial, reading.clone(), key),
-            Heard::Read(position) => self.read_to(trial, *position, key),
+            Heard::Read(position) => self.record_source_position(trial, *position, key),
             Heard::Finished | Heard::Failed(_) | Heard::HandedBack => {
                 let state = match heard {
                     Heard::HandedBack => self.hand_back(trial, key),
                     Heard::Failed(Failure { why, is_of_the_command: true }) => {
-                        self.fail_for_all(trial, why.clone(), key)
+                        self.tell_command_failure(trial, why.clone(), key)
                     }
                     Heard::Failed(Failure { why, .. }) => self.tell(trial, Some(why.clone()), key),
                     _ => self.tell(trial, None, key),

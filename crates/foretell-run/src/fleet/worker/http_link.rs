@@ -11,18 +11,18 @@ use ureq::Agent;
 use ureq::http::Request;
 
 use crate::fleet::trainer::{Asked, Failure, Given, Heard, Link, Sent};
-use crate::host::access::Access;
+use crate::host::access::ServerAccess;
 use crate::host::work::Work;
 use crate::wire;
 
 /// The time that connecting, and each answer, may take: shorter than a lease, so that reports are on disk before it expires.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest answer.
-const LONGEST: u64 = 64 << 20;
+const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
 /// Why a request was not answered as it should.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum RequestError {
     /// The server is not there, or cannot answer now: send the same again.
     Away(String),
     /// The server refuses, and will again.
@@ -37,7 +37,7 @@ pub(crate) enum Trouble {
 /// A worker's line to a study.
 pub(crate) struct HttpLink {
     agent: Agent,
-    access: Access,
+    access: ServerAccess,
     /// The place of the address that answered last: others may take seconds to fail.
     first: usize,
     study: String,
@@ -47,10 +47,10 @@ pub(crate) struct HttpLink {
 }
 
 impl HttpLink {
-    pub(crate) fn new(access: Access, study: String, name: String) -> Self {
+    pub(crate) fn new(access: ServerAccess, study: String, name: String) -> Self {
         let config = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .timeout_connect(Some(PATIENCE / 2))
+            .timeout_global(Some(REQUEST_TIMEOUT))
+            .timeout_connect(Some(REQUEST_TIMEOUT / 2))
             .http_status_as_error(false)
             .max_redirects(0)
             .build();
@@ -58,72 +58,85 @@ impl HttpLink {
     }
 
     /// The names of the studies that are served.
-    pub(crate) fn studies(&mut self) -> Result<Vec<String>, Trouble> {
-        Ok(read::<wire::Studies>(self.send("GET", "/api/studies", &Value::Null)?)?.studies)
+    pub(crate) fn fetch_studies(&mut self) -> Result<Vec<String>, RequestError> {
+        Ok(decode_answer::<wire::Studies>(self.send_request("GET", "/api/studies", &Value::Null)?)?.studies)
     }
 
     /// The description of how the study's trials are run.
-    pub(crate) fn work(&mut self, version: &str) -> Result<Work, Trouble> {
-        let answer: wire::StudyWork = self.call("GET", &format!("work?version={version}"), None::<()>)?;
+    pub(crate) fn fetch_work(&mut self, version: &str) -> Result<Work, RequestError> {
+        let answer: wire::StudyWork =
+            self.call_study("GET", &format!("work?version={version}"), None::<()>)?;
         Ok(answer.work)
     }
 
-    fn running(&mut self, given: &Given, verb: &str, body: impl Serialize) -> Result<Sent, Trouble> {
+    fn post_for_trial(
+        &mut self,
+        given: &Given,
+        verb: &str,
+        body: impl Serialize,
+    ) -> Result<Sent, RequestError> {
         let path = format!("trials/{}/{verb}", given.trial());
-        let answer: wire::Answer = self.call("POST", &path, Some(body))?;
+        let answer: wire::Answer = self.call_study("POST", &path, Some(body))?;
         Ok(Sent::running(answer.stop == Some(true)))
     }
 
-    fn end(&mut self, given: &Given, body: wire::Tell) -> Result<Sent, Trouble> {
+    fn post_end(&mut self, given: &Given, body: wire::Tell) -> Result<Sent, RequestError> {
         let body = wire::Tell { lease: Some(given.key.clone()), ..body };
-        let told: wire::Told = self.call("POST", &format!("trials/{}/tell", given.trial()), Some(body))?;
+        let told: wire::Told =
+            self.call_study("POST", &format!("trials/{}/tell", given.trial()), Some(body))?;
         Ok(Sent::Ended(told.state))
     }
 
-    fn call<T: DeserializeOwned>(
+    fn call_study<T: DeserializeOwned>(
         &mut self,
         method: &str,
         path: &str,
         body: Option<impl Serialize>,
-    ) -> Result<T, Trouble> {
-        let body = serde_json::to_value(body).map_err(unusable)?;
-        read(self.send(method, &format!("/api/studies/{}/{path}", self.study), &body)?)
+    ) -> Result<T, RequestError> {
+        let body = serde_json::to_value(body).map_err(unusable_answer)?;
+        decode_answer(self.send_request(method, &format!("/api/studies/{}/{path}", self.study), &body)?)
     }
 
     /// Sends a request to the first address that answers. Where none does, the server may have moved.
-    fn send(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, Trouble> {
+    fn send_request(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, RequestError> {
         let file = self.access.file.as_deref().unwrap_or(Path::new("its address"));
         let missing = format!("{} does not exist. A search with --on or --serve writes it", file.display());
-        let mut trouble = Trouble::Away(missing);
+        let mut trouble = RequestError::Away(missing);
         let count = self.access.addresses.len();
         for at in (0..count).map(|place| (self.first + place) % count) {
             let place = &self.access.addresses[at];
             let scheme = if place.contains("://") { "" } else { "http://" };
-            trouble = match self.exchange(method, &format!("{scheme}{place}{path}"), body) {
+            trouble = match self.exchange_with_retry(method, &format!("{scheme}{place}{path}"), body) {
                 Ok((status, text)) => {
                     self.first = at;
-                    match judged(status, &text) {
+                    match parse_response(status, &text) {
                         Ok(answer) => return Ok(answer),
                         Err(trouble) => trouble,
                     }
                 }
                 Err(error) => {
-                    trouble = Trouble::Away(format!("{place}: {error}"));
+                    trouble = RequestError::Away(format!("{place}: {error}"));
                     continue;
                 }
             };
             break;
         }
-        let may_have_moved = matches!(trouble, Trouble::Away(_) | Trouble::Refused { status: 401 | 403, .. });
-        if may_have_moved && let Some(now) = self.access.again() {
+        let may_have_moved =
+            matches!(trouble, RequestError::Away(_) | RequestError::Refused { status: 401 | 403, .. });
+        if may_have_moved && let Some(now) = self.access.reload() {
             (self.access, self.first) = (now, 0);
-            return Err(Trouble::Away("the server has moved".to_owned()));
+            return Err(RequestError::Away("the server has moved".to_owned()));
         }
         Err(trouble)
     }
 
     /// Sends a request; once more where the connection that was kept has ended meanwhile.
-    fn exchange(&self, method: &str, address: &str, body: &Value) -> Result<(u16, Vec<u8>), ureq::Error> {
+    fn exchange_with_retry(
+        &self,
+        method: &str,
+        address: &str,
+        body: &Value,
+    ) -> Result<(u16, Vec<u8>), ureq::Error> {
         match self.exchange_once(method, address, body) {
             Err(ureq::Error::Io(_) | ureq::Error::Protocol(_)) => self.exchange_once(method, address, body),
             exchanged => exchanged,
@@ -146,88 +159,91 @@ impl HttpLink {
             let request = request.header("content-type", "application/json");
             self.agent.run(request.body(body.to_string())?)?
         };
-        let text = response.body_mut().with_config().limit(LONGEST).read_to_vec()?;
+        let text = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec()?;
         Ok((response.status().as_u16(), text))
     }
 }
 
 impl Link for HttpLink {
-    type Error = Trouble;
+    type Error = RequestError;
 
     /// Asks for a training. One that gets no answer is asked for by the same number again.
-    fn ask(&mut self) -> Result<Asked, Trouble> {
+    fn ask(&mut self) -> Result<Asked, RequestError> {
         let body = wire::Ask { worker: Some(self.name.clone()), turn: Some(self.turn) };
-        let wire::Asked { done, start } = self.call("POST", "ask", Some(body))?;
+        let wire::Asked { done, start } = self.call_study("POST", "ask", Some(body))?;
         self.turn += 1;
         let Some(given) = start else { return Ok(if done { Asked::Done } else { Asked::Nothing }) };
-        let lease = Duration::try_from_secs_f64(given.lease_seconds).map_err(unusable)?;
+        let lease = Duration::try_from_secs_f64(given.lease_seconds).map_err(unusable_answer)?;
         let wire::Given { trial, configuration, seed, from, until, lease: key, reported, read, .. } = given;
         let read = read.map(SourcePosition::from);
         let start = Start { trial, configuration, seed, from, until, reported, read };
         Ok(Asked::Task(Given { start, key, lease }))
     }
 
-    fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, Trouble> {
+    fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, RequestError> {
         let (lease, ended) = (Some(given.key.clone()), wire::Tell::default());
         match heard {
-            Heard::Alive => self.running(given, "renew", wire::Renew { lease, read: None }),
+            Heard::Alive => self.post_for_trial(given, "renew", wire::Renew { lease, read: None }),
             Heard::Read(position) => {
                 let read = Some(wire::ReadTo::from(*position));
-                self.running(given, "renew", wire::Renew { lease, read })
+                self.post_for_trial(given, "renew", wire::Renew { lease, read })
             }
-            Heard::Began { after, attempt } => {
-                self.running(given, "begin", wire::Begin { after: *after, attempt: Some(*attempt), lease })
-            }
+            Heard::Began { after, attempt } => self.post_for_trial(
+                given,
+                "begin",
+                wire::Begin { after: *after, attempt: Some(*attempt), lease },
+            ),
             Heard::Report(reading) => {
-                self.running(given, "report", wire::Report::new(reading, lease.as_deref()))
+                self.post_for_trial(given, "report", wire::Report::new(reading, lease.as_deref()))
             }
-            Heard::Finished => self.end(given, ended),
+            Heard::Finished => self.post_end(given, ended),
             Heard::Failed(Failure { why, is_of_the_command: of_the_command }) => {
                 let (failure, of_the_command) = (Some(why.clone()), *of_the_command);
-                self.end(given, wire::Tell { failure, of_the_command, ..ended })
+                self.post_end(given, wire::Tell { failure, of_the_command, ..ended })
             }
-            Heard::HandedBack => self.end(given, wire::Tell { handed_back: true, ..ended }),
+            Heard::HandedBack => self.post_end(given, wire::Tell { handed_back: true, ..ended }),
         }
     }
 }
 
-fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Trouble> {
-    serde_json::from_value(answer).map_err(unusable)
+fn decode_answer<T: DeserializeOwned>(answer: Value) -> Result<T, RequestError> {
+    serde_json::from_value(answer).map_err(unusable_answer)
 }
 
 /// For example, a server of another version.
-fn unusable(problem: impl std::fmt::Display) -> Trouble {
+fn unusable_answer(problem: impl std::fmt::Display) -> RequestError {
     let text = format!("the server's answer cannot be used: {problem}");
-    Trouble::Refused { status: 200, text, field: None }
+    RequestError::Refused { status: 200, text, field: None }
 }
 
-fn judged(status: u16, body: &[u8]) -> Result<Value, Trouble> {
+fn parse_response(status: u16, body: &[u8]) -> Result<Value, RequestError> {
     let answer: Option<Value> = serde_json::from_slice(body).ok();
     let said = |answer: &Value| answer["error"].as_str().map(str::to_owned);
     match (status, answer) {
         (200..=299, Some(answer)) => Ok(answer),
-        (200..=399, _) => Err(Trouble::Away("the address is not that of a Foretell server".to_owned())),
+        (200..=399, _) => Err(RequestError::Away("the address is not that of a Foretell server".to_owned())),
         (408 | 429 | 500.., answer) => {
             let text = answer.as_ref().and_then(said);
-            Err(Trouble::Away(text.unwrap_or_else(|| format!("the server answered {status}"))))
+            Err(RequestError::Away(text.unwrap_or_else(|| format!("the server answered {status}"))))
         }
         (_, answer) => {
             let answer = answer.unwrap_or_default();
             let text = said(&answer).unwrap_or_else(|| format!("the server answered {status}"));
-            Err(Trouble::Refused { status, text, field: answer["field"].as_str().map(str::to_owned) })
+            Err(RequestError::Refused { status, text, field: answer["field"].as_str().map(str::to_owned) })
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Trouble, judged};
+    use super::{RequestError, parse_response};
 
     #[test]
     fn a_server_that_cannot_answer_now_is_away_and_one_that_refuses_is_not() {
-        let is_away = |status, body: &[u8]| matches!(judged(status, body), Err(Trouble::Away(_)));
+        let is_away =
+            |status, body: &[u8]| matches!(parse_response(status, body), Err(RequestError::Away(_)));
         assert!(is_away(503, b"{}") && is_away(502, b"<html>") && is_away(200, b"<html>"));
         assert!(!is_away(409, b"{\"error\": \"no\", \"field\": \"lease\"}") && !is_away(401, b""));
-        assert!(judged(200, b"{}").is_ok());
+        assert!(parse_response(200, b"{}").is_ok());
     }
 }

@@ -18,26 +18,26 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::fleet::trainer::{Failure, Given, Happening, Heard, Trainer};
-use crate::host::access::Access;
+use crate::fleet::trainer::{Failure, Given, Heard, Trainer, TrainingEvent};
+use crate::host::access::ServerAccess;
 use crate::host::work::{Work, WorkError};
 use crate::process::abandoned::{end_abandoned, runs_elsewhere};
 use crate::process::checkpoints::trial_directory;
 use crate::process::local_trials::{LocalTrials, TrialSetup};
 use crate::supervised::supervised;
-use http_link::{HttpLink, Trouble};
-use slot::{Slot, Wish};
+use http_link::{HttpLink, RequestError};
+use slot::{SlotRequest, WorkerSlot};
 
 /// The time that a stopped training may take to end before it is killed; it writes its checkpoint then.
-const GRACE: Duration = Duration::from_secs(10);
+const STOP_GRACE: Duration = Duration::from_secs(10);
 /// The time that the worker waits for its trainings before it looks whether it is to end.
-const TICK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The settings of a worker, including those that differ on its machine.
 #[derive(Clone, Debug)]
 pub struct WorkerSettings {
     /// Where the server is.
-    pub access: Access,
+    pub access: ServerAccess,
     /// The study; the only one there where none is named.
     pub study: Option<String>,
     /// A name that no other worker has.
@@ -68,10 +68,10 @@ pub enum WorkerError {
     Refused(String),
     /// The server is not there.
     #[error("no server answers: {0}")]
-    Away(String),
+    ServerAway(String),
     /// It is not said which study.
     #[error("the server serves several studies. Choose one of {0}")]
-    Studies(String),
+    SeveralStudies(String),
     /// There is nothing to run.
     #[error(
         "study {0} has no command, because its trials report over HTTP. Workers need a study that `foretell search -- COMMAND` started"
@@ -81,7 +81,7 @@ pub enum WorkerError {
     #[error(
         "{}: the study's command runs in this folder, which does not exist on this machine. Choose another one with --workdir DIR", .0.display()
     )]
-    Workdir(PathBuf),
+    MissingWorkdir(PathBuf),
     /// The study's metric or configuration file.
     #[error(transparent)]
     Work(#[from] WorkError),
@@ -101,7 +101,7 @@ pub struct Worker {
 }
 
 /// The trainings of a worker, and who hears of them.
-struct Trainings<'a> {
+struct WorkerTrainings<'a> {
     trainer: Trainer<LocalTrials>,
     directory: &'a Path,
     slots: Vec<Sender<Heard>>,
@@ -117,7 +117,7 @@ impl Worker {
     ///
     /// # Errors
     /// [`WorkerError`].
-    pub fn join(
+    pub fn join_study(
         mut settings: WorkerSettings,
         leave: &AtomicBool,
         say: &dyn Fn(&str),
@@ -125,44 +125,44 @@ impl Worker {
         let begun = Instant::now();
         let mut is_said = false;
         loop {
-            let away = match Self::joined(&settings) {
-                Err(Joining::Away(why)) => why,
-                Err(Joining::Failed(error)) => return Err(error),
-                Ok((study, work)) => return Self::joining(settings, study, work),
+            let away = match Self::fetch_study_work(&settings) {
+                Err(JoinError::Away(why)) => why,
+                Err(JoinError::Failed(error)) => return Err(error),
+                Ok((study, work)) => return Self::from_study_work(settings, study, work),
             };
             let patience = settings.idle_exit.unwrap_or(Duration::MAX);
             if begun.elapsed() >= patience || leave.load(Ordering::SeqCst) {
-                return Err(WorkerError::Away(away));
+                return Err(WorkerError::ServerAway(away));
             }
             if !std::mem::replace(&mut is_said, true) {
                 say(&format!("no server answers ({away}); trying again"));
             }
-            if let Some(now) = settings.access.again() {
+            if let Some(now) = settings.access.reload() {
                 settings.access = now;
             }
             thread::sleep(Duration::from_millis(500).min(patience));
         }
     }
 
-    fn joined(settings: &WorkerSettings) -> Result<(String, Work), Joining> {
+    fn fetch_study_work(settings: &WorkerSettings) -> Result<(String, Work), JoinError> {
         let study = match &settings.study {
             Some(study) => study.clone(),
             None => match HttpLink::new(settings.access.clone(), String::new(), String::new())
-                .studies()?
+                .fetch_studies()?
                 .as_slice()
             {
                 [study] => study.clone(),
-                [] => return Err(Joining::Away("there is no study on the server yet".to_owned())),
-                several => return Err(Joining::Failed(WorkerError::Studies(several.join(", ")))),
+                [] => return Err(JoinError::Away("there is no study on the server yet".to_owned())),
+                several => return Err(JoinError::Failed(WorkerError::SeveralStudies(several.join(", ")))),
             },
         };
-        check_name(&study).map_err(Joining::Failed)?;
+        check_name(&study).map_err(JoinError::Failed)?;
         let mut link = HttpLink::new(settings.access.clone(), study.clone(), settings.name.clone());
-        let work = link.work(&settings.version)?;
+        let work = link.fetch_work(&settings.version)?;
         Ok((study, work))
     }
 
-    fn joining(settings: WorkerSettings, study: String, mut work: Work) -> Result<Self, WorkerError> {
+    fn from_study_work(settings: WorkerSettings, study: String, mut work: Work) -> Result<Self, WorkerError> {
         if work.command.is_empty() {
             return Err(WorkerError::NoCommand(study));
         }
@@ -171,7 +171,7 @@ impl Worker {
         }
         let folder = settings.workdir.clone().unwrap_or_else(|| work.folder.clone());
         if !folder.is_dir() {
-            return Err(WorkerError::Workdir(folder));
+            return Err(WorkerError::MissingWorkdir(folder));
         }
         work.folder = folder;
         let name = format!("{study}-{}", work.mark);
@@ -185,7 +185,7 @@ impl Worker {
     }
 
     /// The study.
-    pub fn study(&self) -> &str {
+    pub fn study_name(&self) -> &str {
         &self.study
     }
 
@@ -210,18 +210,18 @@ impl Worker {
         for number in 0..self.settings.slots {
             let (sender, heard) = channel();
             slots.push(sender);
-            let slot = self.slot(number, heard, wishes.clone(), Arc::clone(&leaving));
+            let slot = self.make_slot(number, heard, wishes.clone(), Arc::clone(&leaving));
             let ended = wishes.clone();
-            let died = move |why: &str| drop(ended.send(Wish::Ended(Some(why.to_owned()))));
+            let died = move |why: &str| drop(ended.send(SlotRequest::Ended(Some(why.to_owned()))));
             supervised(&format!("slot {number}"), move || slot.run(), died)
                 .map_err(|error| WorkerError::System(format!("cannot start a thread: {error}")))?;
         }
         let work = &self.work;
-        let trials = LocalTrials::new(self.setup()?, GRACE);
+        let trials = LocalTrials::new(self.trial_setup()?, STOP_GRACE);
         let mut trainer = Trainer::new(trials, work.max_resource, work.expected_report.clone());
         trainer.retries = work.retries;
         let (directory, places) = (self.directory.as_path(), BTreeMap::new());
-        let mut trainings = Trainings { trainer, directory, slots, places, say, leave };
+        let mut trainings = WorkerTrainings { trainer, directory, slots, places, say, leave };
         let (mut open, mut refused) = (self.settings.slots, None);
         while open > 0 {
             if leave.load(Ordering::SeqCst) && !leaving.swap(true, Ordering::SeqCst) {
@@ -230,27 +230,27 @@ impl Worker {
             }
             for wish in wished.try_iter() {
                 match wish {
-                    Wish::Ended(why) => {
+                    SlotRequest::Ended(why) => {
                         open -= 1;
                         refused = refused.or(why);
                     }
-                    wish => trainings.fulfill(wish, leaving.load(Ordering::SeqCst)),
+                    wish => trainings.fulfill_request(wish, leaving.load(Ordering::SeqCst)),
                 }
             }
-            trainings.listen();
+            trainings.pass_on_events();
         }
         refused.map_or(Ok(()), |why| Err(WorkerError::Refused(why)))
     }
 
-    fn slot(
+    fn make_slot(
         &self,
         number: usize,
         heard: Receiver<Heard>,
-        wishes: Sender<Wish>,
+        wishes: Sender<SlotRequest>,
         leaving: Arc<AtomicBool>,
-    ) -> Slot {
+    ) -> WorkerSlot {
         let name = format!("{}/{number}", self.settings.name);
-        Slot {
+        WorkerSlot {
             number,
             link: HttpLink::new(self.settings.access.clone(), self.study.clone(), name),
             heard,
@@ -262,19 +262,19 @@ impl Worker {
         }
     }
 
-    fn setup(&self) -> Result<TrialSetup, WorkerError> {
+    fn trial_setup(&self) -> Result<TrialSetup, WorkerError> {
         let Self { settings, work, .. } = self;
         Ok(TrialSetup {
             directory: self.directory.clone(),
             command: work.command.clone(),
-            metric: work.metric()?,
+            metric: work.metric_source()?,
             max_resource: work.max_resource,
             environment: settings.environment.clone(),
             space: work.space.clone(),
-            watch: work.watch(),
+            watch: work.watch_settings(),
             gpus: settings.gpus.clone(),
             unplaced: work.unplaced.clone(),
-            config: work.config()?,
+            config: work.read_config()?,
             working_dir: Some(work.folder.clone()),
         })
     }
@@ -293,62 +293,62 @@ fn check_name(name: &str) -> Result<(), WorkerError> {
 }
 
 /// Why a worker has not joined a study.
-enum Joining {
+enum JoinError {
     Away(String),
     Failed(WorkerError),
 }
 
-impl From<Trouble> for Joining {
-    fn from(trouble: Trouble) -> Self {
+impl From<RequestError> for JoinError {
+    fn from(trouble: RequestError) -> Self {
         match trouble {
-            Trouble::Away(why) => Self::Away(why),
-            Trouble::Refused { text, .. } => Self::Failed(WorkerError::Refused(text)),
+            RequestError::Away(why) => Self::Away(why),
+            RequestError::Refused { text, .. } => Self::Failed(WorkerError::Refused(text)),
         }
     }
 }
 
-impl Trainings<'_> {
-    fn fulfill(&mut self, wish: Wish, leaving: bool) {
+impl WorkerTrainings<'_> {
+    fn fulfill_request(&mut self, wish: SlotRequest, leaving: bool) {
         match wish {
-            Wish::Start(slot, given) if leaving => {
-                self.tell(slot, Heard::HandedBack);
+            SlotRequest::Start(slot, given) if leaving => {
+                self.tell_slot(slot, Heard::HandedBack);
                 (self.say)(&format!("trial {} is handed back", given.trial()));
             }
-            Wish::Start(slot, given) => self.start(slot, given),
-            Wish::Stop(trial) => self.trainer.stop(trial),
-            Wish::Over(trial, is_useless) => {
+            SlotRequest::Start(slot, given) => self.start_training(slot, given),
+            SlotRequest::Stop(trial) => self.trainer.stop(trial),
+            SlotRequest::Over(trial, is_useless) => {
                 if is_useless {
                     self.trainer.discard(trial);
                 }
             }
-            Wish::Say(text) => (self.say)(&text),
-            Wish::Ended(_) => {}
+            SlotRequest::Say(text) => (self.say)(&text),
+            SlotRequest::Ended(_) => {}
         }
     }
 
-    fn start(&mut self, slot: usize, given: Given) {
+    fn start_training(&mut self, slot: usize, given: Given) {
         let trial = given.trial();
         (self.say)(&format!("trial {trial} starts after epoch {}", given.start.from));
         let directory = trial_directory(self.directory, trial);
         if !runs_elsewhere(&directory) {
             // what a killed worker of this machine left running; what cannot be looked for is not there
-            let _ = end_abandoned(&directory, GRACE);
+            let _ = end_abandoned(&directory, STOP_GRACE);
         }
         self.places.insert(trial, slot);
-        if let Err(error) = self.trainer.start(slot, given) {
+        if let Err(error) = self.trainer.start_training(slot, given) {
             let failure = Failure { why: error.to_string(), is_of_the_command: false };
-            self.tell(slot, Heard::Failed(failure));
+            self.tell_slot(slot, Heard::Failed(failure));
         }
     }
 
-    fn listen(&mut self) {
-        for (given, happening) in self.trainer.hear(TICK, Some(self.leave)) {
+    fn pass_on_events(&mut self) {
+        for (given, happening) in self.trainer.receive_events(POLL_INTERVAL, Some(self.leave)) {
             let trial = given.trial();
             match happening {
                 // the trainings of this worker share it
-                Happening::Chosen(_) | Happening::PrintedLast(_) => {}
-                Happening::Noticed(notice) => (self.say)(&format!("trial {trial}: {notice}")),
-                Happening::Heard(heard) => {
+                TrainingEvent::Chosen(_) | TrainingEvent::PrintedLast(_) => {}
+                TrainingEvent::Noticed(notice) => (self.say)(&format!("trial {trial}: {notice}")),
+                TrainingEvent::Heard(heard) => {
                     match &heard {
                         Heard::Finished => (self.say)(&format!("trial {trial} has ended")),
                         Heard::HandedBack => {
@@ -360,14 +360,14 @@ impl Trainings<'_> {
                         Heard::Alive | Heard::Began { .. } | Heard::Report(_) | Heard::Read(_) => {}
                     }
                     if let Some(&slot) = self.places.get(&trial) {
-                        self.tell(slot, heard);
+                        self.tell_slot(slot, heard);
                     }
                 }
             }
         }
     }
 
-    fn tell(&self, slot: usize, heard: Heard) {
+    fn tell_slot(&self, slot: usize, heard: Heard) {
         // a slot that has ended needs to hear nothing
         let _ = self.slots[slot].send(heard);
     }

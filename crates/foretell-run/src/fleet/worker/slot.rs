@@ -7,22 +7,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::http_link::{HttpLink, Trouble};
-use super::unsent::Unsent;
+use super::http_link::{HttpLink, RequestError};
+use super::unsent::UnsentReports;
 use crate::fleet::trainer::{Asked, Given, Heard, Link, Sent};
 use crate::process::checkpoints::trial_directory;
 use crate::supervised::{caught, may_panic};
 
 /// The pauses between tries while the server is away, or has nothing to do: from the first to the last.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// A slot whose training has ended waits at least so long for a server that is away.
-const AWAY: Duration = Duration::from_secs(600);
+const SERVER_AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 /// The time for which a worker that is asked to end tries to hand back its training.
-const PARTING: Duration = Duration::from_secs(8);
+const HAND_BACK_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The wishes of a slot.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum SlotRequest {
     /// A training to be started in slot number `.0`.
     Start(usize, Given),
     /// The training of a trial to be stopped.
@@ -36,11 +36,11 @@ pub(super) enum Wish {
 }
 
 /// One slot.
-pub(super) struct Slot {
+pub(super) struct WorkerSlot {
     pub(super) number: usize,
     pub(super) link: HttpLink,
     pub(super) heard: Receiver<Heard>,
-    pub(super) wishes: Sender<Wish>,
+    pub(super) wishes: Sender<SlotRequest>,
     /// Whether the worker is to end.
     pub(super) leaving: Arc<AtomicBool>,
     /// The time that a slot without a training stays.
@@ -52,11 +52,11 @@ pub(super) struct Slot {
 }
 
 /// A training on its way through a slot.
-struct Training {
+struct SlotTraining {
     given: Given,
     /// The messages not passed on yet.
     waiting: VecDeque<Heard>,
-    unsent: Unsent,
+    unsent: UnsentReports,
     /// Since when the server is away.
     away: Option<Instant>,
     /// When the server was last heard.
@@ -68,52 +68,55 @@ struct Training {
 }
 
 /// Whether a training continues.
-enum Step {
+enum TrainingProgress {
     GoesOn,
     Over,
 }
 
-impl Slot {
+impl WorkerSlot {
     /// Trains until there is nothing more to do, the worker is to end, or there was nothing to do for long.
     pub(super) fn run(mut self) {
-        let why = self.work().err();
-        self.wish(Wish::Ended(why));
+        let why = self.run_trainings().err();
+        self.send_request(SlotRequest::Ended(why));
     }
 
-    fn work(&mut self) -> Result<(), String> {
-        let (mut idle_since, mut pause, mut said) = (Instant::now(), PAUSES.0, false);
+    fn run_trainings(&mut self) -> Result<(), String> {
+        let (mut idle_since, mut pause, mut said) = (Instant::now(), RETRY_PAUSES.0, false);
         while !self.is_leaving() {
             match self.link.ask() {
                 Ok(Asked::Task(given)) => {
                     let held = given.clone();
-                    caught(|| self.train(given)).map_err(|why| self.give_back(&held, &why))?;
-                    (idle_since, pause, said) = (Instant::now(), PAUSES.0, false);
+                    caught(|| self.run_training(given))
+                        .map_err(|why| self.hand_back_after_panic(&held, &why))?;
+                    (idle_since, pause, said) = (Instant::now(), RETRY_PAUSES.0, false);
                     continue;
                 }
                 Ok(Asked::Done) => return Ok(()),
                 Ok(Asked::Nothing) => {}
                 // an earlier question of this worker came late: it is asked again by the next number
-                Err(Trouble::Refused { field, .. }) if field.as_deref() == Some("turn") => {}
-                Err(Trouble::Refused { text, .. }) => return Err(text),
-                Err(Trouble::Away(text)) => {
+                Err(RequestError::Refused { field, .. }) if field.as_deref() == Some("turn") => {}
+                Err(RequestError::Refused { text, .. }) => return Err(text),
+                Err(RequestError::Away(text)) => {
                     if !std::mem::replace(&mut said, true) {
-                        self.wish(Wish::Say(format!("the server is unreachable ({text}); trying again")));
+                        self.send_request(SlotRequest::Say(format!(
+                            "the server is unreachable ({text}); trying again"
+                        )));
                     }
                 }
             }
             if self.idle_exit.is_some_and(|most| idle_since.elapsed() >= most) {
                 return Ok(());
             }
-            self.sleep(pause);
-            pause = (pause * 2).min(PAUSES.1);
+            self.sleep_unless_leaving(pause);
+            pause = (pause * 2).min(RETRY_PAUSES.1);
         }
         Ok(())
     }
 
     /// Hands back the training of a trial that this slot panicked about, and answers why the slot ends.
-    fn give_back(&mut self, held: &Given, why: &str) -> String {
+    fn hand_back_after_panic(&mut self, held: &Given, why: &str) -> String {
         let trial = held.trial();
-        self.wish(Wish::Stop(trial));
+        self.send_request(SlotRequest::Stop(trial));
         // where the server is away, the lease expires
         let _ = self.link.pass_on(held, &Heard::HandedBack);
         format!(
@@ -122,34 +125,41 @@ impl Slot {
     }
 
     /// Sleeps for `time`, or until the worker is to end.
-    fn sleep(&self, time: Duration) {
+    fn sleep_unless_leaving(&self, time: Duration) {
         let until = Instant::now() + time;
         while !self.is_leaving() && Instant::now() < until {
-            std::thread::sleep(PAUSES.0.min(until.saturating_duration_since(Instant::now())));
+            std::thread::sleep(RETRY_PAUSES.0.min(until.saturating_duration_since(Instant::now())));
         }
     }
 
-    fn train(&mut self, given: Given) {
-        let (unsent, left) = Unsent::in_folder(&trial_directory(&self.directory, given.trial()));
+    fn run_training(&mut self, given: Given) {
+        let (unsent, left) = UnsentReports::in_folder(&trial_directory(&self.directory, given.trial()));
         // what the worker before could not send
         let waiting: VecDeque<Heard> = left.into_iter().map(Heard::Report).collect();
         let answered = Instant::now();
-        let mut training =
-            Training { given, waiting, unsent, away: None, answered, is_stopped: false, is_started: false };
-        if !self.pass_on_left(&mut training) {
+        let mut training = SlotTraining {
+            given,
+            waiting,
+            unsent,
+            away: None,
+            answered,
+            is_stopped: false,
+            is_started: false,
+        };
+        if !self.pass_on_unsent(&mut training) {
             return;
         }
         if training.is_stopped || training.given.start.from >= training.given.start.until {
             training.waiting.push_back(Heard::Finished);
         } else {
             training.is_started = true;
-            self.wish(Wish::Start(self.number, training.given.clone()));
+            self.send_request(SlotRequest::Start(self.number, training.given.clone()));
         }
-        while let Step::GoesOn = self.listen(&mut training) {}
+        while let TrainingProgress::GoesOn = self.exchange_messages(&mut training) {}
     }
 
     /// Passes on messages that the worker before could not send: the training continues after it. Answers if the trial is still held.
-    fn pass_on_left(&mut self, training: &mut Training) -> bool {
+    fn pass_on_unsent(&mut self, training: &mut SlotTraining) -> bool {
         let steps = training.waiting.iter().filter_map(|heard| match heard {
             Heard::Report(reading) => Some(reading.step),
             _ => None,
@@ -157,7 +167,7 @@ impl Slot {
         let steps = steps.max();
         let reached = steps.unwrap_or(0).max(training.given.start.from);
         while !training.waiting.is_empty() && !self.is_leaving() {
-            if let Step::Over = self.listen(training) {
+            if let TrainingProgress::Over = self.exchange_messages(training) {
                 return false;
             }
         }
@@ -171,42 +181,42 @@ impl Slot {
     }
 
     /// Takes in what is heard of the training, and passes the first of it on; shows that it is alive where nothing is heard.
-    fn listen(&mut self, training: &mut Training) -> Step {
+    fn exchange_messages(&mut self, training: &mut SlotTraining) -> TrainingProgress {
         may_panic("slot");
         let renewal = training.given.lease / 3;
         let wait = match (training.away, training.waiting.is_empty()) {
-            (Some(since), _) => since.elapsed().clamp(PAUSES.0, PAUSES.1),
+            (Some(since), _) => since.elapsed().clamp(RETRY_PAUSES.0, RETRY_PAUSES.1),
             (None, false) => Duration::ZERO,
             (None, true) => renewal.saturating_sub(training.answered.elapsed()),
         };
-        if !self.take_in(training, wait) {
-            return Step::Over;
+        if !self.receive_messages(training, wait) {
+            return TrainingProgress::Over;
         }
         let is_due = training.answered.elapsed() >= renewal;
         let heard = match training.waiting.front() {
             Some(heard) => heard,
             None if is_due || training.away.is_some() => &Heard::Alive,
-            None => return Step::GoesOn,
+            None => return TrainingProgress::GoesOn,
         };
         match self.link.pass_on(&training.given, heard) {
-            Ok(sent) => self.obey(training, sent),
-            Err(Trouble::Away(text) | Trouble::Refused { status: 401 | 403, text, .. }) => {
+            Ok(sent) => self.obey_answer(training, sent),
+            Err(RequestError::Away(text) | RequestError::Refused { status: 401 | 403, text, .. }) => {
                 self.wait_for_server(training, &text)
             }
-            Err(Trouble::Refused { text, field, .. }) => {
+            Err(RequestError::Refused { text, field, .. }) => {
                 let is_report = matches!(training.waiting.front(), Some(Heard::Report(_)));
                 if is_report && field.as_deref().is_some_and(|field| ["value", "step"].contains(&field)) {
-                    self.wish(Wish::Say(format!("a report is not recorded: {text}")));
+                    self.send_request(SlotRequest::Say(format!("a report is not recorded: {text}")));
                     training.waiting.pop_front();
-                    return Step::GoesOn;
+                    return TrainingProgress::GoesOn;
                 }
-                self.abandon(training, &text)
+                self.abandon_training(training, &text)
             }
         }
     }
 
     /// Takes in what is heard, and waits up to `wait` for the first; `false` if nobody runs trainings any more.
-    fn take_in(&self, training: &mut Training, wait: Duration) -> bool {
+    fn receive_messages(&self, training: &mut SlotTraining, wait: Duration) -> bool {
         let first = match self.heard.recv_timeout(wait) {
             Ok(first) => first,
             Err(RecvTimeoutError::Timeout) => return true,
@@ -222,10 +232,10 @@ impl Slot {
         true
     }
 
-    fn obey(&self, training: &mut Training, sent: Sent) -> Step {
+    fn obey_answer(&self, training: &mut SlotTraining, sent: Sent) -> TrainingProgress {
         if let Some(since) = training.away.take() {
             let seconds = since.elapsed().as_secs();
-            self.wish(Wish::Say(format!("the server is back after {seconds} s")));
+            self.send_request(SlotRequest::Say(format!("the server is back after {seconds} s")));
         }
         training.answered = Instant::now();
         training.waiting.pop_front();
@@ -235,57 +245,61 @@ impl Slot {
         let trial = training.given.trial();
         match sent {
             Sent::Stops if !std::mem::replace(&mut training.is_stopped, true) => {
-                self.wish(Wish::Stop(trial));
-                Step::GoesOn
+                self.send_request(SlotRequest::Stop(trial));
+                TrainingProgress::GoesOn
             }
-            Sent::Stops | Sent::GoesOn => Step::GoesOn,
+            Sent::Stops | Sent::GoesOn => TrainingProgress::GoesOn,
             Sent::Ended(state) => {
                 let is_of_use = ["paused", "handed_back", "completed", "running"].contains(&state.as_str());
-                self.wish(Wish::Over(trial, !self.is_shared && !is_of_use));
-                Step::Over
+                self.send_request(SlotRequest::Over(trial, !self.is_shared && !is_of_use));
+                TrainingProgress::Over
             }
         }
     }
 
     /// The server is away: reports wait on disk, and the training continues.
-    fn wait_for_server(&self, training: &mut Training, why: &str) -> Step {
+    fn wait_for_server(&self, training: &mut SlotTraining, why: &str) -> TrainingProgress {
         let is_first = training.away.is_none();
         let since = *training.away.get_or_insert_with(Instant::now);
         if is_first {
             let trial = training.given.trial();
-            self.wish(Wish::Say(format!(
+            self.send_request(SlotRequest::Say(format!(
                 "the server is unreachable ({why}); trial {trial} continues, and its reports are stored on disk"
             )));
         }
-        let patience = if self.is_leaving() { Some(PARTING) } else { self.idle_exit.map(|it| it.max(AWAY)) };
+        let patience = if self.is_leaving() {
+            Some(HAND_BACK_TIMEOUT)
+        } else {
+            self.idle_exit.map(|it| it.max(SERVER_AWAY_TIMEOUT))
+        };
         if training.has_ended() && patience.is_some_and(|most| since.elapsed() >= most) {
-            self.wish(Wish::Over(training.given.trial(), false));
-            return Step::Over;
+            self.send_request(SlotRequest::Over(training.given.trial(), false));
+            return TrainingProgress::Over;
         }
-        Step::GoesOn
+        TrainingProgress::GoesOn
     }
 
     /// The trial is not this worker's any more: its training is ended. What it has reported was trained, and is sent to be counted.
-    fn abandon(&mut self, training: &mut Training, why: &str) -> Step {
+    fn abandon_training(&mut self, training: &mut SlotTraining, why: &str) -> TrainingProgress {
         let trial = training.given.trial();
-        self.wish(Wish::Say(format!("trial {trial} is left: {why}")));
-        self.wish(Wish::Stop(trial));
+        self.send_request(SlotRequest::Say(format!("trial {trial} is left: {why}")));
+        self.send_request(SlotRequest::Stop(trial));
         let is_over = training.has_ended() || !training.is_started;
         training.waiting.pop_front(); // what was refused, if it was not `renew`
-        while !is_over && !training.has_ended() && self.take_in(training, PAUSES.1) {}
+        while !is_over && !training.has_ended() && self.receive_messages(training, RETRY_PAUSES.1) {}
         while let Some(heard) = training.waiting.pop_front() {
             if let Heard::Report(_) = heard
-                && let Err(Trouble::Away(_)) = self.link.pass_on(&training.given, &heard)
+                && let Err(RequestError::Away(_)) = self.link.pass_on(&training.given, &heard)
             {
                 break;
             }
         }
         training.unsent.clear();
-        self.wish(Wish::Over(trial, false));
-        Step::Over
+        self.send_request(SlotRequest::Over(trial, false));
+        TrainingProgress::Over
     }
 
-    fn wish(&self, wish: Wish) {
+    fn send_request(&self, wish: SlotRequest) {
         // without anybody who fulfills it, the worker has ended
         let _ = self.wishes.send(wish);
     }
@@ -295,7 +309,7 @@ impl Slot {
     }
 }
 
-impl Training {
+impl SlotTraining {
     /// Whether its process has ended.
     fn has_ended(&self) -> bool {
         self.waiting.iter().any(Heard::is_end)
@@ -304,9 +318,9 @@ impl Training {
 
 #[cfg(test)]
 mod tests {
-    use super::{Slot, Wish};
+    use super::{SlotRequest, WorkerSlot};
     use crate::fleet::worker::http_link::HttpLink;
-    use crate::host::access::Access;
+    use crate::host::access::ServerAccess;
     use crate::supervised::{faults, supervised};
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpListener;
@@ -354,9 +368,9 @@ mod tests {
         let (sender, requests) = channel();
         supervised("server", move || serve(&listener, &sender), |why| panic!("{why}")).expect("a thread");
         let folder = tempfile::tempdir().expect("a folder");
-        let access = Access { addresses: vec![address], token: None, file: None };
+        let access = ServerAccess { addresses: vec![address], token: None, file: None };
         let ((_, heard), (wishes, wished)) = (channel(), channel());
-        let slot = Slot {
+        let slot = WorkerSlot {
             number: 0,
             link: HttpLink::new(access, "study".to_owned(), "worker/0".to_owned()),
             heard,
@@ -368,12 +382,15 @@ mod tests {
         };
         faults::arm("slot", 0);
         slot.run();
-        let wishes: Vec<Wish> = wished.try_iter().collect();
+        let wishes: Vec<SlotRequest> = wished.try_iter().collect();
         assert!(
-            matches!(wishes.as_slice(), [Wish::Start(0, _), Wish::Stop(3), Wish::Ended(Some(_))]),
+            matches!(
+                wishes.as_slice(),
+                [SlotRequest::Start(0, _), SlotRequest::Stop(3), SlotRequest::Ended(Some(_))]
+            ),
             "{wishes:?}"
         );
-        let Some(Wish::Ended(Some(why))) = wishes.last() else { return };
+        let Some(SlotRequest::Ended(Some(why))) = wishes.last() else { return };
         assert!(why.contains("an injected panic in slot") && why.contains("trial 3"), "{why}");
         let requests: Vec<(String, String)> = requests.try_iter().collect();
         let is_back = |(path, body): &(String, String)| {

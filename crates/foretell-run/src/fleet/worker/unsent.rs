@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::host::hosted::Reading;
+use crate::host::hosted::MetricReading;
 use crate::log::no_links;
 use crate::regular;
 use crate::wire::Report;
@@ -13,14 +13,14 @@ use crate::wire::Report;
 const FILE: &str = "unsent.jsonl";
 
 /// The reports of one trial that wait on disk.
-pub(crate) struct Unsent {
+pub(crate) struct UnsentReports {
     path: PathBuf,
     is_there: bool,
 }
 
-impl Unsent {
+impl UnsentReports {
     /// Those of the trial in `directory`, and what another worker left there.
-    pub(crate) fn in_folder(directory: &Path) -> (Self, Vec<Reading>) {
+    pub(crate) fn in_folder(directory: &Path) -> (Self, Vec<MetricReading>) {
         let path = directory.join(FILE);
         let text = regular::read_to_string(&path).unwrap_or_default();
         // the last line may be torn: that report is lost, as the training's checkpoint may be, and made again
@@ -28,14 +28,14 @@ impl Unsent {
         // they are another worker's: made under its lease
         let left = text.lines().filter_map(read).map(|report| {
             let made_under = report.lease.clone();
-            Reading { made_under, ..Reading::from(report) }
+            MetricReading { made_under, ..MetricReading::from(report) }
         });
         let left = left.collect();
         (Self { is_there: path.is_file(), path }, left)
     }
 
     /// Keeps `reading` until the server is back. That it cannot be written costs nothing as long as this worker lives.
-    pub(crate) fn keep(&mut self, reading: &Reading, lease: &str) {
+    pub(crate) fn keep(&mut self, reading: &MetricReading, lease: &str) {
         let Ok(line) = serde_json::to_string(&Report::new(reading, Some(lease))) else { return };
         let opened = no_links::open(OpenOptions::new().append(true).create(true), &self.path);
         self.is_there |= opened.is_ok();
@@ -52,25 +52,29 @@ impl Unsent {
 
 #[cfg(test)]
 mod tests {
-    use super::Unsent;
-    use crate::host::hosted::Reading;
+    use super::UnsentReports;
+    use crate::host::hosted::MetricReading;
 
     #[test]
     fn what_one_worker_could_not_send_the_next_finds() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (mut unsent, left) = Unsent::in_folder(folder.path());
+        let (mut unsent, left) = UnsentReports::in_folder(folder.path());
         assert!(left.is_empty());
         let made_under = Some("a-0".to_owned());
-        let reading =
-            |step| Reading { step, value: Some(0.5), made_under: made_under.clone(), ..Reading::default() };
+        let reading = |step| MetricReading {
+            step,
+            value: Some(0.5),
+            made_under: made_under.clone(),
+            ..MetricReading::default()
+        };
         let readings = [3, 4].map(reading);
         readings.iter().for_each(|reading| unsent.keep(reading, "a-0"));
         let file = folder.path().join(super::FILE);
         let torn = std::fs::read_to_string(&file).expect("it is there") + "{\"step\": 5, \"va";
         std::fs::write(&file, torn).expect("it is written");
-        let (mut next, left) = Unsent::in_folder(folder.path());
+        let (mut next, left) = UnsentReports::in_folder(folder.path());
         assert_eq!(left, readings);
         next.clear();
-        assert!(Unsent::in_folder(folder.path()).1.is_empty() && !file.exists());
+        assert!(UnsentReports::in_folder(folder.path()).1.is_empty() && !file.exists());
     }
 }

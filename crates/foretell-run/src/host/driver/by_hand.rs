@@ -2,10 +2,10 @@
 
 use foretell_search::Store;
 
-use super::{Driver, DriverError, Event, Observer};
+use super::{Driver, DriverError, DriverEvent, EventObserver};
 use crate::fleet::executor::Executor;
 use crate::host::hosted::HostError;
-use crate::host::orders::{Orders, ToEnqueue};
+use crate::host::orders::{EnqueueOrder, Orders};
 
 impl<E: Executor, S: Store> Driver<E, S> {
     /// The same driver, which carries out what a person [orders](Orders).
@@ -15,23 +15,25 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     /// Records and carries out what was ordered. An order is withdrawn only once it is recorded.
-    pub(super) fn obey(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+    pub(super) fn obey(&mut self, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
         let Some(orders) = self.orders.clone() else { return Ok(()) };
-        for (trial, order) in orders.waiting() {
-            let ordered = self.host.order(trial, order);
-            self.publish(observe)?;
+        for (trial, order) in orders.waiting_orders() {
+            let ordered = self.host.carry_out_order(trial, order);
+            self.publish_news(observe)?;
             match ordered {
                 Err(HostError::Store(error)) => return Err(error.into()),
                 // what has ended needs no order
-                _ => orders.withdraw(trial, order),
+                _ => orders.withdraw_order(trial, order),
             }
         }
-        for ToEnqueue { file, id, configuration } in orders.to_enqueue() {
-            let enqueued = self.host.enqueue_by(configuration, Some(id));
-            self.publish(observe)?;
+        for EnqueueOrder { file, id, configuration } in orders.waiting_configurations() {
+            let enqueued = self.host.enqueue_once(configuration, Some(id));
+            self.publish_news(observe)?;
             match enqueued {
                 Err(HostError::Store(error)) => return Err(error.into()),
-                Err(error) => self.notify(observe, Event::NotEnqueued { why: &error.to_string() })?,
+                Err(error) => {
+                    self.notify_observer(observe, DriverEvent::NotEnqueued { why: &error.to_string() })?
+                }
                 Ok(()) => {}
             }
             orders.withdraw_enqueued(&file);

@@ -7,16 +7,16 @@ use foretell_search::{Relation, Returned, Settings, Study, StudySpec, TrialState
 
 /// Collects the values that trainings print last, until they show that the best report counts.
 #[derive(Debug, Default)]
-pub(super) struct Detected {
+pub(super) struct ScoreDetector {
     is_on: bool,
     printed: BTreeMap<u64, f64>,
     finished: Vec<Returned>,
 }
 
-impl Detected {
+impl ScoreDetector {
     /// Looks at `study`, for which nobody has chosen a score.
     pub(super) fn in_study(study: &Study) -> Self {
-        let is_on = changed(study.spec()).is_some();
+        let is_on = best_report_settings(study.spec()).is_some();
         Self { is_on, ..Self::default() }
     }
 
@@ -43,12 +43,12 @@ impl Detected {
             return None;
         }
         self.is_on = false;
-        changed(study.spec())
+        best_report_settings(study.spec())
     }
 }
 
 /// The settings by which the best report counts; `None` where it does already, or where trials were compared by the last one.
-fn changed(spec: &StudySpec) -> Option<Settings> {
+fn best_report_settings(spec: &StudySpec) -> Option<Settings> {
     let best = StudySpec { run_score: RunScore::Best, ..spec.clone() };
     let may = spec.run_score == RunScore::Last && spec.continues(&best) && best.validate().is_ok();
     may.then(|| best.settings())

@@ -1,23 +1,23 @@
-//! Trainings that run elsewhere: their workers call through a [`Door`](crate::Door).
+//! Trainings that run elsewhere: their workers call through a [`HostDoor`](crate::Door).
 
 use std::time::{Duration, Instant};
 
 use foretell_search::Store;
 
-use super::{Driver, DriverError, Observer, stored};
+use super::{Driver, DriverError, EventObserver, to_driver_error};
 use crate::fleet::executor::Executor;
-use crate::host::door::Calls;
+use crate::host::door::HostCalls;
 use crate::host::leases::Leases;
 
 /// The time that the driver waits for its own trials while others may call.
-const PAUSE: Duration = Duration::from_millis(5);
+const CALL_WAIT: Duration = Duration::from_millis(5);
 /// A worker that was not heard for so long is not waited for.
-const GONE: Duration = Duration::from_secs(10);
+const WORKER_GONE_TIME: Duration = Duration::from_secs(10);
 
 /// The settings of a study for trainings elsewhere.
 pub struct Elsewhere<S: Store> {
     /// Their requests and reports.
-    pub calls: Calls<S>,
+    pub calls: HostCalls<S>,
     /// The trials and their workers.
     pub leases: Leases,
     /// The number of trainings the driver runs itself, in addition to them.
@@ -34,37 +34,41 @@ impl<E: Executor, S: Store> Driver<E, S> {
     /// [`DriverError::Store`] if a training that runs elsewhere still could not be taken up.
     pub fn open_to(self, elsewhere: Elsewhere<S>) -> Result<Self, DriverError> {
         let Elsewhere { calls, leases, own_workers: workers, patience } = elsewhere;
-        let host = self.host.leasing_some(leases).map_err(stored)?;
+        let host = self.host.with_partial_leases(leases).map_err(to_driver_error)?;
         Ok(Self { calls: Some(calls), host, workers, patience, ..self })
     }
 
     /// Waits up to `wait` for messages of its own trials, and for calls.
-    pub(super) fn wait(&mut self, wait: Duration, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+    pub(super) fn wait(
+        &mut self,
+        wait: Duration,
+        observe: &mut EventObserver<'_>,
+    ) -> Result<(), DriverError> {
         let is_open = self.calls.is_some();
-        let has_own = self.trainer.running().next().is_some();
+        let has_own = self.trainer.running_trials().next().is_some();
         let own = match (is_open, has_own) {
             (false, _) => wait,
-            (true, true) => wait.min(PAUSE),
+            (true, true) => wait.min(CALL_WAIT),
             (true, false) => Duration::ZERO,
         };
-        for (given, happening) in self.trainer.hear(own, None) {
-            self.take(&given, &happening, observe)?;
-            self.fill(observe)?;
+        for (given, happening) in self.trainer.receive_events(own, None) {
+            self.pass_on_event(&given, &happening, observe)?;
+            self.fill_workers(observe)?;
         }
-        self.answer(if has_own { Duration::ZERO } else { wait }, observe)
+        self.answer_calls(if has_own { Duration::ZERO } else { wait }, observe)
     }
 
     /// Answers the calls that wait.
-    fn answer(&mut self, wait: Duration, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+    fn answer_calls(&mut self, wait: Duration, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
         let waiting = self.calls.as_ref().map(|calls| calls.waiting(wait)).unwrap_or_default();
         for call in waiting {
             call(&mut self.host);
-            if let Some(why) = self.host.refused() {
-                return Err(DriverError::Refused(why.to_owned()));
+            if let Some(why) = self.host.refusal_reason() {
+                return Err(DriverError::ObserverRefused(why.to_owned()));
             }
-            self.publish(observe)?;
+            self.publish_news(observe)?;
         }
-        self.check_hope()
+        self.check_command_works()
     }
 
     /// Whether nothing is left to wait for, where the driver's own workers have nothing to do.
@@ -73,14 +77,19 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     /// Tells workers elsewhere that the study is done, or waits for them to hand back what they train.
-    pub(super) fn dismiss(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+    pub(super) fn dismiss(&mut self, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
         let begun = Instant::now();
         let done = self.host.session.is_done();
-        let patience = if done { GONE / 2 } else { (self.patience)() };
-        let waits =
-            |this: &Self| if done { !this.host.workers(GONE).is_empty() } else { !this.host.is_free() };
+        let patience = if done { WORKER_GONE_TIME / 2 } else { (self.patience)() };
+        let waits = |this: &Self| {
+            if done {
+                !this.host.recent_workers(WORKER_GONE_TIME).is_empty()
+            } else {
+                !this.host.has_no_remote_trials()
+            }
+        };
         while self.calls.is_some() && begun.elapsed() < patience && waits(self) {
-            self.answer(PAUSE, observe)?;
+            self.answer_calls(CALL_WAIT, observe)?;
         }
         Ok(())
     }

@@ -10,12 +10,12 @@ use crate::supervised::{may_panic, supervised};
 
 /// Fits one model at a time.
 #[derive(Default)]
-pub(super) struct Fitter {
+pub(super) struct ModelFitter {
     thread: Option<JoinHandle<Option<Fitted>>>,
     panic: Arc<Mutex<String>>,
 }
 
-impl Fitter {
+impl ModelFitter {
     /// Begins to fit a model; none may be under way.
     pub(super) fn start(&mut self, fit: Fit) -> io::Result<()> {
         let panic = Arc::clone(&self.panic);

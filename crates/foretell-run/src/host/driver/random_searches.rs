@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use foretell::Direction;
 use foretell_search::{ParameterSpace, Parts, Session, Space, Study, StudySpec, TrialState};
 
-use super::{Driver, DriverError, Finish};
+use super::{Driver, DriverError, RunOutcome};
 use crate::log::event_store::EventStore;
 use crate::process::local_trials::{LocalTrials, TrialSetup};
-use crate::process::trial::Watch;
+use crate::process::trial::WatchSettings;
 use crate::supervised::{faults, supervised};
 use foretell_logs::printed::MetricSource;
 
@@ -104,7 +104,7 @@ fn driver(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         max_resource: EPOCHS,
         environment: BTreeMap::new(),
         space: None,
-        watch: Watch::default(),
+        watch: WatchSettings::default(),
         config: None,
         working_dir: Some(folder.to_owned()),
         gpus: Vec::new(),
@@ -116,7 +116,7 @@ fn driver(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
 }
 
 /// Runs the search; one that does not end is canceled.
-fn run(driver: &mut Driver<LocalTrials, EventStore>) -> Result<Finish, DriverError> {
+fn run(driver: &mut Driver<LocalTrials, EventStore>) -> Result<RunOutcome, DriverError> {
     let (cancel, over) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let (cancels, is_over) = (Arc::clone(&cancel), Arc::clone(&over));
     let watch = move || {
@@ -179,7 +179,7 @@ fn every_search_ends_and_all_printed_epochs_are_accounted_for() {
         let case = format!("search {seed}, form {form}, panic {place:?}");
         let mut driver = driver(folder.path(), seed);
         match run(&mut driver) {
-            Ok(finish) => assert_eq!(finish, Finish::Done, "{case}"),
+            Ok(finish) => assert_eq!(finish, RunOutcome::Done, "{case}"),
             // the error of the command, as that of a trial, says which panic it was
             Err(error) => {
                 assert!(place.is_some() && error.to_string().contains("an injected panic"), "{case}: {error}")

@@ -1,6 +1,6 @@
 //! Leases as a model: every interleaving of two workers and an owner over a trial of three reports.
 
-use super::{HostError, Hosted, Reading};
+use super::{HostError, MetricReading, StudyHost};
 use crate::host::leases::Leases;
 use foretell::Direction;
 use foretell_search::{Memory, ParameterSpace, Parts, Policy, Session, Space, StudySpec, TrialState};
@@ -66,7 +66,7 @@ impl Worker {
     }
 
     /// Does the next thing that it has to do, if there is any.
-    fn act(&mut self, host: &mut Hosted<Memory>, line: Line) {
+    fn act(&mut self, host: &mut StudyHost<Memory>, line: Line) {
         if !self.has_asked {
             let Some(task) = host.ask(Some(self.name)).expect("it is stored") else { return };
             self.has_asked = true;
@@ -100,14 +100,14 @@ impl Worker {
         }
     }
 
-    fn send(&mut self, host: &mut Hosted<Memory>, message: Message) {
+    fn send(&mut self, host: &mut StudyHost<Memory>, message: Message) {
         let key = self.key.clone();
         let key = key.as_deref();
         let sent = match message {
-            Message::Begin(after) => host.begin(0, after, Some(1), key).map(|next| next.stop),
+            Message::Begin(after) => host.begin_attempt(0, after, Some(1), key).map(|next| next.stop),
             Message::Report(step) => {
                 let value = Some(self.mark + 0.1 * step as f64);
-                let reading = Reading { step, value, ..Reading::default() };
+                let reading = MetricReading { step, value, ..MetricReading::default() };
                 host.report(0, reading, key).map(|next| next.stop)
             }
             Message::End if self.is_refused => return,
@@ -118,8 +118,12 @@ impl Worker {
             // it ends its training, and says so
             Ok(true) => self.to_send.retain(|message| *message == Message::End),
             // another has its trial: it ends its training, whose reports so far are sent all the same
-            Err(HostError::Elsewhere { .. }) => self.is_refused = true,
-            Err(HostError::Reported { .. } | HostError::Passed { .. } | HostError::Ended { .. }) => {}
+            Err(HostError::HeldElsewhere { .. }) => self.is_refused = true,
+            Err(
+                HostError::ConflictingValue { .. }
+                | HostError::StepPassed { .. }
+                | HostError::TrialEnded { .. },
+            ) => {}
             Err(other) => panic!("{}: {message:?}: {other}", self.name),
         }
     }
@@ -131,10 +135,10 @@ fn spec() -> StudySpec {
     StudySpec { trials: 1, max_resource: EPOCHS, policy: Policy::none(), ..usual }
 }
 
-fn host(store: Memory, folder: &Path) -> Hosted<Memory> {
+fn host(store: Memory, folder: &Path) -> StudyHost<Memory> {
     let session = Session::open(spec(), Parts::default(), store).expect("a session");
     let leases = Leases::new(Duration::from_secs(3600)).with_folder(folder);
-    Hosted::new(session).with_leases(leases).expect("a host")
+    StudyHost::new(session).with_leases(leases).expect("a host")
 }
 
 /// All orders of `counts[0]` turns of the first, `counts[1]` of the second, ….
@@ -162,7 +166,7 @@ fn run(order: &[usize], finds: Found, line: Line, folder: &Path) {
     let mut is_known = true;
     for &who in order {
         match who {
-            2 => hosted.leases.as_mut().expect("it has leases").expire(0),
+            2 => hosted.leases.as_mut().expect("it has leases").expire_lease(0),
             3 => {
                 is_known = false;
                 hosted = host(hosted.session.store().clone(), folder);
@@ -183,7 +187,7 @@ fn run(order: &[usize], finds: Found, line: Line, folder: &Path) {
     // whatever became of them, the trial ends with its whole curve
     let mut last = Worker::new("c", 3.0, Found::Nothing);
     if let Some(leases) = hosted.leases.as_mut() {
-        leases.expire(0);
+        leases.expire_lease(0);
     }
     while !hosted.session.is_done() {
         let before = (last.has_asked, last.to_send.len());
@@ -220,18 +224,18 @@ fn the_same_holds_where_the_owner_is_started_again_in_between() {
 fn a_worker_that_wakes_up_late_and_goes_on_from_anothers_checkpoint_has_trained_one_epoch() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut hosted = host(Memory::default(), folder.path());
-    let ask = |hosted: &mut Hosted<Memory>, name| {
+    let ask = |hosted: &mut StudyHost<Memory>, name| {
         let task = hosted.ask(Some(name)).expect("it is stored").expect("there is a trial");
         task.lease.expect("it is leased").0
     };
     let late = ask(&mut hosted, "a");
-    hosted.leases.as_mut().expect("it has leases").expire(0);
+    hosted.leases.as_mut().expect("it has leases").expire_lease(0);
     let other = ask(&mut hosted, "b");
-    let reading = |step| Reading { step, value: Some(0.1 * step as f64), ..Reading::default() };
+    let reading = |step| MetricReading { step, value: Some(0.1 * step as f64), ..MetricReading::default() };
     for step in 1..=2 {
         hosted.report(0, reading(step), Some(&other)).expect("it holds the trial");
     }
     let refused = hosted.report(0, reading(2), Some(&late));
-    assert!(matches!(refused, Err(HostError::Elsewhere { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(HostError::HeldElsewhere { .. })), "{refused:?}");
     assert_eq!(hosted.session.study().progress().spent, 3, "epoch 2 was trained twice");
 }

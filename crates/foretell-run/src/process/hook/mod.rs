@@ -15,18 +15,18 @@ use crate::log::atomic_write::write_atomically;
 use crate::regular;
 
 /// The folder of the hook, next to the folders of trials.
-const FOLDER: &str = "hook";
+const HOOK_FOLDER: &str = "hook";
 /// The file with the records of the hook, in a trial's folder.
-const RECORDS: &str = "values.jsonl";
+const RECORDS_FILE: &str = "values.jsonl";
 /// The variable that turns the hook off if it is 0. In a trial, it names the file of records.
-const VARIABLE: &str = "FORETELL_HOOK";
+const HOOK_VARIABLE: &str = "FORETELL_HOOK";
 /// The most steps whose places are passed on: a training repeats at most those since its last checkpoint.
-const MOST_STEPS: usize = 2_000;
+const MAX_STEPS: usize = 2_000;
 /// Variables that name the rank of a process in distributed training.
-const RANKS: [&str; 6] =
+const RANK_VARIABLES: [&str; 6] =
     ["RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
-const FILES: [(&str, &str); 9] = [
+const HOOK_FILES: [(&str, &str); 9] = [
     ("sitecustomize.py", include_str!("sitecustomize.py")),
     ("_foretell_hook/__init__.py", include_str!("_foretell_hook/__init__.py")),
     ("_foretell_hook/importlib_bootstrap.py", include_str!("_foretell_hook/importlib_bootstrap.py")),
@@ -40,7 +40,7 @@ const FILES: [(&str, &str); 9] = [
 
 /// The values of a trial's libraries that the hook records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Hook {
+pub enum HookScope {
     /// None: the hook is not loaded.
     #[default]
     Off,
@@ -50,18 +50,18 @@ pub enum Hook {
     Series(String),
 }
 
-impl Hook {
+impl HookScope {
     /// The series `metric` of `source`; off for printed lines.
     pub fn for_source(source: Option<&str>, metric: &str) -> Self {
         match source {
-            None | Some(PRINTED) => Self::Off,
+            None | Some(PRINTED_SOURCE) => Self::Off,
             Some(source) => Self::Series(format!("{source}:{metric}")),
         }
     }
 
     /// The libraries whose values it knows, as in its table.
     pub fn sources() -> Vec<&'static str> {
-        let rows = FILES[1].1.lines().filter_map(|line| line.trim().strip_suffix("\"),"));
+        let rows = HOOK_FILES[1].1.lines().filter_map(|line| line.trim().strip_suffix("\"),"));
         let mut names: Vec<&str> =
             rows.filter_map(|row| Some(row.split_once("(\"values\", \"")?.1)).collect();
         names.sort_unstable();
@@ -71,22 +71,22 @@ impl Hook {
 
     /// Whether the user allows it: `FORETELL_HOOK=0` turns it off.
     pub fn is_allowed() -> bool {
-        std::env::var_os(VARIABLE).is_none_or(|value| value != "0")
+        std::env::var_os(HOOK_VARIABLE).is_none_or(|value| value != "0")
     }
 
     /// The file that the reports of the trial in `directory` are read from, instead of its output.
-    pub(crate) fn reports(&self, directory: &Path) -> Option<PathBuf> {
-        matches!(self, Self::Series(_)).then(|| directory.join(RECORDS))
+    pub(crate) fn reports_file(&self, directory: &Path) -> Option<PathBuf> {
+        matches!(self, Self::Series(_)).then(|| directory.join(RECORDS_FILE))
     }
 
     /// Writes its files next to the trial's `directory`, if they are not there.
-    pub(crate) fn install(&self, directory: &Path) -> io::Result<()> {
+    pub(crate) fn install_files(&self, directory: &Path) -> io::Result<()> {
         if *self == Self::Off {
             return Ok(());
         }
-        let folder = folder(directory);
+        let folder = hook_folder(directory);
         DirBuilder::new().recursive(true).mode(0o700).create(folder.join("_foretell_hook"))?;
-        for (name, text) in FILES {
+        for (name, text) in HOOK_FILES {
             let path = folder.join(name);
             if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
                 write_atomically(&path, text.as_bytes())?;
@@ -97,12 +97,12 @@ impl Hook {
 
     /// The variable by which a training that continues numbers its values: the steps and places of those in `directory`, if the chosen
     /// series is read there.
-    pub(crate) fn steps(&self, directory: &Path) -> Option<(&'static str, OsString)> {
-        let path = self.reports(directory)?;
-        let text = written_in(&path);
+    pub(crate) fn steps_variable(&self, directory: &Path) -> Option<(&'static str, OsString)> {
+        let path = self.reports_file(directory)?;
+        let text = read_records_file(&path);
         let lines = text.split(|&byte| byte == b'\n');
-        let reports: Vec<Placed> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-        let last = &reports[reports.len().saturating_sub(MOST_STEPS)..];
+        let reports: Vec<PlacedStep> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let last = &reports[reports.len().saturating_sub(MAX_STEPS)..];
         let pairs = last.iter().map(|report| {
             format!(
                 "{}={}",
@@ -114,7 +114,7 @@ impl Hook {
     }
 
     /// The variables that load it into the Python processes of the trial in `directory`, in front of the `python_path` that they have.
-    pub(crate) fn variables(
+    pub(crate) fn environment_variables(
         &self,
         directory: &Path,
         python_path: Option<OsString>,
@@ -124,16 +124,16 @@ impl Hook {
             Self::Everything => None,
             Self::Series(series) => Some(series),
         };
-        let mut path = std::path::absolute(folder(directory))?.into_os_string();
+        let mut path = std::path::absolute(hook_folder(directory))?.into_os_string();
         if let Some(more) = python_path.filter(|path| !path.is_empty()) {
             path.push(":");
             path.push(more);
         }
         // all trials of a search that is itself a task of a job would have that task's rank
-        let inherited = RANKS.into_iter().filter(|name| std::env::var_os(name).is_some());
+        let inherited = RANK_VARIABLES.into_iter().filter(|name| std::env::var_os(name).is_some());
         let mut variables = vec![
             ("PYTHONPATH", path),
-            (VARIABLE, std::path::absolute(directory.join(RECORDS))?.into_os_string()),
+            (HOOK_VARIABLE, std::path::absolute(directory.join(RECORDS_FILE))?.into_os_string()),
             ("FORETELL_HOOK_IGNORE", inherited.collect::<Vec<_>>().join(",").into()),
         ];
         match series {
@@ -148,7 +148,7 @@ impl Hook {
 }
 
 /// The content of the file of records at `path`; nothing if it is no file.
-fn written_in(path: &Path) -> Vec<u8> {
+fn read_records_file(path: &Path) -> Vec<u8> {
     let mut content = Vec::new();
     // what was read before an error is of use, too
     let _ = regular::open(path).and_then(|mut file| file.read_to_end(&mut content));
@@ -157,21 +157,21 @@ fn written_in(path: &Path) -> Vec<u8> {
 
 /// The step of a report, and where its library had it.
 #[derive(Deserialize)]
-struct Placed {
-    foretell: Numbered,
+struct PlacedStep {
+    foretell: StepNumber,
     place: Option<f64>,
 }
 
 #[derive(Deserialize)]
-struct Numbered {
+struct StepNumber {
     step: u64,
 }
 
 /// The name of the source that needs no hook.
-pub const PRINTED: &str = "printed";
+pub const PRINTED_SOURCE: &str = "printed";
 
-fn folder(directory: &Path) -> PathBuf {
-    directory.parent().unwrap_or(directory).join(FOLDER)
+fn hook_folder(directory: &Path) -> PathBuf {
+    directory.parent().unwrap_or(directory).join(HOOK_FOLDER)
 }
 
 /// One record of the hook.
@@ -345,40 +345,40 @@ pub struct HookLoop {
 impl HookRecord {
     /// The records that the hook wrote for the trial in `directory`. Lines that are cut short are skipped.
     pub fn read_all(directory: &Path) -> Vec<Self> {
-        let bytes = written_in(&directory.join(RECORDS));
+        let bytes = read_records_file(&directory.join(RECORDS_FILE));
         bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Hook, HookRecord, folder};
+    use super::{HookRecord, HookScope, hook_folder};
 
     #[test]
     fn its_files_are_written_for_all_trials_and_restored_if_they_were_changed() {
         let study = tempfile::tempdir().expect("a folder");
         let trial = study.path().join("trials/0000");
-        Hook::Off.install(&trial).expect("nothing to write");
-        assert!(!folder(&trial).exists());
-        let hook = Hook::for_source(Some("keras"), "val_acc");
-        hook.install(&trial).expect("it is written");
-        let path = folder(&trial).join("sitecustomize.py");
+        HookScope::Off.install_files(&trial).expect("nothing to write");
+        assert!(!hook_folder(&trial).exists());
+        let hook = HookScope::for_source(Some("keras"), "val_acc");
+        hook.install_files(&trial).expect("it is written");
+        let path = hook_folder(&trial).join("sitecustomize.py");
         std::fs::write(&path, "changed").expect("it is written");
-        hook.install(&trial).expect("it is written again");
+        hook.install_files(&trial).expect("it is written again");
         assert!(std::fs::read_to_string(path).expect("it is there").contains("FORETELL_HOOK"));
-        let variables = hook.variables(&trial, Some("mine".into())).expect("variables");
+        let variables = hook.environment_variables(&trial, Some("mine".into())).expect("variables");
         let value = |name: &str| {
             let found = variables.iter().find(|(own, _)| *own == name);
             found.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default()
         };
         assert!(value("PYTHONPATH").ends_with("trials/hook:mine"), "{variables:?}");
         assert_eq!(value("FORETELL_HOOK_SERIES"), "keras:val_acc");
-        let everything = Hook::Everything.variables(&trial, None).expect("variables");
+        let everything = HookScope::Everything.environment_variables(&trial, None).expect("variables");
         assert!(everything.iter().any(
             |(name, words)| *name == "FORETELL_HOOK_SECRETS" && words.to_string_lossy().contains("token")
         ));
-        assert_eq!(Hook::for_source(Some("printed"), "val_acc"), Hook::Off);
-        assert!(Hook::sources().contains(&"keras") && !Hook::sources().contains(&"argparse"));
+        assert_eq!(HookScope::for_source(Some("printed"), "val_acc"), HookScope::Off);
+        assert!(HookScope::sources().contains(&"keras") && !HookScope::sources().contains(&"argparse"));
     }
 
     #[test]
@@ -409,7 +409,7 @@ mod tests {
     fn records_are_read_and_cut_ones_skipped() {
         let folder = tempfile::tempdir().expect("a folder");
         let text = "{\"kind\": \"start\", \"pid\": 1, \"python\": \"3.11.7\"}\n{\"kind\": \"value\", \"pid\": 1, \"source\": \"keras\", \"series\": \"loss\", \"value\": null, \"training\": 1, \"epoch\": 1.0}\n{\"kind\": \"val";
-        std::fs::write(folder.path().join(super::RECORDS), text).expect("it is written");
+        std::fs::write(folder.path().join(super::RECORDS_FILE), text).expect("it is written");
         let records = HookRecord::read_all(folder.path());
         assert!(
             matches!(&records[..], [HookRecord::Start { .. }, HookRecord::Value(value)] if value.value.is_none() && value.epoch == Some(1.0)),

@@ -2,7 +2,9 @@
 
 use super::cube::Point;
 use super::evidence::{Evidence, Seen};
-use super::gp::{LEARNED, OBSERVATIONS, Observations, Search, believing, best_and_evenly, improvement};
+use super::gp::{
+    LEARNED, MAX_OBSERVATIONS, ScaledObservations, Search, believing, best_and_evenly, improvement,
+};
 use super::process::{Hyperparameters, Process};
 use crate::objective::{front_of, hypervolume, places};
 use crate::samplers::worth::Worth;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 pub(crate) type KnownCosts = Arc<dyn Fn(&Configuration) -> Vec<Option<f64>> + Send + Sync>;
 
 /// The quantile of the metric below which a front is worth nothing.
-const WORTHLESS: f64 = 0.05;
+const WORTHLESS_QUANTILE: f64 = 0.05;
 
 /// Search by expected hypervolume improvement.
 ///
@@ -58,7 +60,7 @@ impl FrontSearch {
         let worst = others.iter().cloned().reduce(|a, b| a.iter().zip(&b).map(|(a, b)| a.min(*b)).collect());
         let Some(worst) = worst else { return Vec::new() };
         others.resize(seen.len(), worst);
-        let Some(models) = Models::new(evidence, &seen, &others) else { return Vec::new() };
+        let Some(models) = ObjectiveModels::new(evidence, &seen, &others) else { return Vec::new() };
         let growth = models.growth(evidence, &seen);
         let value = |configuration: &Configuration, point: &Point| {
             let (mean, sd) = models.metric.forecast(&evidence.cube, point);
@@ -70,11 +72,11 @@ impl FrontSearch {
 
 /// A scale on which an objective's values are compared: logarithms, where they are all costs.
 #[derive(Clone, Copy, Debug)]
-struct Turned {
+struct ObjectiveScale {
     by_logarithm: bool,
 }
 
-impl Turned {
+impl ObjectiveScale {
     fn new(mut values: impl Iterator<Item = f64>) -> Self {
         Self { by_logarithm: values.all(|value| value < 0.0) }
     }
@@ -85,8 +87,8 @@ impl Turned {
 }
 
 /// One objective besides the metric.
-struct Cost {
-    turned: Turned,
+struct CostModel {
+    turned: ObjectiveScale,
     process: Process,
     center: f64,
     unit: f64,
@@ -95,12 +97,12 @@ struct Cost {
 }
 
 /// The processes of all objectives.
-struct Models {
+struct ObjectiveModels {
     metric: Process,
-    costs: Vec<Cost>,
+    costs: Vec<CostModel>,
 }
 
-impl Models {
+impl ObjectiveModels {
     fn new(evidence: &Evidence, seen: &[Seen], others: &[Vec<f64>]) -> Option<Self> {
         let all: Vec<Vec<f64>> = seen
             .iter()
@@ -114,15 +116,15 @@ impl Models {
             let some = |most: usize| -> Vec<Seen> {
                 best_and_evenly(&order, most).into_iter().map(|index| known[index].clone()).collect()
             };
-            let lesson = Observations::new(&some(LEARNED));
+            let lesson = ScaledObservations::new(&some(LEARNED));
             let hyperparameters =
                 Hyperparameters::likeliest(&evidence.cube, &lesson.points, &lesson.targets, &lesson.noise);
-            let observations = Observations::new(&some(OBSERVATIONS));
+            let observations = ScaledObservations::new(&some(MAX_OBSERVATIONS));
             let process = believing(evidence, &hyperparameters, &observations)?;
             Some((process, observations.center, observations.unit))
         };
         let cost = |at: usize| {
-            let turned = Turned::new(others.iter().map(|values| values[at]));
+            let turned = ObjectiveScale::new(others.iter().map(|values| values[at]));
             let known = |(seen, values): (&Seen, &Vec<f64>)| Seen {
                 worth: Worth::measured(turned.apply(values[at])),
                 ..seen.clone()
@@ -130,7 +132,7 @@ impl Models {
             let known: Vec<Seen> = seen.iter().zip(others).map(known).collect();
             let (process, center, unit) = process(&known)?;
             let seen = known.iter().map(|known| (known.worth.score - center) / unit).collect();
-            Some(Cost { turned, process, center, unit, seen })
+            Some(CostModel { turned, process, center, unit, seen })
         };
         let costs = (0..others.first()?.len()).map(cost).collect::<Option<_>>()?;
         Some(Self { metric: process(seen)?.0, costs })
@@ -138,14 +140,14 @@ impl Models {
 
     /// The other objectives of a candidate: as they are `known`, or are expected.
     fn costs_of(&self, evidence: &Evidence, point: &Point, known: &[Option<f64>]) -> Vec<f64> {
-        let value = |(cost, known): (&Cost, &Option<f64>)| match known {
+        let value = |(cost, known): (&CostModel, &Option<f64>)| match known {
             Some(value) => (cost.turned.apply(*value) - cost.center) / cost.unit,
             None => cost.process.mean(&evidence.cube, point),
         };
         self.costs.iter().zip(known).map(value).collect()
     }
 
-    fn growth(&self, evidence: &Evidence, seen: &[Seen]) -> Growth {
+    fn growth(&self, evidence: &Evidence, seen: &[Seen]) -> FrontGrowth {
         let metric = |seen: &Seen| self.metric.mean(&evidence.cube, &seen.point);
         let metrics: Vec<f64> = seen.iter().map(metric).collect();
         let point = |(index, &metric): (usize, &f64)| {
@@ -154,18 +156,20 @@ impl Models {
         let points: Vec<Vec<f64>> = metrics.iter().enumerate().map(point).collect();
         let mut sorted = metrics;
         sorted.sort_by(f64::total_cmp);
-        let least = |cost: &Cost| cost.seen.iter().copied().fold(f64::INFINITY, f64::min);
-        let reference =
-            (quantile_of_sorted(&sorted, WORTHLESS), self.costs.iter().map(least).collect::<Vec<f64>>());
+        let least = |cost: &CostModel| cost.seen.iter().copied().fold(f64::INFINITY, f64::min);
+        let reference = (
+            quantile_of_sorted(&sorted, WORTHLESS_QUANTILE),
+            self.costs.iter().map(least).collect::<Vec<f64>>(),
+        );
         let on_front = front_of(&points);
         let leaders = on_front.iter().map(|&index| seen[index].point.clone()).collect();
         let front = on_front.into_iter().map(|index| points[index].clone()).collect();
-        Growth::new(front, reference, leaders)
+        FrontGrowth::new(front, reference, leaders)
     }
 }
 
 /// The growth of the volume that a front dominates.
-struct Growth {
+struct FrontGrowth {
     /// The metric and the other objectives of its points, the largest metric first.
     front: Vec<(f64, Vec<f64>)>,
     reference: (f64, Vec<f64>),
@@ -173,7 +177,7 @@ struct Growth {
     leaders: Vec<Point>,
 }
 
-impl Growth {
+impl FrontGrowth {
     fn new(front: Vec<Vec<f64>>, reference: (f64, Vec<f64>), leaders: Vec<Point>) -> Self {
         let mut front: Vec<(f64, Vec<f64>)> =
             front.into_iter().map(|point| (point[0], point[1..].to_vec())).collect();
@@ -215,7 +219,7 @@ mod tests {
         ) {
             let points: Vec<Vec<f64>> = front.iter().map(|&(a, b, c)| vec![a, b, c]).collect();
             let kept: Vec<Vec<f64>> = front_of(&points).into_iter().map(|at| points[at].clone()).collect();
-            let growth = Growth::new(kept.clone(), (0.0, vec![0.0, 0.0]), Vec::new());
+            let growth = FrontGrowth::new(kept.clone(), (0.0, vec![0.0, 0.0]), Vec::new());
             let expected = growth.expected(point.0, 1e-9, &[point.1, point.2]);
             let with: Vec<Vec<f64>> = kept.iter().cloned().chain([vec![point.0, point.1, point.2]]).collect();
             let added = hypervolume(&with, &[0.0; 3]) - hypervolume(&kept, &[0.0; 3]);
@@ -225,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_unsure_may_still_grow_the_front() {
-        let growth = Growth::new(vec![vec![0.5, 0.5]], (0.0, vec![0.0]), Vec::new());
+        let growth = FrontGrowth::new(vec![vec![0.5, 0.5]], (0.0, vec![0.0]), Vec::new());
         let dominated = |sd: f64| growth.expected(0.4, sd, &[0.4]);
         assert!(dominated(1e-9).abs() < 1e-9);
         assert!(dominated(0.2) > 0.001 && dominated(0.4) > dominated(0.2));
@@ -234,8 +238,8 @@ mod tests {
 
     #[test]
     fn costs_are_compared_by_their_logarithms() {
-        let turned = Turned::new([-1.0, -100.0].into_iter());
+        let turned = ObjectiveScale::new([-1.0, -100.0].into_iter());
         assert!((turned.apply(-10.0) - turned.apply(-100.0) - 10_f64.ln()).abs() < 1e-12);
-        assert!((Turned::new([-1.0, 0.5].into_iter()).apply(0.5) - 0.5).abs() < 1e-12);
+        assert!((ObjectiveScale::new([-1.0, 0.5].into_iter()).apply(0.5) - 0.5).abs() < 1e-12);
     }
 }

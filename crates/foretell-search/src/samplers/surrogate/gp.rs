@@ -8,15 +8,15 @@ use foretell::statistics::normal_cdf;
 use rand::{Rng, RngExt};
 
 /// Observations that the process is conditioned on, at most.
-pub(super) const OBSERVATIONS: usize = 200;
+pub(super) const MAX_OBSERVATIONS: usize = 200;
 /// Observations that hyperparameters are found from, at most.
 pub(super) const LEARNED: usize = 100;
 /// Hyperparameters are found again when there are this many times as many results: at once up to 20, so that a new best is not left out.
-const AGAIN: f64 = 1.05;
+const REFIT_GROWTH: f64 = 1.05;
 /// Random points among the candidates.
 const RANDOM: usize = 200;
 /// Points near the best among the candidates.
-const NEAR: usize = 100;
+const NEARBY_CANDIDATES: usize = 100;
 /// Steps from the best candidate.
 const STEPS: usize = 60;
 
@@ -43,7 +43,7 @@ pub(crate) struct GpSearch {
 }
 
 /// The observations, on a standardized scale.
-pub(super) struct Observations {
+pub(super) struct ScaledObservations {
     pub(super) points: Vec<Point>,
     pub(super) targets: Vec<f64>,
     pub(super) noise: Vec<f64>,
@@ -53,7 +53,7 @@ pub(super) struct Observations {
     pub(super) unit: f64,
 }
 
-impl Observations {
+impl ScaledObservations {
     pub(super) fn new(seen: &[Seen]) -> Self {
         let mut scores: Vec<f64> = seen.iter().map(|seen| seen.worth.score).collect();
         scores.sort_by(f64::total_cmp);
@@ -79,9 +79,9 @@ impl Observations {
 impl GpSearch {
     /// A result came in: takes what hyperparameters are found from, if it is time.
     pub(crate) fn learn(&mut self, evidence: &Evidence) {
-        if evidence.len() as f64 >= AGAIN * self.taken_at as f64 {
+        if evidence.len() as f64 >= REFIT_GROWTH * self.taken_at as f64 {
             self.taken_at = evidence.len();
-            (self.lesson, self.known) = (chosen(evidence.seen(), LEARNED), None);
+            (self.lesson, self.known) = (best_and_even_trials(evidence.seen(), LEARNED), None);
         }
     }
 
@@ -89,11 +89,11 @@ impl GpSearch {
     pub(crate) fn draws(&mut self, evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
         let (cube, lesson) = (&evidence.cube, &self.lesson);
         let hyperparameters = self.known.get_or_insert_with(|| {
-            let known = Observations::new(lesson);
+            let known = ScaledObservations::new(lesson);
             Hyperparameters::likeliest(cube, &known.points, &known.targets, &known.noise)
         });
-        let seen = chosen(evidence.seen(), OBSERVATIONS);
-        let Some(process) = believing(evidence, hyperparameters, &Observations::new(&seen)) else {
+        let seen = best_and_even_trials(evidence.seen(), MAX_OBSERVATIONS);
+        let Some(process) = believing(evidence, hyperparameters, &ScaledObservations::new(&seen)) else {
             return Vec::new();
         };
         let mut by_mean: Vec<(f64, &Point)> =
@@ -103,7 +103,7 @@ impl GpSearch {
         let leaders = by_mean.into_iter().take(4).map(|(_, point)| point).collect();
         let value = |_: &Configuration, point: &Point| {
             let (mean, sd) = process.forecast(cube, point);
-            ln_improvement((mean - best) / sd) + sd.ln()
+            ln_expected_improvement((mean - best) / sd) + sd.ln()
         };
         Search { evidence, leaders, value: &value }.candidates(rng)
     }
@@ -113,10 +113,10 @@ impl GpSearch {
 pub(super) fn believing(
     evidence: &Evidence,
     hyperparameters: &Hyperparameters,
-    known: &Observations,
+    known: &ScaledObservations,
 ) -> Option<Process> {
     let (cube, running) = (&evidence.cube, evidence.running());
-    let Observations { points, targets, noise, .. } = known;
+    let ScaledObservations { points, targets, noise, .. } = known;
     let process = Process::new(cube, hyperparameters, points.clone(), targets, noise)?;
     if running.is_empty() {
         return Some(process);
@@ -129,7 +129,7 @@ pub(super) fn believing(
 }
 
 /// At most `most` of the trials: the better half of those the best, the others evenly from the rest.
-fn chosen(seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+fn best_and_even_trials(seen: Vec<Seen>, most: usize) -> Vec<Seen> {
     if seen.len() <= most {
         return seen;
     }
@@ -170,7 +170,7 @@ impl Search<'_> {
     pub(super) fn candidates(&self, rng: &mut impl Rng) -> Vec<Vec<f64>> {
         let dimensions = self.evidence.cube.dimensions();
         let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
-        for number in 0..RANDOM + NEAR {
+        for number in 0..RANDOM + NEARBY_CANDIDATES {
             let coordinates = match number.checked_sub(RANDOM) {
                 None => (0..dimensions).map(|_| rng.random()).collect(),
                 Some(near) => {
@@ -218,11 +218,11 @@ impl Search<'_> {
 
 /// By how much a score of `mean` ± `sd` is expected to exceed `bar`: s·(z·Φ(z) + φ(z)), z = (m − bar)/s.
 pub(super) fn improvement(mean: f64, sd: f64, bar: f64) -> f64 {
-    sd * ln_improvement((mean - bar) / sd).exp()
+    sd * ln_expected_improvement((mean - bar) / sd).exp()
 }
 
 /// ln(z·Φ(z) + φ(z)).
-fn ln_improvement(z: f64) -> f64 {
+fn ln_expected_improvement(z: f64) -> f64 {
     let ln_density = -0.5 * z * z - 0.5 * std::f64::consts::TAU.ln();
     // far below, by the first term of the asymptotic series, φ(z)/z²
     if z < -25.0 {
@@ -238,10 +238,10 @@ mod tests {
 
     #[test]
     fn the_logarithm_of_the_improvement_falls_without_a_jump() {
-        assert!((ln_improvement(0.0) - (1.0 / std::f64::consts::TAU.sqrt()).ln()).abs() < 1e-9);
+        assert!((ln_expected_improvement(0.0) - (1.0 / std::f64::consts::TAU.sqrt()).ln()).abs() < 1e-9);
         let mut before = f64::INFINITY;
         for i in 0..600 {
-            let value = ln_improvement(5.0 - f64::from(i) * 0.1);
+            let value = ln_expected_improvement(5.0 - f64::from(i) * 0.1);
             assert!(
                 value < before && value.is_finite() && (before.is_infinite() || before - value < 7.0),
                 "{i}"

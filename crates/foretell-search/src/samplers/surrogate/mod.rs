@@ -16,5 +16,5 @@ pub(crate) use first_draws::first_draw;
 pub(crate) use front::{FrontSearch, KnownCosts};
 pub(crate) use gp::GpSearch;
 pub use relevance::{Relevances, relevances, relevances_of};
-pub use surface::{Contour, Slice, Surface};
+pub use surface::{Contour, ResponseSurface, Slice};
 pub(crate) use tpe::parzen_draws;

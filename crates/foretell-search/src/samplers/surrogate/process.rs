@@ -4,7 +4,7 @@ use super::cube::{Cube, Point};
 use foretell::linalg::inverse::Symmetric;
 
 /// Noise variance that every observation has at least, on standardized scores.
-const JITTER: f64 = 1e-6;
+const MIN_NOISE_VARIANCE: f64 = 1e-6;
 /// Steps of the search for hyperparameters.
 const STEPS: usize = 40;
 
@@ -29,7 +29,7 @@ impl Hyperparameters {
     fn split(&self) -> (Vec<f64>, f64, f64) {
         let values: Vec<f64> = self.0.iter().map(|ln| ln.exp()).collect();
         let dimensions = values.len() - 2;
-        (values[..dimensions].to_vec(), values[dimensions], values[dimensions + 1] + JITTER)
+        (values[..dimensions].to_vec(), values[dimensions], values[dimensions + 1] + MIN_NOISE_VARIANCE)
     }
 
     /// The most likely ones for `targets` with `noise` (variances) at `points`, prior included: 40 steps of resilient
@@ -38,7 +38,7 @@ impl Hyperparameters {
     /// Source of the steps: Riedmiller & Braun 1993.
     pub(crate) fn likeliest(cube: &Cube, points: &[Point], targets: &[f64], noise: &[f64]) -> Self {
         let prior = Self::prior(cube.dimensions());
-        let distances = Distances::new(cube, points);
+        let distances = PairDistances::new(cube, points);
         let mut theta = Self(prior.iter().map(|prior| prior.0).collect());
         let (mut best, mut least) = (theta.clone(), f64::INFINITY);
         let mut steps = vec![0.2; prior.len()];
@@ -71,12 +71,12 @@ impl Hyperparameters {
 }
 
 /// Squared distances of all pairs of points by parameter: those of pair (i, k), k ≤ i, one after another.
-struct Distances {
+struct PairDistances {
     dimensions: usize,
     of_pairs: Vec<f64>,
 }
 
-impl Distances {
+impl PairDistances {
     fn new(cube: &Cube, points: &[Point]) -> Self {
         let dimensions = cube.dimensions();
         let mut of_pairs = Vec::new();
@@ -105,7 +105,7 @@ fn squared_distance(cube: &Cube, j: usize, a: Option<f64>, b: Option<f64>) -> f6
 }
 
 /// Matérn 5/2 of the squared distance q, over the signal's variance, and its slope in q.
-fn matern(q: f64) -> (f64, f64) {
+fn matern_kernel(q: f64) -> (f64, f64) {
     let r = (5.0 * q).sqrt();
     let e = (-r).exp();
     ((1.0 + r + r * r / 3.0) * e, -5.0 / 6.0 * (1.0 + r) * e)
@@ -114,7 +114,7 @@ fn matern(q: f64) -> (f64, f64) {
 /// The negative logarithm of the marginal likelihood, but for a constant, and its slopes.
 fn loss(
     theta: &Hyperparameters,
-    distances: &Distances,
+    distances: &PairDistances,
     targets: &[f64],
     noise: &[f64],
 ) -> Option<(f64, Vec<f64>)> {
@@ -124,7 +124,7 @@ fn loss(
     for (i, own) in noise.iter().enumerate() {
         for k in 0..=i {
             let q: f64 = distances.pair(i, k).iter().zip(&weights).map(|(d, w)| d * w).sum();
-            let (value, slope) = matern(q);
+            let (value, slope) = matern_kernel(q);
             kernel.row_mut(i)[k] = signal * value;
             slopes_in_q.row_mut(i)[k] = signal * slope;
         }
@@ -149,7 +149,7 @@ fn loss(
             slopes[by_signal] += m * (kernel.row(i)[k] - own);
         }
         let m = (inverse.diagonal(i) - alpha[i] * alpha[i]) / 2.0;
-        slopes[by_noise] += m * (floor - JITTER);
+        slopes[by_noise] += m * (floor - MIN_NOISE_VARIANCE);
     }
     slopes.iter().all(|slope| slope.is_finite()).then_some((loss, slopes))
 }
@@ -192,7 +192,7 @@ impl Process {
 
     fn kernel(&self, cube: &Cube, a: &Point, b: &Point) -> f64 {
         let along = |(j, w): (usize, &f64)| w * squared_distance(cube, j, a[j], b[j]);
-        self.signal * matern(self.weights.iter().enumerate().map(along).sum()).0
+        self.signal * matern_kernel(self.weights.iter().enumerate().map(along).sum()).0
     }
 
     /// The mean at `point`. O(n).
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn the_slopes_are_those_of_finite_differences() {
         let (cube, points, targets) = sample(12);
-        let distances = Distances::new(&cube, &points);
+        let distances = PairDistances::new(&cube, &points);
         let noise: Vec<f64> = (0..12).map(|i| 0.01 * f64::from(i)).collect();
         let theta = Hyperparameters(vec![1.0, 0.3, -0.5, 0.2, -2.0]);
         let (_, slopes) = loss(&theta, &distances, &targets, &noise).unwrap();

@@ -2,7 +2,7 @@
 
 use super::cube::Cube;
 use super::process::Process;
-use super::surface::{Surface, TRIALS};
+use super::surface::{ResponseSurface, TRIALS};
 use crate::samplers::random::trial_stream;
 use crate::study::Study;
 use foretell::statistics::mean;
@@ -53,16 +53,16 @@ pub struct Relevance {
 ///
 /// O(n³) in at most 150 trials; of more, 150 are taken evenly from the worst to the best.
 pub fn relevances(study: &Study) -> Relevances {
-    relevances_of(&Surface::new(study))
+    relevances_of(&ResponseSurface::new(study))
 }
 
 /// The relevances according to an existing surface.
-pub fn relevances_of(surface: &Surface) -> Relevances {
-    let Surface { trials, used, .. } = *surface;
+pub fn relevances_of(surface: &ResponseSurface) -> Relevances {
+    let ResponseSurface { trials, used, .. } = *surface;
     let mut found = Relevances { trials, needed: TRIALS, used, ..Relevances::default() };
     let Some(fitted) = &surface.fitted else { return found };
     found.explained = fitted.explained;
-    let shares = |process| scaled(total_effects(&fitted.cube, process));
+    let shares = |process| normalize_effects(total_effects(&fitted.cube, process));
     let left_out: Vec<Vec<f64>> = fitted.parts.iter().map(shares).collect();
     let share_sd = |j: usize| standard_error(&left_out.iter().map(|shares| shares[j]).collect::<Vec<_>>());
     let all = fitted.names.iter().cloned().zip(shares(&fitted.process)).zip(fitted.lengths.iter().copied());
@@ -73,7 +73,7 @@ pub fn relevances_of(surface: &Surface) -> Relevances {
 }
 
 /// `effects` as parts of their sum; all 0 if nothing has an effect.
-fn scaled(effects: Vec<f64>) -> Vec<f64> {
+fn normalize_effects(effects: Vec<f64>) -> Vec<f64> {
     let sum: f64 = effects.iter().sum();
     effects.into_iter().map(|effect| if sum > 0.0 { effect / sum } else { 0.0 }).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::cube::Cube;
 use super::evidence::{Evidence, Seen};
-use super::gp::Observations;
+use super::gp::ScaledObservations;
 use super::process::{Hyperparameters, Process};
 use crate::samplers::worth::Worth;
 use crate::space::Space;
@@ -14,19 +14,19 @@ use serde::Serialize;
 /// Trials with a result that a surface rests on, at least.
 pub(super) const TRIALS: usize = 10;
 /// Trials that the process is made from, at most.
-const LEARNED: usize = 150;
+const MAX_SURFACE_TRIALS: usize = 150;
 /// Parts of the trials that are left out in turn.
 const PARTS: usize = 5;
 /// Places along a slice, at most.
-const ALONG: usize = 41;
+const MAX_SLICE_PLACES: usize = 41;
 /// Places along each side of a contour, at most.
-const ACROSS: usize = 25;
+const MAX_CONTOUR_PLACES: usize = 25;
 
 /// A study's results as a surface: the process of the sampler `gp`, fitted to the results of its trials. Of stopped trials the results
 /// are their forecasts, with their spread; trials that failed count as the worst. As for the sampler, what lies further below the median
 /// than twice the best lies above it counts as lying there: the surface is true where results are good.
 #[derive(Clone, Debug, Default)]
-pub struct Surface {
+pub struct ResponseSurface {
     /// Trials with a result, and those that failed.
     pub(super) trials: usize,
     /// Those that the process is made from.
@@ -85,12 +85,12 @@ pub struct Contour {
     pub sds: Vec<Vec<f32>>,
 }
 
-impl Surface {
+impl ResponseSurface {
     /// The surface of `study`. O(n³) in at most 150 trials; of more, 150 are taken evenly from the worst to the best.
     pub fn new(study: &Study) -> Self {
         let Space::Parameters(space) = &study.spec().space else { return Self::default() };
         let evidence = evidence(study, Cube::new(space.clone()));
-        let seen = evenly(evidence.seen(), LEARNED);
+        let seen = evenly_spaced_trials(evidence.seen(), MAX_SURFACE_TRIALS);
         let (trials, used) = (evidence.len(), seen.len());
         if used < TRIALS {
             return Self { trials, ..Self::default() };
@@ -120,7 +120,7 @@ impl Surface {
 
 impl Fitted {
     fn new(study: &Study, cube: Cube, names: Vec<String>, seen: &[Seen]) -> Option<Self> {
-        let Observations { points, targets, noise, center, unit } = Observations::new(seen);
+        let ScaledObservations { points, targets, noise, center, unit } = ScaledObservations::new(seen);
         let known = Hyperparameters::likeliest(&cube, &points, &targets, &noise);
         let without = |part: usize| {
             let kept = || (0..points.len()).filter(move |i| i % PARTS != part);
@@ -176,7 +176,7 @@ impl Fitted {
     }
 
     fn slice(&self, j: usize) -> Option<Slice> {
-        let places = self.along(j, ALONG);
+        let places = self.along(j, MAX_SLICE_PLACES);
         let result = |u: f64| {
             let mut coordinates = self.at.clone();
             coordinates[j] = u;
@@ -188,7 +188,7 @@ impl Fitted {
     }
 
     fn contour(&self, x: usize, y: usize) -> Option<Contour> {
-        let (along, up) = (self.along(x, ACROSS), self.along(y, ACROSS));
+        let (along, up) = (self.along(x, MAX_CONTOUR_PLACES), self.along(y, MAX_CONTOUR_PLACES));
         if along.is_empty() || up.is_empty() || x == y {
             return None;
         }
@@ -206,7 +206,7 @@ impl Fitted {
 }
 
 /// At most `most` of the trials, evenly from the worst to the best.
-fn evenly(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+fn evenly_spaced_trials(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
     if seen.len() <= most {
         return seen;
     }
@@ -239,7 +239,7 @@ fn worth(trial: &Trial, score: f64) -> Worth {
 
 #[cfg(test)]
 mod tests {
-    use super::Surface;
+    use super::ResponseSurface;
     use crate::parameter_space::ParameterSpace;
     use crate::record::Input;
     use crate::samplers::{RandomSampling, SamplerSpec};
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_slice_goes_through_the_best_trial_and_knows_where_it_is_unsure() {
-        let surface = Surface::new(&study(60));
+        let surface = ResponseSurface::new(&study(60));
         assert_eq!(surface.through(), Some(0));
         let slices = surface.slices();
         let names: Vec<&str> = slices.iter().map(|slice| slice.name.as_str()).collect();
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_contour_has_the_slices_as_its_rows_and_few_trials_have_none() {
-        let surface = Surface::new(&study(60));
+        let surface = ResponseSurface::new(&study(60));
         let contour = surface.contour("lr", "act").expect("a contour");
         assert_eq!((contour.x_values.len(), contour.y_values.len()), (25, 2));
         assert!(contour.means.iter().chain(&contour.sds).all(|row| row.len() == 25));
@@ -308,7 +308,7 @@ mod tests {
         for (x, y) in [("lr", "lr"), ("lr", "momentum"), ("lr", "other")] {
             assert!(surface.contour(x, y).is_none(), "{x} {y}");
         }
-        let few = Surface::new(&study(9));
+        let few = ResponseSurface::new(&study(9));
         assert!(few.slices().is_empty() && few.contour("lr", "act").is_none());
     }
 }

@@ -8,11 +8,11 @@ use rand::{Rng, RngExt};
 /// Points sampled from the density of the good; the best of them is proposed.
 const CANDIDATES: usize = 24;
 /// The largest number of good trials.
-const MOST_GOOD: f64 = 25.0;
+const MAX_GOOD_TRIALS: f64 = 25.0;
 /// The share of good trials.
-const GOOD: f64 = 0.1;
+const GOOD_SHARE: f64 = 0.1;
 /// The bandwidth of a single observation.
-const BANDWIDTH: f64 = 0.2;
+const SINGLE_BANDWIDTH: f64 = 0.2;
 
 /// Candidates for the next trial, the best first.
 ///
@@ -30,14 +30,14 @@ const BANDWIDTH: f64 = 0.2;
 pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
     let seen = evidence.seen();
     let weights = weights_of_good(&seen);
-    let (mut good, mut others): (Vec<Weighted>, Vec<Weighted>) = (Vec::new(), Vec::new());
+    let (mut good, mut others): (Vec<WeightedPoint>, Vec<WeightedPoint>) = (Vec::new(), Vec::new());
     for (seen, &weight) in seen.iter().zip(&weights) {
         good.push((weight, &seen.point));
         others.push((1.0 - weight, &seen.point));
     }
     let running = evidence.running();
     others.extend(running.iter().map(|point| (1.0, point)));
-    let [good, others] = [good, others].map(|of| Density::new(&evidence.cube, &of));
+    let [good, others] = [good, others].map(|of| KernelMixture::new(&evidence.cube, &of));
     let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
     for _ in 0..CANDIDATES {
         let coordinates = good.draw(rng);
@@ -49,11 +49,11 @@ pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f
 }
 
 /// A trial's weight in a density, and where it is.
-type Weighted<'a> = (f64, &'a Point);
+type WeightedPoint<'a> = (f64, &'a Point);
 
 /// The weight of each trial in the good: Φ((m − θ)/s).
 fn weights_of_good(seen: &[Seen]) -> Vec<f64> {
-    let wanted = (GOOD * seen.len() as f64).ceil().min(MOST_GOOD);
+    let wanted = (GOOD_SHARE * seen.len() as f64).ceil().min(MAX_GOOD_TRIALS);
     let scores = || seen.iter().map(|seen| seen.worth.score);
     let (low, high) = (scores().fold(f64::INFINITY, f64::min), scores().fold(f64::NEG_INFINITY, f64::max));
     let most = seen.iter().map(|seen| seen.worth.sd).fold(0.0, f64::max);
@@ -72,7 +72,7 @@ fn weights_of_good(seen: &[Seen]) -> Vec<f64> {
 
 /// The kernel of one trial for one parameter.
 #[derive(Clone, Copy, Debug)]
-enum Kernel {
+enum TrialKernel {
     Uniform,
     /// Mean, standard deviation, the logarithm of its normalization.
     Normal(f64, f64, f64),
@@ -80,7 +80,7 @@ enum Kernel {
     Choice(f64, f64, f64),
 }
 
-impl Kernel {
+impl TrialKernel {
     fn ln(self, u: f64) -> f64 {
         match self {
             Self::Uniform => 0.0,
@@ -116,37 +116,37 @@ impl Kernel {
 }
 
 /// A mixture of kernels.
-struct Density {
+struct KernelMixture {
     /// One kernel for each trial and parameter; the first is uniform.
-    kernels: Vec<Vec<Kernel>>,
+    kernels: Vec<Vec<TrialKernel>>,
     /// The share of each trial, added up.
     shares: Vec<f64>,
     ln_shares: Vec<f64>,
 }
 
-impl Density {
-    fn new(cube: &Cube, trials: &[Weighted]) -> Self {
+impl KernelMixture {
+    fn new(cube: &Cube, trials: &[WeightedPoint]) -> Self {
         let dimensions = cube.dimensions();
         let trials: Vec<_> = trials.iter().filter(|(weight, _)| *weight > 1e-3).collect();
         let total: f64 = trials.iter().map(|(weight, _)| weight).sum();
         let n = total.max(1.0);
-        let narrow = BANDWIDTH * n.powf(-1.0 / (dimensions as f64 + 4.0));
+        let narrow = SINGLE_BANDWIDTH * n.powf(-1.0 / (dimensions as f64 + 4.0));
         let sd = narrow.max(1.0 / (n + 1.0).min(100.0));
         let kernel = |j: usize, u: Option<f64>| match (u, cube.options(j)) {
-            (None, _) => Kernel::Uniform,
+            (None, _) => TrialKernel::Uniform,
             (Some(u), Some(options)) => {
                 let k = options as f64;
                 let ln_share = |weight: f64| ((weight + 1.0 / n) / (1.0 + k / n) * k).ln();
-                Kernel::Choice(u, ln_share(1.0), ln_share(0.0))
+                TrialKernel::Choice(u, ln_share(1.0), ln_share(0.0))
             }
             (Some(u), None) => {
                 let sd = cube.values(j).map_or(sd, |values| sd.max(0.5 / values as f64));
                 let inside = normal_cdf((1.0 - u) / sd) - normal_cdf(-u / sd);
-                Kernel::Normal(u, sd, (inside * sd * std::f64::consts::TAU.sqrt()).ln())
+                TrialKernel::Normal(u, sd, (inside * sd * std::f64::consts::TAU.sqrt()).ln())
             }
         };
         let of_trial = |point: &Point| point.iter().enumerate().map(|(j, &u)| kernel(j, u)).collect();
-        let mut kernels: Vec<Vec<Kernel>> = vec![vec![Kernel::Uniform; dimensions]];
+        let mut kernels: Vec<Vec<TrialKernel>> = vec![vec![TrialKernel::Uniform; dimensions]];
         kernels.extend(trials.iter().map(|(_, point)| of_trial(point)));
         let weights = std::iter::once(1.0).chain(trials.iter().map(|(weight, _)| *weight));
         let shares: Vec<f64> = weights.map(|weight| weight / (total + 1.0)).collect();
@@ -169,7 +169,7 @@ impl Density {
     fn ln(&self, point: &Point) -> f64 {
         let (mut largest, mut sum) = (f64::NEG_INFINITY, 0.0);
         for (kernels, share) in self.kernels.iter().zip(&self.ln_shares) {
-            let ln_density = |(kernel, u): (&Kernel, &Option<f64>)| u.map_or(0.0, |u| kernel.ln(u));
+            let ln_density = |(kernel, u): (&TrialKernel, &Option<f64>)| u.map_or(0.0, |u| kernel.ln(u));
             let term = share + kernels.iter().zip(point).map(ln_density).sum::<f64>();
             // a running sum of exponentials, scaled by the largest
             if term > largest {
@@ -215,7 +215,7 @@ mod tests {
         let space = ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b,c", "y=float:0:1 if o=b"]).unwrap();
         let cube = Cube::new(space);
         let points = [vec![Some(0.05), Some(0.5), Some(0.9)], vec![Some(0.4), Some(1.0 / 6.0), None]];
-        let density = Density::new(&cube, &[(1.0, &points[0]), (0.4, &points[1])]);
+        let density = KernelMixture::new(&cube, &[(1.0, &points[0]), (0.4, &points[1])]);
         let (n, mut sum) = (60, 0.0);
         for x in 0..n {
             for option in 0..3 {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) const DIVERGED_AFTER: u64 = 2;
 
 /// The next check of a trial, as far as its state alone determines it.
-pub(super) enum Check {
+pub(super) enum NextCheck {
     /// There is none yet.
     NotDue,
     /// The decision needs no look at the trial's future; this is its reason.
@@ -22,18 +22,18 @@ pub(super) enum Check {
 }
 
 /// A trial as the stop rule sees it.
-struct View<'a> {
+struct StudyTrialView<'a> {
     study: &'a mut Study,
     index: usize,
 }
 
-impl View<'_> {
+impl StudyTrialView<'_> {
     fn subject(&self) -> &Trial {
         &self.study.trials[self.index]
     }
 }
 
-impl Watched for View<'_> {
+impl Watched for StudyTrialView<'_> {
     fn trial(&self) -> u64 {
         self.index as u64
     }
@@ -42,7 +42,7 @@ impl Watched for View<'_> {
         self.subject().step
     }
 
-    fn until(&self) -> u64 {
+    fn target_step(&self) -> u64 {
         self.study.level_of(self.subject().until)
     }
 
@@ -67,7 +67,7 @@ impl Watched for View<'_> {
     }
 
     fn foresee(&mut self) -> Result<Foreseen, String> {
-        let level = self.until();
+        let level = self.target_step();
         let (known, outlook) = self.study.outlook(self.index, level).map_err(|why| {
             if let Some(recording) = &self.study.knowledge.recording {
                 recording.without_forecast(&why);
@@ -83,7 +83,7 @@ impl Watched for View<'_> {
 
     fn check(&self) -> (usize, usize) {
         let checks = self.study.knowledge.checks;
-        (checks.number(self.subject().trained()), checks.number(self.until() - 1))
+        (checks.number(self.subject().trained()), checks.number(self.target_step() - 1))
     }
 
     fn votes(&self) -> u64 {
@@ -91,7 +91,7 @@ impl Watched for View<'_> {
     }
 
     fn median_of_means(&mut self) -> Option<f64> {
-        let (level, step) = (self.until(), self.step());
+        let (level, step) = (self.target_step(), self.step());
         self.study.knowledge.median_of_peers(level, step)
     }
 
@@ -101,7 +101,7 @@ impl Watched for View<'_> {
 
     fn truth(&self) -> Option<f64> {
         let recording = self.study.knowledge.recording.as_ref()?;
-        Some(recording.truth(self.study.warm_start.len() + self.index, self.until()))
+        Some(recording.true_score(self.study.warm_start.len() + self.index, self.target_step()))
     }
 }
 
@@ -118,12 +118,12 @@ impl Study {
         }
         let open = self.open_decision(trial, step);
         match self.check(judged) {
-            Check::NotDue => return None,
-            Check::Settled(reason) => return Some(self.settled(reason, open)),
-            Check::Open => {}
+            NextCheck::NotDue => return None,
+            NextCheck::Settled(reason) => return Some(self.decision_for_reason(reason, open)),
+            NextCheck::Open => {}
         }
         if self.is_past_first_fold(trial as usize) {
-            return Some(self.spare(self.judge_later_fold(trial as usize, open)));
+            return Some(self.spare_trial(self.judge_later_fold(trial as usize, open)));
         }
         // a mean over those that were not stopped would be too good
         if self.spec.repeats() > 1
@@ -131,9 +131,9 @@ impl Study {
         {
             return Some(open);
         }
-        let ruling = rule.rule(&mut View { study: self, index: trial as usize });
-        let decision = self.decided(ruling, open);
-        Some(self.spare(self.await_folds(decision)))
+        let ruling = rule.rule(&mut StudyTrialView { study: self, index: trial as usize });
+        let decision = self.decision_from_ruling(ruling, open);
+        Some(self.spare_trial(self.await_folds(decision)))
     }
 
     /// Whether the last report of `trial` awaits a decision.
@@ -148,42 +148,45 @@ impl Study {
     }
 
     /// The next check of `judged`, as far as its state alone determines it.
-    pub(super) fn check(&self, judged: &Trial) -> Check {
+    pub(super) fn check(&self, judged: &Trial) -> NextCheck {
         if judged.shadow.is_some() {
-            Check::Settled(Reason::AlreadyStopped)
+            NextCheck::Settled(Reason::AlreadyStopped)
         } else if let Some((limit, value)) = self.broken_limit(judged).filter(|_| !judged.kept) {
-            Check::Settled(Reason::BreaksLimit(format!("{limit}, and it has {value}")))
+            NextCheck::Settled(Reason::BreaksLimit(format!("{limit}, and it has {value}")))
         } else if judged.diverged >= DIVERGED_AFTER {
-            Check::Settled(Reason::Diverged)
+            NextCheck::Settled(Reason::Diverged)
         } else if !self.knowledge.checks.is_due(judged.trained()) {
-            Check::NotDue
+            NextCheck::NotDue
         } else if self.needs.burn_in && self.knowledge.learned(self.level_of(judged.until)).is_none() {
-            Check::Settled(Reason::BurnIn)
+            NextCheck::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
-            Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
+            NextCheck::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
         } else if let Some(objective) = self.unknown_objective(judged).filter(|_| self.needs.forecasts) {
             let what = &objective.of;
-            Check::Settled(Reason::NoForecast(format!("its final value of {what} is not known yet")))
+            NextCheck::Settled(Reason::NoForecast(format!("its final value of {what} is not known yet")))
         } else if self.constant().is_some() {
-            Check::Settled(Reason::NoForecast("every report of every trial has the same value".to_owned()))
+            NextCheck::Settled(Reason::NoForecast(
+                "every report of every trial has the same value".to_owned(),
+            ))
         } else {
-            Check::Open
+            NextCheck::Open
         }
     }
 
     /// The value that every report of every trial has, once three trials have three reports each: it may be a setting instead of the metric, and
     /// says nothing of who wins.
     pub fn constant(&self) -> Option<f64> {
-        const ENOUGH: usize = 3;
+        const MIN_REPORTS: usize = 3;
         let scores = || self.trials.iter().map(|trial| trial.curve.scores());
         let first = *scores().flatten().next()?;
         let is_same = scores().flatten().all(|score| score.to_bits() == first.to_bits());
-        let is_known = is_same && scores().filter(|scores| scores.len() >= ENOUGH).count() >= ENOUGH;
+        let is_known =
+            is_same && scores().filter(|scores| scores.len() >= MIN_REPORTS).count() >= MIN_REPORTS;
         is_known.then(|| self.spec.direction.value(first))
     }
 
     /// The decision for a `reason` that the trial's state alone gives.
-    fn settled(&self, reason: Reason, mut open: Decision) -> Decision {
+    fn decision_for_reason(&self, reason: Reason, mut open: Decision) -> Decision {
         match reason {
             Reason::AlreadyStopped | Reason::BreaksLimit(_) => open.action = Action::Stop,
             Reason::Diverged => {
@@ -215,7 +218,7 @@ impl Study {
     }
 
     /// The decision that a ruling is, in the metric's own direction.
-    fn decided(&self, ruling: Ruling, open: Decision) -> Decision {
+    fn decision_from_ruling(&self, ruling: Ruling, open: Decision) -> Decision {
         let Ruling { stop, reason, forecast, incumbent, probability, chance, counts_with } = ruling;
         let value = |score: Option<f64>| score.map(|score| self.spec.direction.value(score));
         Decision {
@@ -231,7 +234,7 @@ impl Study {
     }
 
     /// Lets a trial continue that a person keeps, or that is exempt from stopping.
-    fn spare(&self, mut decision: Decision) -> Decision {
+    fn spare_trial(&self, mut decision: Decision) -> Decision {
         if decision.action == Action::Stop && self.trials[decision.trial as usize].kept {
             (decision.action, decision.reason) = (Action::Continue, Reason::Kept);
         } else if decision.action == Action::Stop

@@ -1,7 +1,7 @@
 //! Models of a study: which are needed, and fitting them, which may happen on another thread.
 
-use super::decision::Check;
-use super::knowledge::{Basis, Level, NoForecast, Outlook};
+use super::decision::NextCheck;
+use super::knowledge::{ForecasterBasis, Level, NoForecast, TrialOutlook};
 use crate::study::{Study, Trial};
 use foretell::{
     Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run, Scale,
@@ -12,20 +12,20 @@ use std::sync::Arc;
 /// A model to fit before a decision can be made: pure work that needs no study and can run in any thread.
 pub struct Fit {
     level: u64,
-    basis: Basis,
-    source: Source,
+    basis: ForecasterBasis,
+    source: ForecasterSource,
     configuration: Configuration,
     curve: Curve,
 }
 
 /// Where the forecaster comes from.
-enum Source {
+enum ForecasterSource {
     Known(Arc<Level>),
-    New(Lesson),
+    New(ForecasterLesson),
 }
 
 /// The lesson of a new forecaster.
-struct Lesson {
+struct ForecasterLesson {
     runs: Vec<Run>,
     options: HistoryOptions,
     predictor: Arc<dyn Predictor>,
@@ -34,7 +34,7 @@ struct Lesson {
 /// A fitted model, to return to the study with [`Study::fitted`].
 pub struct Fitted {
     level: u64,
-    basis: Basis,
+    basis: ForecasterBasis,
     known: Result<Arc<Level>, NoForecast>,
 }
 
@@ -42,8 +42,8 @@ impl Fit {
     /// Fits the model.
     pub fn run(self) -> Fitted {
         let known = match self.source {
-            Source::Known(known) => Ok(known),
-            Source::New(lesson) => {
+            ForecasterSource::Known(known) => Ok(known),
+            ForecasterSource::New(lesson) => {
                 lesson.learn().map(|forecaster| Arc::new(Level::new(forecaster, Vec::new())))
             }
         };
@@ -55,7 +55,7 @@ impl Fit {
     }
 }
 
-impl Lesson {
+impl ForecasterLesson {
     fn learn(self) -> Result<Forecaster, NoForecast> {
         Ok(Forecaster::with_history(History::new(&self.runs, &self.options)?, self.predictor))
     }
@@ -71,9 +71,9 @@ impl Study {
         let Trial { until: level, configuration, curve, .. } = self.trial(trial)?;
         let basis = self.knowledge.basis(*level)?;
         let source = match self.knowledge.level(*level) {
-            Some(known) => Source::Known(known.clone().ok()?),
+            Some(known) => ForecasterSource::Known(known.clone().ok()?),
             // without a predictor there is nothing to fit: the judge says so
-            None => Source::New(self.lesson(*level, self.learned_runs(*level)).ok()?),
+            None => ForecasterSource::New(self.lesson(*level, self.learned_runs(*level)).ok()?),
         };
         let (configuration, curve) = (configuration.clone(), curve.clone());
         Some(Fit { level: *level, basis, source, configuration, curve })
@@ -82,7 +82,7 @@ impl Study {
     /// Whether [`fit_for`](Self::fit_for) has a model to fit. O(steps of the trial).
     pub fn needs_fit(&self, trial: u64) -> bool {
         let Some(judged) = self.trial(trial).filter(|_| self.is_undecided(trial)) else { return false };
-        if !self.needs.forecasts || !matches!(self.check(judged), Check::Open) {
+        if !self.needs.forecasts || !matches!(self.check(judged), NextCheck::Open) {
             return false;
         }
         match self.knowledge.level(judged.until) {
@@ -102,7 +102,7 @@ impl Study {
         &mut self,
         index: usize,
         level: u64,
-    ) -> Result<(Arc<Level>, Arc<Outlook>), NoForecast> {
+    ) -> Result<(Arc<Level>, Arc<TrialOutlook>), NoForecast> {
         let known = self.known_level(level)?;
         let trial = &self.trials[index];
         let outlook = match &self.knowledge.recording {
@@ -122,7 +122,7 @@ impl Study {
         index: usize,
         curve: &Curve,
         level: u64,
-    ) -> Result<Arc<Outlook>, NoForecast> {
+    ) -> Result<Arc<TrialOutlook>, NoForecast> {
         let known = self.known_level(level)?;
         let of_all = self.warm_start.len() + index;
         let configuration = &self.trials[index].configuration;
@@ -149,7 +149,7 @@ impl Study {
     }
 
     /// Learns from all that was trained to `level`.
-    fn learn(&self, level: u64, basis: Basis) -> Result<Arc<Level>, NoForecast> {
+    fn learn(&self, level: u64, basis: ForecasterBasis) -> Result<Arc<Level>, NoForecast> {
         let mut learned = self.learned_runs(level);
         let forecaster = |learned: Vec<usize>| self.lesson(level, learned)?.learn();
         let Some(recording) = &self.knowledge.recording else {
@@ -172,7 +172,7 @@ impl Study {
     }
 
     /// The lesson of a forecaster of `level`: the runs `learned`. O(runs · points).
-    fn lesson(&self, level: u64, learned: Vec<usize>) -> Result<Lesson, NoForecast> {
+    fn lesson(&self, level: u64, learned: Vec<usize>) -> Result<ForecasterLesson, NoForecast> {
         let run = |index: usize| match index.checked_sub(self.warm_start.len()) {
             None => self.warm_start[index].clone(),
             Some(trial) => Run {
@@ -194,12 +194,12 @@ impl Study {
             scale: options.scale.or(self.knowledge.is_linear().then_some(Scale::Linear)),
             ..options
         };
-        Ok(Lesson { runs, options, predictor: self.predictor()? })
+        Ok(ForecasterLesson { runs, options, predictor: self.predictor()? })
     }
 
     pub(super) fn history_options(&self) -> HistoryOptions {
         if let Some(recording) = &self.knowledge.recording {
-            return recording.options();
+            return recording.history_options();
         }
         self.spec.history_options()
     }

@@ -31,12 +31,12 @@ pub(crate) enum NoForecast {
 
 /// A forecast on the scale of its history, and as it is recorded.
 #[derive(Clone, Debug)]
-pub(crate) struct Outlook {
+pub(crate) struct TrialOutlook {
     pub(crate) forecast: Forecast,
     pub(crate) recorded: RecordedForecast,
 }
 
-type Kept = Result<Arc<Outlook>, NoForecast>;
+type OutlookResult = Result<Arc<TrialOutlook>, NoForecast>;
 
 /// The forecaster of one level. Studies that replay the same runs share it with the forecasts that it has made.
 pub(crate) struct Level {
@@ -44,7 +44,7 @@ pub(crate) struct Level {
     /// In a replay, the recorded runs that it learned from, in order.
     runs: Vec<usize>,
     /// In a replay, its forecasts by points seen and recorded run.
-    kept: Mutex<BTreeMap<usize, BTreeMap<usize, Kept>>>,
+    kept: Mutex<BTreeMap<usize, BTreeMap<usize, OutlookResult>>>,
 }
 
 impl Level {
@@ -62,15 +62,21 @@ impl Level {
     }
 
     /// Where the trial with this configuration and curve will be.
-    pub(super) fn outlook(&self, configuration: &Configuration, curve: &Curve) -> Kept {
-        self.complete(self.forecaster.forecast(configuration, curve)?, curve)
+    pub(super) fn outlook(&self, configuration: &Configuration, curve: &Curve) -> OutlookResult {
+        self.complete_outlook(self.forecaster.forecast(configuration, curve)?, curve)
     }
 
     /// Where the trial of recorded run `run` will be. A run that was learned from gets its held-out forecast, so that a
     /// configuration that is drawn a second time is not known already.
-    pub(super) fn outlook_of(&self, run: usize, configuration: &Configuration, curve: &Curve) -> Kept {
+    pub(super) fn outlook_of(
+        &self,
+        run: usize,
+        configuration: &Configuration,
+        curve: &Curve,
+    ) -> OutlookResult {
         let points = curve.len();
-        let known = |kept: &BTreeMap<usize, BTreeMap<usize, Kept>>| kept.get(&points)?.get(&run).cloned();
+        let known =
+            |kept: &BTreeMap<usize, BTreeMap<usize, OutlookResult>>| kept.get(&points)?.get(&run).cloned();
         if let Some(known) = known(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }
@@ -87,26 +93,26 @@ impl Level {
         place: Option<usize>,
         configuration: &Configuration,
         curve: &Curve,
-    ) -> Kept {
+    ) -> OutlookResult {
         let held_out = match place.map(|place| self.forecaster.held_out(place, curve)) {
             Some(held_out) => held_out?,
             None => None,
         };
         match held_out {
-            Some(forecast) => self.complete(forecast, curve),
+            Some(forecast) => self.complete_outlook(forecast, curve),
             None => self.outlook(configuration, curve),
         }
     }
 
     /// `forecast` in the metric's unit, held to what can be.
-    fn complete(&self, forecast: Forecast, curve: &Curve) -> Kept {
+    fn complete_outlook(&self, forecast: Forecast, curve: &Curve) -> OutlookResult {
         let history = self.forecaster.history();
         let now = history.prefix_of(curve).last().copied().unwrap_or(f64::NEG_INFINITY);
         let value = |score: f64| history.possible_value(score, now);
         let (low, high) = (value(forecast.quantile(0.05)), value(forecast.quantile(0.95)));
         let (lower, upper) =
             (value(forecast.quantile(0.158_655_254)), value(forecast.quantile(0.841_344_746)));
-        let beyond = |p: f64| history.value_beyond(forecast.quantile(p), now);
+        let beyond = |p: f64| history.unbounded_value(forecast.quantile(p), now);
         let recorded = RecordedForecast {
             mean: value(forecast.mean),
             // where both are beyond what can be, the forecast is no surer for it
@@ -117,18 +123,18 @@ impl Level {
         };
         // what is not finite could be written, but not read back
         let finite = [recorded.mean, recorded.sd, low, high].iter().all(|number| number.is_finite());
-        if finite { Ok(Arc::new(Outlook { forecast, recorded })) } else { Err(NoForecast::NotFinite) }
+        if finite { Ok(Arc::new(TrialOutlook { forecast, recorded })) } else { Err(NoForecast::NotFinite) }
     }
 }
 
 /// After how many epochs a running trial is checked: `first`, and then each `every` more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Checks {
+pub(crate) struct CheckSchedule {
     pub(crate) first: u64,
     pub(crate) every: u64,
 }
 
-impl Checks {
+impl CheckSchedule {
     /// Whether a trial is checked when it has trained `epochs`.
     pub(crate) fn is_due(self, epochs: u64) -> bool {
         epochs >= self.first && (epochs - self.first).is_multiple_of(self.every)
@@ -147,7 +153,7 @@ pub(crate) trait Recording: Send + Sync {
     fn run(&self, index: usize) -> usize;
 
     /// The score that `index` will have at `level`; −∞ if it is lost by then.
-    fn truth(&self, index: usize, level: u64) -> f64;
+    fn true_score(&self, index: usize, level: u64) -> f64;
 
     /// The forecaster of `level` that learned from `runs` (as many as `basis` begins with are of a warm start): an
     /// existing one, or the one that `learn` gives.
@@ -158,7 +164,7 @@ pub(crate) trait Recording: Send + Sync {
         &self,
         level: u64,
         runs: &[usize],
-        basis: (usize, Basis),
+        basis: (usize, ForecasterBasis),
         learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
     ) -> Result<Arc<Level>, NoForecast>;
 
@@ -166,15 +172,15 @@ pub(crate) trait Recording: Send + Sync {
     fn without_forecast(&self, why: &NoForecast);
 
     /// When trials are checked.
-    fn checks(&self) -> Checks;
+    fn checks(&self) -> CheckSchedule;
 
     /// The options by which runs are laid on a grid, except for the target.
-    fn options(&self) -> HistoryOptions;
+    fn history_options(&self) -> HistoryOptions;
 }
 
 /// What a forecaster was made from: with another basis it is made again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Basis {
+pub(crate) struct ForecasterBasis {
     /// The number of runs learned from.
     pub(crate) runs: usize,
     /// Whether a value was seen that has no logarithm.
@@ -182,28 +188,29 @@ pub(crate) struct Basis {
 }
 
 /// The data that a study has learned from.
-pub(in crate::study) struct Knowledge {
+pub(in crate::study) struct StudyKnowledge {
     /// The trials trained to each level; runs of a warm start are numbered before the trials.
     data: LevelData,
     /// The same for a rule that compares means; empty under any other.
-    peers: BTreeMap<u64, Peers>,
+    peers: BTreeMap<u64, LevelPeers>,
     keeps_peers: bool,
     /// By level: the basis of the forecaster, and the forecaster, or the reason for its absence.
-    levels: BTreeMap<u64, (Basis, Result<Arc<Level>, NoForecast>)>,
+    levels: BTreeMap<u64, (ForecasterBasis, Result<Arc<Level>, NoForecast>)>,
     /// Whether a value was seen that has no logarithm.
     is_linear: bool,
-    pub(super) checks: Checks,
+    pub(super) checks: CheckSchedule,
     pub(super) recording: Option<Arc<dyn Recording>>,
 }
 
-impl Knowledge {
+impl StudyKnowledge {
     /// Whether recorded trials are replayed.
     pub(crate) fn is_replayed(&self) -> bool {
         self.recording.is_some()
     }
 
     pub(crate) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn Recording>>) -> Self {
-        let checks = recording.as_ref().map_or(Checks { first: 1, every: 1 }, |recording| recording.checks());
+        let checks =
+            recording.as_ref().map_or(CheckSchedule { first: 1, every: 1 }, |recording| recording.checks());
         let (peers, levels) = (BTreeMap::new(), BTreeMap::new());
         Self { data, peers, keeps_peers, levels, is_linear: false, checks, recording }
     }
@@ -219,16 +226,16 @@ impl Knowledge {
     /// `index` was trained to `level`, where it had this curve.
     pub(crate) fn trained(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
         self.data.push(level, index);
-        self.meet(level, curve, run_score);
+        self.add_peer(level, curve, run_score);
     }
 
     /// The run `index` of an earlier search reached `level`.
     pub(crate) fn warm_start(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
         self.data.warm_start(level, [index]);
-        self.meet(level, curve, run_score);
+        self.add_peer(level, curve, run_score);
     }
 
-    fn meet(&mut self, level: u64, curve: &Curve, run_score: RunScore) {
+    fn add_peer(&mut self, level: u64, curve: &Curve, run_score: RunScore) {
         if self.keeps_peers {
             self.peers.entry(level).or_default().push(&run_score.curve(curve));
         }
@@ -250,8 +257,8 @@ impl Knowledge {
     }
 
     /// The basis of a forecaster of `level` that is made now; `None` while there are too few runs to learn from.
-    pub(super) fn basis(&self, level: u64) -> Option<Basis> {
-        Some(Basis { runs: self.data.learned(level)?.len(), is_linear: self.is_linear })
+    pub(super) fn basis(&self, level: u64) -> Option<ForecasterBasis> {
+        Some(ForecasterBasis { runs: self.data.learned(level)?.len(), is_linear: self.is_linear })
     }
 
     /// The forecaster of `level`, unless its basis has changed since it was made.
@@ -261,7 +268,7 @@ impl Knowledge {
     }
 
     /// Keeps the forecaster of `level` made on this `basis`, or the reason for its absence.
-    pub(super) fn keep(&mut self, level: u64, basis: Basis, known: Result<Arc<Level>, NoForecast>) {
+    pub(super) fn keep(&mut self, level: u64, basis: ForecasterBasis, known: Result<Arc<Level>, NoForecast>) {
         self.levels.insert(level, (basis, known));
     }
 
@@ -273,14 +280,14 @@ impl Knowledge {
 
 /// Running means of those trained to one level.
 #[derive(Default)]
-struct Peers {
+struct LevelPeers {
     /// Of each: steps, and the mean of its scores up to each.
     means: Vec<(Vec<f64>, Vec<f64>)>,
     /// By step that was asked for: the means there, ascending.
     sorted: BTreeMap<u64, Vec<f64>>,
 }
 
-impl Peers {
+impl LevelPeers {
     /// One more was trained to the level. O(points + steps asked for · n).
     fn push(&mut self, curve: &Curve) {
         let mut sum = 0.0;
@@ -323,10 +330,10 @@ mod tests {
 
     #[test]
     fn medians_are_the_same_whenever_they_are_asked_for() {
-        let curve = |end: f64| Curve::of_epochs(&[0.0, end, end], Direction::Maximize);
-        let mut asked_early = Peers::default();
+        let curve = |end: f64| Curve::from_epoch_values(&[0.0, end, end], Direction::Maximize);
+        let mut asked_early = LevelPeers::default();
         assert_eq!(asked_early.median(2), None);
-        let mut asked_late = Peers::default();
+        let mut asked_late = LevelPeers::default();
         for end in [0.8, 0.2, 0.4] {
             asked_early.push(&curve(end));
             asked_late.push(&curve(end));
@@ -338,7 +345,7 @@ mod tests {
 
     #[test]
     fn checks_begin_late_and_leave_steps_out() {
-        let checks = Checks { first: 3, every: 2 };
+        let checks = CheckSchedule { first: 3, every: 2 };
         let due: Vec<u64> = (1..9).filter(|&epochs| checks.is_due(epochs)).collect();
         assert_eq!(due, [3, 5, 7]);
         assert_eq!([2, 3, 4, 7].map(|epochs| checks.number(epochs)), [0, 1, 1, 3]);

@@ -1,7 +1,7 @@
 //! A study's knowledge of its further objectives: which are curves, their forecasters, and the completed trials.
 
 use super::knowledge::NoForecast;
-use crate::objective::{Objective, Standings, reported};
+use crate::objective::{FrontStandings, Objective, reported};
 use crate::study::StudySpec;
 use crate::study::Trial;
 use foretell::{Direction, Forecaster};
@@ -13,7 +13,7 @@ pub(super) type SideLevel = (usize, Result<Arc<Forecaster>, NoForecast>);
 
 /// A study's knowledge of its trials' further objectives.
 #[derive(Default)]
-pub(in crate::study) struct Measures {
+pub(in crate::study) struct ObjectiveMeasures {
     /// The values that trials report for them, in addition to the metric.
     names: BTreeSet<String>,
     /// Of those, what has had two values in one trial: it is a curve, and known only at a trial's end.
@@ -23,12 +23,12 @@ pub(in crate::study) struct Measures {
     /// Their forecasters.
     side_levels: BTreeMap<String, SideLevel>,
     /// The trials that were trained to their end and keep the limits.
-    standings: Standings,
+    standings: FrontStandings,
     /// The trials that finished their training, in that order: the epochs that the study had spent by then, and the trial's index.
     finishes: Vec<(u64, usize)>,
 }
 
-impl Measures {
+impl ObjectiveMeasures {
     pub(crate) fn new(spec: &StudySpec) -> Self {
         let names = reported(spec.formulas(), &spec.space.known_names());
         let side = |objective: &Objective| {
@@ -45,12 +45,12 @@ impl Measures {
     }
 
     /// The trials by which others are dominated.
-    pub(super) fn standings(&self) -> &Standings {
+    pub(super) fn standings(&self) -> &FrontStandings {
         &self.standings
     }
 
     /// The same, to change them.
-    pub(super) fn standings_mut(&mut self) -> &mut Standings {
+    pub(super) fn standings_mut(&mut self) -> &mut FrontStandings {
         &mut self.standings
     }
 

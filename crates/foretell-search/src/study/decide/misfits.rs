@@ -6,7 +6,7 @@ use crate::study::{Study, TrialState};
 use foretell::{Configuration, Value};
 
 /// Two numbers that are no farther apart than this fraction of their scale are near.
-const NEAR: f64 = 0.25;
+const NEAR_FRACTION: f64 = 0.25;
 
 /// Words of systems and libraries for a training that does not fit into memory, in lowercase. The kernel ends the process that needs the
 /// most memory by signal 9, which shells, containers and Slurm show as exit code 137.
@@ -72,7 +72,7 @@ impl Misfits {
     }
 
     /// Whether `configuration` ran out of memory, or is near one that did and has larger batches.
-    pub(super) fn rule_out(&self, configuration: &Configuration) -> bool {
+    pub(super) fn rules_out(&self, configuration: &Configuration) -> bool {
         self.failed.iter().any(|failed| failed == configuration || self.is_larger(configuration, failed))
     }
 
@@ -94,7 +94,7 @@ impl Misfits {
 /// Whether two values of `kind` are the same option, or numbers that are near on its scale.
 fn is_near(kind: &ParameterKind, a: &Value, b: &Value) -> bool {
     match (kind.bounds(), a.number(), b.number()) {
-        (Some(bounds), Some(a), Some(b)) => (bounds.share(a) - bounds.share(b)).abs() <= NEAR,
+        (Some(bounds), Some(a), Some(b)) => (bounds.share(a) - bounds.share(b)).abs() <= NEAR_FRACTION,
         _ => a == b,
     }
 }
@@ -160,7 +160,7 @@ mod tests {
             if text.contains("small") {
                 configuration.insert("w".to_owned(), Value::Missing);
             }
-            assert_eq!(misfits.rule_out(&configuration), expected, "{text}");
+            assert_eq!(misfits.rules_out(&configuration), expected, "{text}");
         }
     }
 }

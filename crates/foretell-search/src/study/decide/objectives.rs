@@ -1,11 +1,11 @@
 //! The values of trials in a study's further objectives and limits, and the scores a running trial has to beat there.
 
-use crate::objective::{Bound, Formula, Limit, Objective, Standings};
+use crate::objective::{Bound, Formula, FrontStandings, Limit, Objective};
 use crate::study::{Study, Trial, TrialState};
 use foretell::Direction;
 
 /// The number of trials after which an objective or a limit can be called wrong.
-const FIRST: usize = 3;
+const MIN_JUDGED_TRIALS: usize = 3;
 
 impl Study {
     /// The value of `name` for `trial`, as far as it is known for good: a parameter, the metric of one that was trained to its end, or
@@ -40,7 +40,7 @@ impl Study {
     }
 
     /// The same after `step`, each in its place: for a curve its value there.
-    pub(super) fn others_at(&self, trial: &Trial, step: u64) -> Vec<Option<f64>> {
+    pub(super) fn other_scores_at(&self, trial: &Trial, step: u64) -> Vec<Option<f64>> {
         let reported = |objective: &Objective| {
             let curve = trial.side.get(objective.of.name()?)?;
             curve.until(step as f64).last().map(|(_, score)| score)
@@ -101,7 +101,7 @@ impl Study {
     }
 
     /// Trial `index` was trained to its end.
-    pub(in crate::study) fn stand(&mut self, index: usize) {
+    pub(in crate::study) fn join_standings(&mut self, index: usize) {
         let trial = &self.trials[index];
         if self.spec.compares_by_metric_alone() || !trial.counts() || trial.shadow.is_some() {
             return;
@@ -128,21 +128,21 @@ impl Study {
         let mut problems = Vec::new();
         let missing =
             self.spec.formulas().filter(|of| finished.iter().all(|trial| self.measured(trial, of).is_none()));
-        for of in missing.filter(|_| finished.len() >= FIRST) {
+        for of in missing.filter(|_| finished.len() >= MIN_JUDGED_TRIALS) {
             problems.push(format!(
                 "{of}: {} trials completed without reporting it. Print it in the metric's line or in its own, for example {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
                 finished.len(), self.spec.metric, self.spec.metric
             ));
         }
-        for limit in self.spec.limits.iter().filter(|_| ended.len() >= FIRST) {
+        for limit in self.spec.limits.iter().filter(|_| ended.len() >= MIN_JUDGED_TRIALS) {
             let values: Vec<f64> = ended.iter().filter_map(|trial| self.measured(trial, &limit.of)).collect();
             let nearest = values
                 .iter()
                 .copied()
                 .min_by(|a, b| (a - limit.value).abs().total_cmp(&(b - limit.value).abs()));
-            if let Some(nearest) = nearest
-                .filter(|_| values.len() >= FIRST && values.iter().all(|&value| limit.is_broken_by(value)))
-            {
+            if let Some(nearest) = nearest.filter(|_| {
+                values.len() >= MIN_JUDGED_TRIALS && values.iter().all(|&value| limit.is_broken_by(value))
+            }) {
                 problems.push(format!(
                     "{limit}: all {} trials so far break it (the nearest value is {nearest}). Change the limit or the search space",
                     values.len()
@@ -154,7 +154,7 @@ impl Study {
 
     /// Computes the standings again, from all trials.
     pub(in crate::study) fn begin_standings(&mut self) {
-        *self.measures.standings_mut() = Standings::default();
-        (0..self.trials.len()).for_each(|index| self.stand(index));
+        *self.measures.standings_mut() = FrontStandings::default();
+        (0..self.trials.len()).for_each(|index| self.join_standings(index));
     }
 }

@@ -17,7 +17,7 @@ impl Study {
         self.ranked_from = learned;
         for index in whom {
             for level in self.rung_levels() {
-                if let Some(score) = self.standing(index, level) {
+                if let Some(score) = self.rung_standing(index, level) {
                     self.ranks.scores.entry(level).or_default().insert(index as u64, score);
                 }
             }
@@ -59,13 +59,13 @@ impl Study {
             .run_score
             .value_of(&trial.curve.until(step as f64))
             .filter(|score| score.is_finite())?;
-        let others = self.others_at(trial, step).into_iter().map(|value| value.unwrap_or(f64::MIN));
+        let others = self.other_scores_at(trial, step).into_iter().map(|value| value.unwrap_or(f64::MIN));
         Some(std::iter::once(score).chain(others).collect())
     }
 
     /// The score by which trial `index` is compared at `level`: the forecast of its end from its curve up to there, or its score there
     /// if it has diverged or there is no forecast; `None` if it failed or did not reach the level. The forecast leaves the trial out.
-    fn standing(&mut self, index: usize, level: u64) -> Option<f64> {
+    fn rung_standing(&mut self, index: usize, level: u64) -> Option<f64> {
         let trial = &self.trials[index];
         if trial.trained() < level || trial.is_unknown() || matches!(trial.state, TrialState::Failed { .. }) {
             return None;

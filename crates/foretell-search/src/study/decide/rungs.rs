@@ -44,7 +44,8 @@ impl Study {
 
     /// With several objectives: notes the scores of trial `index` at the rung, if all of them are known there.
     fn reach_rung_with_others(&mut self, index: usize, level: u64, score: f64) {
-        let others = self.others_at(&self.trials[index], level).into_iter().collect::<Option<Vec<f64>>>();
+        let others =
+            self.other_scores_at(&self.trials[index], level).into_iter().collect::<Option<Vec<f64>>>();
         if let Some(others) = others.filter(|_| self.spec.has_front()) {
             let (trials, points) = self.rung_points.entry(level).or_default();
             trials.push(index);

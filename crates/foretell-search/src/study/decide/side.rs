@@ -10,12 +10,12 @@ use std::sync::Arc;
 const POINTS: u32 = 256;
 
 /// Where an objective of a running trial ends: a score that is known, or the quantiles of a forecast.
-enum End {
+enum ObjectiveEnd {
     Known(f64),
     Forecast(Arc<Forecaster>, foretell::Forecast, Direction),
 }
 
-impl End {
+impl ObjectiveEnd {
     /// The score at the share `u` of its distribution.
     fn value_at(&self, u: f64) -> f64 {
         match self {
@@ -47,7 +47,7 @@ impl Study {
         }
         let objectives = self.spec.objectives.clone();
         let ends = objectives.iter().map(|objective| self.end_of(index, objective));
-        let ends: Vec<End> = ends.collect::<Result<_, _>>()?;
+        let ends: Vec<ObjectiveEnd> = ends.collect::<Result<_, _>>()?;
         let seed = self.spec.seed as u32;
         let share = |point: u32, dimension: usize| {
             f64::from(sobol_burley::sample(point, dimension as u32, seed)).clamp(1e-6, 1.0 - 1e-6)
@@ -60,19 +60,19 @@ impl Study {
         Ok((0..POINTS).map(incumbent).collect())
     }
 
-    fn end_of(&mut self, index: usize, objective: &Objective) -> Result<End, NoForecast> {
+    fn end_of(&mut self, index: usize, objective: &Objective) -> Result<ObjectiveEnd, NoForecast> {
         let direction = objective.direction;
         let trial = &self.trials[index];
         let known = self.measured(trial, &objective.of);
         let name = objective.of.name().filter(|name| trial.side.contains_key(*name));
         match (known, name) {
-            (Some(value), _) => Ok(End::Known(direction.score(value))),
+            (Some(value), _) => Ok(ObjectiveEnd::Known(direction.score(value))),
             (None, None) => Err(NoForecast::NotFinite),
             (None, Some(name)) => {
                 let forecaster = self.side_level(name, direction)?;
                 let trial = &self.trials[index];
                 let forecast = forecaster.forecast(&trial.configuration, &trial.side[name])?;
-                Ok(End::Forecast(forecaster, forecast, direction))
+                Ok(ObjectiveEnd::Forecast(forecaster, forecast, direction))
             }
         }
     }

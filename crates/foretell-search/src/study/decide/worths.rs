@@ -1,6 +1,6 @@
 //! The worth of trials to a sampler with several objectives, and the reward of Q-learning.
 
-use super::outlook::Gains;
+use super::outlook::ScoreGains;
 use crate::objective::places;
 use crate::samplers::random::{draw_allowed, trial_stream};
 use crate::samplers::surrogate::KnownCosts;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The known facts of a trial: its metric, how sure that is, and its other objectives; larger is better.
-struct Known {
+struct KnownResult {
     worth: Worth,
     others: Vec<f64>,
 }
@@ -27,7 +27,7 @@ impl Study {
             Space::Parameters(space) if proposed.is_none() && !self.spec.schedule.is_full() => {
                 let mut rng = trial_stream(self.spec.seed, trial);
                 let misfits = self.misfits();
-                let is_allowed = |drawn: &Configuration| self.spec.allows(drawn) && !misfits.rule_out(drawn);
+                let is_allowed = |drawn: &Configuration| self.spec.allows(drawn) && !misfits.rules_out(drawn);
                 draw_allowed(|| space.sample(&mut rng), is_allowed, |_| true)
             }
             _ => proposed,
@@ -45,7 +45,7 @@ impl Study {
             return sampler.propose(trial);
         }
         let spec = &self.spec;
-        sampler.propose_allowed(trial, &|drawn| spec.allows(drawn) && !misfits.rule_out(drawn))
+        sampler.propose_allowed(trial, &|drawn| spec.allows(drawn) && !misfits.rules_out(drawn))
     }
 
     /// A sampler that has heard what each trial came to in all objectives; `None` with one objective, or where the sampler
@@ -59,12 +59,12 @@ impl Study {
             return None;
         }
         let mut gains = BTreeMap::new();
-        let all: Vec<(u64, &Trial, Option<Known>)> = (0..)
+        let all: Vec<(u64, &Trial, Option<KnownResult>)> = (0..)
             .zip(&self.trials)
-            .map(|(number, trial)| (number, trial, self.come_to(number as usize, &mut gains)))
+            .map(|(number, trial)| (number, trial, self.known_result(number as usize, &mut gains)))
             .collect();
         let (known, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, _, known)| known.is_some());
-        let known: Vec<(u64, &Trial, Known)> =
+        let known: Vec<(u64, &Trial, KnownResult)> =
             known.into_iter().filter_map(|(number, trial, known)| Some((number, trial, known?))).collect();
         let by_process = spec.sampler.is_by_process(trial);
         let mut sampler = if by_process {
@@ -79,7 +79,7 @@ impl Study {
                 sampler.failed(*number, &trial.configuration);
             }
         }
-        let point = |(_, _, known): &(u64, &Trial, Known)| {
+        let point = |(_, _, known): &(u64, &Trial, KnownResult)| {
             std::iter::once(known.worth.score).chain(known.others.iter().copied()).collect()
         };
         let places = places(&known.iter().map(point).collect::<Vec<Vec<f64>>>());
@@ -92,7 +92,7 @@ impl Study {
     }
 
     /// The known facts of trial `index`, if it has ended with a result or is paused, and keeps the limits.
-    fn come_to(&self, index: usize, gains: &mut BTreeMap<u64, Gains>) -> Option<Known> {
+    fn known_result(&self, index: usize, gains: &mut BTreeMap<u64, ScoreGains>) -> Option<KnownResult> {
         let (trial, direction) = (&self.trials[index], self.spec.direction);
         let worth = match &trial.state {
             TrialState::Completed { value } => Worth::measured(direction.score(*value)),
@@ -103,8 +103,8 @@ impl Study {
             TrialState::Paused { .. } => self.outlook_by_gains(index, gains)?,
             TrialState::Running | TrialState::Interrupted | TrialState::Failed { .. } => return None,
         };
-        let others = self.others_at(trial, trial.step).into_iter().collect::<Option<Vec<f64>>>()?;
-        trial.counts().then_some(Known { worth, others })
+        let others = self.other_scores_at(trial, trial.step).into_iter().collect::<Option<Vec<f64>>>()?;
+        trial.counts().then_some(KnownResult { worth, others })
     }
 
     /// The sampler's version of a trial's `worth`: with a reward of its own, that in its place.

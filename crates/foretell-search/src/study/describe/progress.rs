@@ -16,7 +16,7 @@ pub struct Progress {
     /// Whether any trial has reported.
     pub has_reports: bool,
     /// The trials that count, the best first; of equal ones the lowest number.
-    leaders: BTreeSet<Leader>,
+    leaders: BTreeSet<LeadingTrial>,
     /// The trials of each configuration, where there are repeats.
     repeats: Repeats,
     /// The number of trials that had ended when the best score was reached, and that score.
@@ -67,11 +67,11 @@ impl Progress {
     }
 
     /// Changes the group of `trial`, and who leads it.
-    fn regroup(&mut self, trial: &Trial, spec: &StudySpec, change: impl FnOnce(&mut Group)) {
-        let group = self.repeats.of_mut(&trial.configuration);
+    fn update_group(&mut self, trial: &Trial, spec: &StudySpec, change: impl FnOnce(&mut Group)) {
+        let group = self.repeats.group_mut(&trial.configuration);
         let leader = |group: &Group| {
             let (trial, score) = group.result()?;
-            Some(Leader { is_whole: group.is_whole(spec.repeats()), score, trial })
+            Some(LeadingTrial { is_whole: group.is_whole(spec.repeats()), score, trial })
         };
         if let Some(before) = leader(group) {
             self.leaders.remove(&before);
@@ -83,31 +83,31 @@ impl Progress {
     /// Adds `trial` as it is now. O(log trials).
     pub(in crate::study) fn add(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
         self.trials.total += 1;
-        *self.count(&trial.state) += 1;
+        *self.state_count(&trial.state) += 1;
         self.trials.out_of_memory += u64::from(trial.state.is_out_of_memory());
         self.spent += trial.cost();
         self.has_reports |= trial.has_reported();
         if spec.repeats() > 1 {
-            self.regroup(trial, spec, |group| group.add(index, trial, spec));
+            self.update_group(trial, spec, |group| group.add(index, trial, spec));
         } else {
-            self.leaders.extend(Leader::new(index, trial, spec));
+            self.leaders.extend(LeadingTrial::new(index, trial, spec));
         }
     }
 
     /// Removes what [`add`](Self::add) added. O(log trials).
     pub(in crate::study) fn remove(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
         self.trials.total -= 1;
-        *self.count(&trial.state) -= 1;
+        *self.state_count(&trial.state) -= 1;
         self.trials.out_of_memory -= u64::from(trial.state.is_out_of_memory());
         self.spent -= trial.cost();
         if spec.repeats() > 1 {
-            self.regroup(trial, spec, |group| group.remove(index));
-        } else if let Some(leader) = Leader::new(index, trial, spec) {
+            self.update_group(trial, spec, |group| group.remove(index));
+        } else if let Some(leader) = LeadingTrial::new(index, trial, spec) {
             self.leaders.remove(&leader);
         }
     }
 
-    fn count(&mut self, state: &TrialState) -> &mut u64 {
+    fn state_count(&mut self, state: &TrialState) -> &mut u64 {
         match state {
             TrialState::Running | TrialState::Interrupted => &mut self.trials.running,
             TrialState::Paused { .. } => &mut self.trials.paused,
@@ -120,13 +120,13 @@ impl Progress {
 
 /// A trial that has achieved a score; ordered by whether all its repeats have, by score, the largest first, then by number.
 #[derive(Clone, Copy, Debug)]
-struct Leader {
+struct LeadingTrial {
     is_whole: bool,
     score: f64,
     trial: usize,
 }
 
-impl Leader {
+impl LeadingTrial {
     fn new(index: usize, trial: &Trial, spec: &StudySpec) -> Option<Self> {
         let value = trial.achieved(spec)?;
         // −0 and 0 are equal scores
@@ -134,7 +134,7 @@ impl Leader {
     }
 }
 
-impl Ord for Leader {
+impl Ord for LeadingTrial {
     fn cmp(&self, other: &Self) -> Ordering {
         other
             .is_whole
@@ -144,16 +144,16 @@ impl Ord for Leader {
     }
 }
 
-impl PartialOrd for Leader {
+impl PartialOrd for LeadingTrial {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Leader {
+impl PartialEq for LeadingTrial {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Leader {}
+impl Eq for LeadingTrial {}

@@ -66,13 +66,13 @@ impl Group {
 
 impl Repeats {
     /// The trials of `configuration`.
-    pub(super) fn of_mut(&mut self, configuration: &Configuration) -> &mut Group {
-        self.groups.entry(key(configuration)).or_default()
+    pub(super) fn group_mut(&mut self, configuration: &Configuration) -> &mut Group {
+        self.groups.entry(configuration_key(configuration)).or_default()
     }
 
     /// The trials of `configuration`, if there are any.
     pub(super) fn group(&self, configuration: &Configuration) -> Option<&Group> {
-        self.groups.get(&key(configuration))
+        self.groups.get(&configuration_key(configuration))
     }
 
     /// Whether trial `index` repeats an earlier one of its `configuration`.
@@ -133,6 +133,6 @@ fn can_win(group: &Group, spec: &StudySpec, deviation: f64, rival: Option<f64>) 
 }
 
 /// A configuration as a key; equal configurations are written alike.
-fn key(configuration: &Configuration) -> String {
+fn configuration_key(configuration: &Configuration) -> String {
     serde_json::to_string(configuration).unwrap_or_default()
 }

@@ -349,7 +349,7 @@ impl StudySpec {
                 return Err(StudyError::NoExtrapolation {
                     policy,
                     predictor,
-                    known: catalogue.extrapolating(),
+                    known: catalogue.extrapolating_predictors(),
                 });
             }
         }

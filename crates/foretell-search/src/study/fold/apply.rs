@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Why a record does not follow from those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(super) enum RecordMisfit {
     /// It is about a trial that was never started.
     Unknown(u64),
     /// It starts another job than the plan has there.
@@ -24,7 +24,7 @@ pub(super) enum Misfit {
 
 impl Study {
     /// Applies one record.
-    pub(super) fn apply(&mut self, record: &Record) -> Result<(), Misfit> {
+    pub(super) fn apply(&mut self, record: &Record) -> Result<(), RecordMisfit> {
         let joined = self.measures.joined();
         self.apply_one(record)?;
         if record.ends().is_some() {
@@ -37,7 +37,7 @@ impl Study {
         Ok(())
     }
 
-    fn apply_one(&mut self, record: &Record) -> Result<(), Misfit> {
+    fn apply_one(&mut self, record: &Record) -> Result<(), RecordMisfit> {
         match record {
             Record::Created { study } => {
                 self.take_settings(&study.settings());
@@ -71,7 +71,7 @@ impl Study {
                     self.go_on(*trial as usize, *from);
                     return Ok(());
                 }
-                self.begin(Job { trial: *trial, until: *until }, configuration, *from)
+                self.begin_job(Job { trial: *trial, until: *until }, configuration, *from)
             }
             Record::Reported { trial, step, value, metrics } => self.take_in(*trial, *step, *value, metrics),
             Record::Repeated { trial, step, epochs, elsewhere } => {
@@ -87,24 +87,24 @@ impl Study {
             }
             Record::Decided(decision) => {
                 let index = self.known(decision.trial)?;
-                self.note(index, decision);
+                self.note_decision(index, decision);
                 Ok(())
             }
             Record::Paused { trial } => self.trained(*trial, false),
             Record::Completed { trial } => self.trained(*trial, true),
-            Record::Failed { trial, reason } => self.fail(*trial, reason),
+            Record::Failed { trial, reason } => self.fail_trial(*trial, reason),
         }
     }
 
     /// Changes trial number `trial`.
-    fn change_known(&mut self, trial: u64, change: impl FnOnce(&mut Trial)) -> Result<(), Misfit> {
+    fn change_known(&mut self, trial: u64, change: impl FnOnce(&mut Trial)) -> Result<(), RecordMisfit> {
         let index = self.known(trial)?;
         self.change(index, change);
         Ok(())
     }
 
     /// A trial failed.
-    fn fail(&mut self, trial: u64, reason: &str) -> Result<(), Misfit> {
+    fn fail_trial(&mut self, trial: u64, reason: &str) -> Result<(), RecordMisfit> {
         let index = self.known(trial)?;
         self.change(index, |trial| trial.state = TrialState::Failed { reason: reason.to_owned() });
         self.hear_end(index);
@@ -119,9 +119,9 @@ impl Study {
         step: u64,
         value: Option<f64>,
         metrics: &BTreeMap<String, f64>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), RecordMisfit> {
         let (direction, index) = (self.spec.direction, self.known(trial)?);
-        self.prolong(index, step);
+        self.prolong_trial(index, step);
         let whole = self.spec.whole_resource();
         if self.trials[index].is_beyond(step, whole) {
             self.change(index, |trial| trial.run_on(step, value, metrics, whole));
@@ -146,9 +146,9 @@ impl Study {
         Ok(())
     }
 
-    fn known(&self, trial: u64) -> Result<usize, Misfit> {
+    fn known(&self, trial: u64) -> Result<usize, RecordMisfit> {
         let known = trial < self.trials.len() as u64;
-        known.then_some(trial as usize).ok_or(Misfit::Unknown(trial))
+        known.then_some(trial as usize).ok_or(RecordMisfit::Unknown(trial))
     }
 
     /// A run of an earlier search, for every level that it reached; refused once there are trials.
@@ -157,9 +157,9 @@ impl Study {
         id: &str,
         configuration: &Configuration,
         points: &[(f64, f64)],
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), RecordMisfit> {
         if !self.trials.is_empty() {
-            return Err(Misfit::Unplanned(0));
+            return Err(RecordMisfit::Unplanned(0));
         }
         let (direction, mut curve) = (self.spec.direction, Curve::default());
         for &(step, value) in points {
@@ -188,11 +188,15 @@ impl Study {
     }
 
     /// A job starts.
-    fn begin(&mut self, job: Job, configuration: &Configuration, from: u64) -> Result<(), Misfit> {
+    fn begin_job(&mut self, job: Job, configuration: &Configuration, from: u64) -> Result<(), RecordMisfit> {
         let index = job.trial as usize;
         if self.next_job() != Some(job) {
             let beyond = job.trial >= self.spec.trials;
-            return Err(if beyond { Misfit::Beyond(job.trial) } else { Misfit::Unplanned(job.trial) });
+            return Err(if beyond {
+                RecordMisfit::Beyond(job.trial)
+            } else {
+                RecordMisfit::Unplanned(job.trial)
+            });
         }
         self.pending = None;
         self.levels.insert(self.level_of(job.until));
@@ -220,15 +224,16 @@ impl Study {
                 }
                 self.check_limits(index);
             }
-            Ordering::Greater => return Err(Misfit::Unplanned(job.trial)),
+            Ordering::Greater => return Err(RecordMisfit::Unplanned(job.trial)),
         }
         Ok(())
     }
 
     /// `trial` was trained as far as it was to be: to its end if it is `whole`, else to its rung.
-    fn trained(&mut self, trial: u64, whole: bool) -> Result<(), Misfit> {
+    fn trained(&mut self, trial: u64, whole: bool) -> Result<(), RecordMisfit> {
         let index = self.known(trial)?;
-        let score = self.trials[index].reported_score(self.spec.run_score).ok_or(Misfit::NoValue(trial))?;
+        let score =
+            self.trials[index].reported_score(self.spec.run_score).ok_or(RecordMisfit::NoValue(trial))?;
         let (value, max_resource) = (self.spec.direction.value(score), self.spec.max_resource);
         self.change(index, |trial| {
             trial.state = match whole {
@@ -250,7 +255,7 @@ impl Study {
             return Ok(());
         }
         self.check_limits(index);
-        self.stand(index);
+        self.join_standings(index);
         let until = self.level_of(self.trials[index].until);
         let stopped = self.trials[index].shadow.is_some();
         if !stopped {
@@ -282,7 +287,7 @@ impl Study {
         self.sampler.failed(index as u64, &self.trials[index].configuration);
     }
 
-    fn note(&mut self, index: usize, decision: &Decision) {
+    fn note_decision(&mut self, index: usize, decision: &Decision) {
         let stopping = decision.action == Action::Stop;
         let stopped = stopping && !decision.shadow;
         let against = stopping

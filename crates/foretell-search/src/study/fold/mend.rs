@@ -26,7 +26,7 @@ pub struct Mended {
 ///
 /// It is [shown](Self::see) all of them in order first, and they are then [put](Study::mend) into a study in the same order.
 #[derive(Clone, Debug, Default)]
-pub struct Losses {
+pub struct LogLosses {
     seen: usize,
     /// The places before which records are missing, and how many.
     holes: BTreeMap<usize, u64>,
@@ -36,7 +36,7 @@ pub struct Losses {
     /// Whether a worker is idle after the last record.
     is_idle: bool,
     /// The course of each trial.
-    trials: Vec<Vec<Stretch>>,
+    trials: Vec<Vec<TrialStretch>>,
     /// The trials that were started in a hole.
     started: BTreeMap<usize, Vec<u64>>,
     /// Configurations that later records tell.
@@ -47,7 +47,7 @@ pub struct Losses {
 
 /// A trial's records from a start on.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct TrialStretch {
     /// Where it is known to have been started: after so many records; of a start that is lost, its hole.
     first: usize,
     /// The number of records up to its last one.
@@ -56,7 +56,7 @@ struct Stretch {
     ended: bool,
 }
 
-impl Losses {
+impl LogLosses {
     /// Takes in the next record, before which `missing` are missing.
     pub fn see(&mut self, missing: u64, record: &Record) {
         let here = self.seen;
@@ -107,7 +107,7 @@ impl Losses {
     fn see_start(&mut self, trial: u64, configuration: &Configuration) {
         self.start_lost_before(trial);
         let here = self.seen + 1;
-        let stretch = Stretch { first: here, last: here, ended: false };
+        let stretch = TrialStretch { first: here, last: here, ended: false };
         let is_next = trial == self.trials.len() as u64;
         match self.trials.get_mut(trial as usize) {
             None if is_next => self.trials.push(vec![stretch]),
@@ -122,7 +122,7 @@ impl Losses {
     /// A record about `trial` that is no start.
     fn see_trial(&mut self, trial: u64, ended: bool) {
         self.start_lost_before(trial.saturating_add(1));
-        let last = |trials: &Vec<Vec<Stretch>>| trials.get(trial as usize)?.last().copied();
+        let last = |trials: &Vec<Vec<TrialStretch>>| trials.get(trial as usize)?.last().copied();
         if last(&self.trials).is_some_and(|stretch| stretch.ended) {
             self.start_lost(trial);
         }
@@ -163,7 +163,7 @@ impl Losses {
         if let Some(hole) = hole {
             self.started.entry(hole).or_default().push(trial);
         }
-        let stretch = Stretch { first, last: first, ended: false };
+        let stretch = TrialStretch { first, last: first, ended: false };
         match self.trials.get_mut(trial as usize) {
             None => self.trials.push(vec![stretch]),
             Some(stretches) => stretches.push(stretch),
@@ -189,7 +189,7 @@ impl Study {
     /// # Errors
     /// [`StudyError`] if the records have no study's description, or it is not valid; or an error of `records`.
     pub fn mend<E>(
-        losses: &Losses,
+        losses: &LogLosses,
         records: impl Iterator<Item = Result<Record, E>>,
         found: &dyn Fn(u64) -> Option<Configuration>,
         each: &mut dyn FnMut(Mended),
@@ -197,7 +197,7 @@ impl Study {
         let Some(spec) = &losses.spec else { return Err(StudyError::NoHeader) };
         let study =
             Self::of_log(spec.as_ref().clone().covering(losses.trials.len() as u64), Parts::default())?;
-        let mut mender = Mender { study, losses, found, missing: 0, computed: 0 };
+        let mut mender = StudyMender { study, losses, found, missing: 0, computed: 0 };
         for (place, record) in records.enumerate() {
             match record {
                 Ok(record) => each(mender.take(place, &record)),
@@ -209,9 +209,9 @@ impl Study {
 }
 
 /// A study while it is put together.
-struct Mender<'a> {
+struct StudyMender<'a> {
     study: Study,
-    losses: &'a Losses,
+    losses: &'a LogLosses,
     /// The configurations of trials that something else than the log tells.
     found: &'a dyn Fn(u64) -> Option<Configuration>,
     /// The number of records missing until here, and the number computed.
@@ -219,7 +219,7 @@ struct Mender<'a> {
     computed: u64,
 }
 
-impl Mender<'_> {
+impl StudyMender<'_> {
     fn take(&mut self, place: usize, record: &Record) -> Mended {
         let mut inserted = Vec::new();
         if let Some(&missing) = self.losses.holes.get(&place) {
@@ -244,13 +244,13 @@ impl Mender<'_> {
             if inserted.len() as u64 >= missing {
                 return;
             }
-            if self.losses.is_over(trial, hole) && !starts(next, trial) {
-                self.end(trial, inserted);
+            if self.losses.is_over(trial, hole) && !is_start_of(next, trial) {
+                self.compute_end(trial, inserted);
             }
         }
         let mut due: BTreeSet<u64> = self.losses.started.get(&hole).into_iter().flatten().copied().collect();
         while !due.is_empty() && (inserted.len() as u64) < missing {
-            match self.start(inserted) {
+            match self.compute_start(inserted) {
                 Some(trial) => drop(due.remove(&trial)),
                 None => return,
             }
@@ -258,7 +258,7 @@ impl Mender<'_> {
     }
 
     /// Computes how `trial` ended, if it did: it was trained as far as it was to be, or its last report stopped it.
-    fn end(&mut self, trial: u64, inserted: &mut Vec<Record>) {
+    fn compute_end(&mut self, trial: u64, inserted: &mut Vec<Record>) {
         let Some(there) = self.study.trial(trial) else { return };
         let (is_trained, step) = (there.trained() >= there.until, there.step);
         let Ok(()) = self.emit(inserted, |study, append| match is_trained {
@@ -280,14 +280,14 @@ impl Mender<'_> {
         let job = Job { trial: *trial, until: *until };
         let is_open = |study: &Study| study.trial(job.trial).is_some_and(crate::Trial::is_open);
         while self.computed < self.missing && !is_open(&self.study) && self.study.next_job() != Some(job) {
-            if self.start(inserted).is_none() {
+            if self.compute_start(inserted).is_none() {
                 return;
             }
         }
     }
 
     /// Computes the start of the next job, and answers whose it is.
-    fn start(&mut self, inserted: &mut Vec<Record>) -> Option<u64> {
+    fn compute_start(&mut self, inserted: &mut Vec<Record>) -> Option<u64> {
         let job = self.study.next_job()?;
         let own = self.study.trial(job.trial).map(|trial| trial.configuration.clone());
         let configuration = own.or_else(|| self.losses.known.get(&job.trial).cloned());
@@ -324,6 +324,6 @@ impl Mender<'_> {
     }
 }
 
-fn starts(record: &Record, started: u64) -> bool {
+fn is_start_of(record: &Record, started: u64) -> bool {
     matches!(record, Record::Started { trial, .. } if *trial == started)
 }

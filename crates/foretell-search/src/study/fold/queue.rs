@@ -9,7 +9,7 @@ use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The stream of a trial from which what an enqueued configuration leaves open is drawn, where the sampler says nothing.
-const REST: u64 = 1 << 60;
+const OPEN_VALUES_STREAM: u64 = 1 << 60;
 
 /// The configurations that were enqueued: each new trial takes the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,7 +133,7 @@ impl Study {
             return Some(implied);
         }
         let space = space.clone();
-        let mut rng = trial_stream(self.spec.seed, trial ^ REST);
+        let mut rng = trial_stream(self.spec.seed, trial ^ OPEN_VALUES_STREAM);
         let proposed = self.allowed_proposal(trial).unwrap_or_default();
         let first = space.completed(&given, &proposed, &mut rng);
         if self.spec.allows(&first) {

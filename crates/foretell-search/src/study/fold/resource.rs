@@ -52,7 +52,7 @@ impl Study {
 
     /// Trial `index` trains on beyond the step it was to be trained to: it is not cut where trials show R, nor where its first report is in
     /// another unit than R.
-    pub(super) fn prolong(&mut self, index: usize, step: u64) {
+    pub(super) fn prolong_trial(&mut self, index: usize, step: u64) {
         let trial = &self.trials[index];
         let is_of_another_unit = !trial.has_reported() && self.spec.schedule.is_full();
         let is_free = self.spec.is_open_ended || is_of_another_unit;

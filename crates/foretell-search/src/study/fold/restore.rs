@@ -1,6 +1,6 @@
 //! A study from its records: the fold, one record at a time.
 
-use super::apply::Misfit;
+use super::apply::RecordMisfit;
 use crate::record::Record;
 use crate::study::{Parts, Study, StudyError, StudySpec, TrialState};
 use std::convert::Infallible;
@@ -93,11 +93,11 @@ impl Study {
     }
 }
 
-pub(super) fn study_error(misfit: Misfit, record: usize) -> StudyError {
+pub(super) fn study_error(misfit: RecordMisfit, record: usize) -> StudyError {
     match misfit {
-        Misfit::Unknown(trial) => StudyError::Record { record, trial },
-        Misfit::Unplanned(trial) => StudyError::Plan { record, trial },
-        Misfit::Beyond(trial) => StudyError::MoreTrials { record, trial },
-        Misfit::NoValue(trial) => StudyError::NoValue { record, trial },
+        RecordMisfit::Unknown(trial) => StudyError::Record { record, trial },
+        RecordMisfit::Unplanned(trial) => StudyError::Plan { record, trial },
+        RecordMisfit::Beyond(trial) => StudyError::MoreTrials { record, trial },
+        RecordMisfit::NoValue(trial) => StudyError::NoValue { record, trial },
     }
 }

@@ -13,7 +13,7 @@ pub(super) type Append<'a, E> = dyn FnMut(&Record) -> Result<(), E> + 'a;
 
 /// The action that an idle worker caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum WorkerTurn {
     /// Nothing: there is no job now.
     Nothing,
     /// This trial was started, or started again. If it [is undecided](Study::is_undecided), decide before launching it.
@@ -31,7 +31,7 @@ impl Study {
     ///
     /// To write each record before it is applied, use [`step_into`](Self::step_into).
     pub fn step(&mut self, input: &Input) -> Vec<Record> {
-        collected(|append| self.step_into(input, append))
+        collect_records(|append| self.step_into(input, append))
     }
 
     /// As [`step`](Self::step), but gives each record to `append` first and applies it only once that returns `Ok`.
@@ -42,8 +42,8 @@ impl Study {
     pub fn step_into<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
         match input {
             Input::WorkerIdle => match self.start_next(|_| false, append)? {
-                Turn::Nothing | Turn::Closed(_) => Ok(()),
-                Turn::Started(trial) | Turn::Undecided(trial) => self.decide(trial, append),
+                WorkerTurn::Nothing | WorkerTurn::Closed(_) => Ok(()),
+                WorkerTurn::Started(trial) | WorkerTurn::Undecided(trial) => self.decide(trial, append),
             },
             Input::Reported { trial, .. } => {
                 self.take_report(input, append)?;
@@ -88,7 +88,7 @@ impl Study {
     /// Gives the study runs of an earlier search to learn from (a warm start), and returns the records. Runs count at
     /// every level that they reached. Only before the first trial: later there is nothing to do, and no record.
     pub fn warm_start(&mut self, runs: &[Run]) -> Vec<Record> {
-        collected(|append| self.warm_start_into(runs, append))
+        collect_records(|append| self.warm_start_into(runs, append))
     }
 
     /// As [`warm_start`](Self::warm_start), each record appended before it is applied.
@@ -123,7 +123,7 @@ impl Study {
         &mut self,
         skip: impl Fn(u64) -> bool,
         append: &mut Append<'_, E>,
-    ) -> Result<Turn, E> {
+    ) -> Result<WorkerTurn, E> {
         let waiting = self.interrupted.iter().copied().find(|&index| !skip(index as u64));
         match waiting {
             Some(index) => self.take_up(index, append),
@@ -146,7 +146,7 @@ impl Study {
         }
         let whole = self.spec.whole_resource();
         let is_beyond = self.trial(*trial).is_some_and(|trial| trial.is_beyond(*step, whole));
-        if !is_beyond && !self.accepts(*trial, *step) {
+        if !is_beyond && !self.accepts_report(*trial, *step) {
             return Ok(());
         }
         let (trial, step) = (*trial, *step);
@@ -184,7 +184,7 @@ impl Study {
 
     /// A report counts if its trial runs, it is a new step, and the trial is not already where it was to be trained to:
     /// after a restart a trial repeats steps that were recorded before, and a trial may train too far.
-    fn accepts(&self, trial: u64, step: u64) -> bool {
+    fn accepts_report(&self, trial: u64, step: u64) -> bool {
         let running = self.is_running(trial).then(|| &self.trials[trial as usize]);
         let is_new = |t: &&Trial| if t.has_reported() { step > t.step } else { true };
         let is_within = |t: &Trial| t.step < t.until && step <= self.spec.whole_resource();
@@ -203,17 +203,17 @@ impl Study {
     }
 
     /// Starts the scheduler's next job.
-    fn start_job<E>(&mut self, append: &mut Append<'_, E>) -> Result<Turn, E> {
+    fn start_job<E>(&mut self, append: &mut Append<'_, E>) -> Result<WorkerTurn, E> {
         self.try_earlier(append)?;
-        let Some((job, configuration)) = self.ask() else { return Ok(Turn::Nothing) };
+        let Some((job, configuration)) = self.next_affordable_job() else { return Ok(WorkerTurn::Nothing) };
         let from = self.trial(job.trial).map_or(0, Trial::reached);
-        self.emit(self.start(job, configuration, from), append)?;
+        self.emit(self.start_record(job, configuration, from), append)?;
         if from >= job.until {
             // its reports come in larger steps than the rungs
             self.close(job.trial, None, append)?;
-            return Ok(Turn::Closed(job.trial));
+            return Ok(WorkerTurn::Closed(job.trial));
         }
-        Ok(Turn::Started(job.trial))
+        Ok(WorkerTurn::Started(job.trial))
     }
 
     /// The scheduler's next job; asked for once and kept until it is started.
@@ -226,7 +226,7 @@ impl Study {
     }
 
     /// The next job and its configuration, if the budget pays for it.
-    fn ask(&mut self) -> Option<(Job, Configuration)> {
+    fn next_affordable_job(&mut self) -> Option<(Job, Configuration)> {
         let job = self.next_job().filter(|job| self.may_start(*job))?;
         Some((job, self.propose(job)?))
     }
@@ -295,18 +295,18 @@ impl Study {
     }
 
     /// Takes up an interrupted trial: makes up for an end or a decision that was no longer recorded, or continues.
-    fn take_up<E>(&mut self, index: usize, append: &mut Append<'_, E>) -> Result<Turn, E> {
+    fn take_up<E>(&mut self, index: usize, append: &mut Append<'_, E>) -> Result<WorkerTurn, E> {
         let (trial, until, from) = (index as u64, self.trials[index].until, self.trials[index].trained());
         if from >= until {
             self.close(trial, None, append)?;
-            return Ok(Turn::Closed(trial));
+            return Ok(WorkerTurn::Closed(trial));
         }
         if self.is_undecided(trial) {
-            return Ok(Turn::Undecided(trial));
+            return Ok(WorkerTurn::Undecided(trial));
         }
         let configuration = self.trials[index].configuration.clone();
-        self.emit(self.start(Job { trial, until }, configuration, from), append)?;
-        Ok(Turn::Started(trial))
+        self.emit(self.start_record(Job { trial, until }, configuration, from), append)?;
+        Ok(WorkerTurn::Started(trial))
     }
 
     /// The training of `trial`, which was to continue, starts after only `from` epochs: it has no later checkpoint.
@@ -323,7 +323,7 @@ impl Study {
             |begun: &&Trial| begun.is_open() && from < begun.trained() && begun.repeating != Some(from);
         let Some(begun) = self.trial(trial).filter(is_news) else { return Ok(()) };
         let (until, configuration) = (begun.until, begun.configuration.clone());
-        self.emit(self.start(Job { trial, until }, configuration, from), append)
+        self.emit(self.start_record(Job { trial, until }, configuration, from), append)
     }
 
     /// The training of `trial` reports `step` first of all since it was started, though that step is recorded: it has begun after
@@ -353,10 +353,10 @@ impl Study {
             return Ok(());
         };
         let (until, configuration, from) = (moved.until, moved.configuration.clone(), moved.trained());
-        self.emit(self.start(Job { trial, until }, configuration, from), append)
+        self.emit(self.start_record(Job { trial, until }, configuration, from), append)
     }
 
-    fn start(&self, Job { trial, until }: Job, configuration: Configuration, from: u64) -> Record {
+    fn start_record(&self, Job { trial, until }: Job, configuration: Configuration, from: u64) -> Record {
         Record::Started { trial, configuration, seed: trial_seed(self.spec.seed, trial), from, until }
     }
 
@@ -366,7 +366,7 @@ impl Study {
         failure: Option<&str>,
         append: &mut Append<'_, E>,
     ) -> Result<(), E> {
-        match self.ending(trial, failure) {
+        match self.end_record(trial, failure) {
             Some(record) => {
                 self.emit(record, append)?;
                 self.measure_resource(Some(trial), append)
@@ -375,7 +375,7 @@ impl Study {
         }
     }
 
-    fn ending(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
+    fn end_record(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
         let ended = self.trial(trial).filter(|trial| trial.is_open())?;
         let whole = ended.trained() >= ended.until;
         let counts = self.spec.run_score == RunScore::Best || !ended.is_diverged();
@@ -401,7 +401,7 @@ impl Study {
 }
 
 /// The records that `step` appends, where nothing can fail.
-fn collected(step: impl FnOnce(&mut Append<'_, Infallible>) -> Result<(), Infallible>) -> Vec<Record> {
+fn collect_records(step: impl FnOnce(&mut Append<'_, Infallible>) -> Result<(), Infallible>) -> Vec<Record> {
     let mut records = Vec::new();
     let stepped = step(&mut |record| {
         records.push(record.clone());

@@ -50,12 +50,13 @@ impl Study {
         let tried: Vec<_> = self.trials.iter().map(|trial| cube.point(&trial.configuration)).collect();
         let is_new = |configuration: &Configuration| {
             let point = cube.point(configuration);
-            let is_far = |other: &Vec<Option<f64>>| point.iter().zip(other).any(|(a, b)| differ(*a, *b));
+            let is_far =
+                |other: &Vec<Option<f64>>| point.iter().zip(other).any(|(a, b)| coordinates_differ(*a, *b));
             tried.iter().all(is_far)
         };
         let candidates = self.ranked_earlier()?;
         candidates.into_iter().find_map(|(run, earlier)| {
-            let fitting = fitted(space, &run.configuration, own)?;
+            let fitting = fit_to_space(space, &run.configuration, own)?;
             is_new(&fitting).then_some((fitting, earlier))
         })
     }
@@ -100,7 +101,7 @@ impl Study {
             runs.retain(|(run, _)| length(run) >= longest);
             runs.sort_by(|a, b| b.1.total_cmp(&a.1));
             let (best, worst) = (runs.first()?.1, runs.last()?.1);
-            let fits = runs.iter().any(|(run, _)| fitted(space, &run.configuration, None).is_some());
+            let fits = runs.iter().any(|(run, _)| fit_to_space(space, &run.configuration, None).is_some());
             if best <= worst || !fits {
                 return None;
             }
@@ -115,7 +116,7 @@ impl Study {
 }
 
 /// Whether two coordinates differ by enough; a value and none always do.
-fn differ(a: Option<f64>, b: Option<f64>) -> bool {
+fn coordinates_differ(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() >= MIN_DISTANCE,
         (None, None) => false,
@@ -125,7 +126,7 @@ fn differ(a: Option<f64>, b: Option<f64>) -> bool {
 
 /// `earlier` as a configuration of `space`: a value outside its range becomes the nearest one, a parameter that is new has the script's `own`
 /// value or stays open, and one that is gone is dropped. `None` if no parameter is left, or the rest does not go together.
-fn fitted(
+fn fit_to_space(
     space: &ParameterSpace,
     earlier: &Configuration,
     own: Option<&Configuration>,

@@ -2,34 +2,34 @@
 
 use crate::curves::training::{Query, TrainingSet};
 use crate::features::compact::Compact;
-use crate::predict::auto::neighbors::Neighbors;
-use crate::predict::forest::{Forest, MixedTrees};
-use crate::predict::gp::design::Design;
+use crate::predict::auto::neighbors::KernelNeighbors;
+use crate::predict::forest::{FittedForest, MixedTrees};
+use crate::predict::gp::design::KernelDesign;
 use crate::predict::gp::pair::{Pair, PairFit};
-use crate::predict::mean_gain::plausible;
+use crate::predict::mean_gain::plausible_deviation;
 use crate::statistics::mean;
 
 /// The weight of the pair of processes relative to each other expert before any error is seen.
 const PAIR_PRIOR: f64 = 1.5;
 /// The power of the ratio of mean squared errors that endless runs give.
-const POWER: f64 = 3.0;
+const MAX_ERROR_POWER: f64 = 3.0;
 /// The number of runs that gives half of that power: few errors show little about which expert is the best.
-const RUNS_FOR_POWER: f64 = 50.0;
+const RUNS_FOR_HALF_POWER: f64 = 50.0;
 /// The fewest runs whose mean may be the better forecast.
-const RUNS_FOR_MEAN: usize = 10;
+const MIN_RUNS_FOR_MEAN: usize = 10;
 /// Mean squared errors that differ by less than this share of the least one are the same.
-const LEAST_RATIO: f64 = 1e-12;
+const MIN_ERROR_RATIO: f64 = 1e-12;
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, a_e their [`weights`], drawn to the mean of the runs where that is nearer ([`draw_to_mean`]); every ŷ_e is clipped to the runs' [`Reach`](crate::predict::gp::pair::Reach).
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e their [`weights`], drawn to the mean of the runs where that is nearer ([`draw_toward_mean`]); every ŷ_e is clipped to the runs' [`Reach`](crate::predict::gp::pair::Reach).
 /// The scale of a forecast is √(s² + u² + Σ_e a_e (ŷ_e − ŷ)²), s the deviation of the pair of Gaussian processes and u the
-/// [`plausible`] deviation over the number of runs: few runs that end alike do not make a forecast sure.
-pub(crate) struct Blend {
+/// [`plausible_deviation`] deviation over the number of runs: few runs that end alike do not make a forecast sure.
+pub(crate) struct ExpertBlend {
     compact: Compact,
-    design: Design,
+    design: KernelDesign,
     pair: Pair,
     /// One on y_T, one on y_T − y_τ.
-    trees: [Forest; 2],
-    neighbors: Neighbors,
+    trees: [FittedForest; 2],
+    neighbors: KernelNeighbors,
     mean_gain: f64,
     /// u.
     unsure: f64,
@@ -41,7 +41,7 @@ pub(crate) struct Blend {
     pub(crate) left_out: Vec<(f64, f64)>,
 }
 
-impl Blend {
+impl ExpertBlend {
     /// Fits all experts. `None` if the numbers allow no fit.
     pub(crate) fn fit(training: &TrainingSet, seed: u64) -> Option<Self> {
         let last = training.last_scores();
@@ -49,7 +49,7 @@ impl Blend {
         let gains: Vec<f64> = training.targets.iter().zip(&last).map(|(y, last)| y - last).collect();
         let forest = |seed, targets: &[f64]| MixedTrees { seed, ..MixedTrees::default() }.fit(&rows, targets);
         let trees = [forest(seed, &training.targets), forest(seed.wrapping_add(1), &gains)];
-        let neighbors = Neighbors::fit(&design, &gains);
+        let neighbors = KernelNeighbors::fit(&design, &gains);
         let (mean_gain, without) = mean_gain(&gains);
         let out_of_bag = trees[0].out_of_bag().iter().zip(trees[1].out_of_bag()).zip(&last);
         let out_of_bag: Vec<f64> =
@@ -60,14 +60,14 @@ impl Blend {
         let own = pair.left_out.iter().map(|left_out| left_out.0).collect();
         let held_out = [own, clipped(&out_of_bag), clipped(&neighbors.left_out), clipped(&without)];
         let weights = weights(&held_out, &training.targets);
-        let unsure = plausible(training, &last) / training.len() as f64;
+        let unsure = plausible_deviation(training, &last) / training.len() as f64;
         let mut left_out: Vec<(f64, f64)> = (0..training.len())
             .map(|i| {
                 let forecasts = held_out.each_ref().map(|forecasts| forecasts[i]);
-                mixture(&weights, &forecasts, pair.left_out[i].1.hypot(unsure))
+                mix_forecasts(&weights, &forecasts, pair.left_out[i].1.hypot(unsure))
             })
             .collect();
-        let level = draw_to_mean(&mut left_out, &training.targets);
+        let level = draw_toward_mean(&mut left_out, &training.targets);
         Some(Self { compact, design, pair, trees, neighbors, mean_gain, unsure, weights, level, left_out })
     }
 
@@ -83,7 +83,7 @@ impl Blend {
         let trees = (scores + self.pair.beyond(last) - last + gains) / 2.0;
         let neighbors = self.neighbors.forecast(&relation);
         let forecasts = [own, clipped(trees), clipped(neighbors), clipped(self.mean_gain)];
-        let (blended, scale) = mixture(&self.weights, &forecasts, scale.hypot(self.unsure));
+        let (blended, scale) = mix_forecasts(&self.weights, &forecasts, scale.hypot(self.unsure));
         let (mean, kept) = self.level;
         (mean + kept * (blended - mean), scale)
     }
@@ -93,10 +93,10 @@ impl Blend {
 /// ŷ → ȳ + k (ŷ − ȳ), k = 2 (b − s) within [0, 1], b the slope of y − ȳ on ŷ − ȳ through the origin and s its standard error. From b = ½ on
 /// forecasts err less than the mean, so k is 1 where they do so by more than chance. It gives the mean of all runs and k, which hold for a
 /// new run. Where curves say little of their ends, as in fine-tunings that begin near theirs, forecasts come near the mean of the
-/// completed runs. Fewer than [`RUNS_FOR_MEAN`] runs say nothing of this: k is 1. O(n). Foretell's own.
-fn draw_to_mean(left_out: &mut [(f64, f64)], targets: &[f64]) -> (f64, f64) {
+/// completed runs. Fewer than [`MIN_RUNS_FOR_MEAN`] runs say nothing of this: k is 1. O(n). Foretell's own.
+fn draw_toward_mean(left_out: &mut [(f64, f64)], targets: &[f64]) -> (f64, f64) {
     let (total, n) = (targets.iter().sum::<f64>(), targets.len() as f64);
-    if targets.len() < RUNS_FOR_MEAN {
+    if targets.len() < MIN_RUNS_FOR_MEAN {
         return (total / n, 1.0);
     }
     let others = |y: f64| (total - y) / (n - 1.0);
@@ -123,7 +123,7 @@ fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
 }
 
 /// The mean ŷ of weighted `forecasts`, and √(scale² + Σ a_e (ŷ_e − ŷ)²): experts that disagree make a forecast less sure.
-fn mixture(weights: &[f64], forecasts: &[f64; 4], scale: f64) -> (f64, f64) {
+fn mix_forecasts(weights: &[f64], forecasts: &[f64; 4], scale: f64) -> (f64, f64) {
     let mean: f64 = weights.iter().zip(forecasts).map(|(weight, forecast)| weight * forecast).sum();
     let apart = weights.iter().zip(forecasts).map(|(weight, forecast)| weight * (forecast - mean).powi(2));
     (mean, (scale * scale + apart.sum::<f64>()).sqrt())
@@ -133,14 +133,14 @@ fn mixture(weights: &[f64], forecasts: &[f64; 4], scale: f64) -> (f64, f64) {
 /// `targets`, q = 1.5 for the first expert and 1 for the others. O(n·experts). The weights are Foretell's own.
 fn weights(held_out: &[Vec<f64>], targets: &[f64]) -> Vec<f64> {
     let n = targets.len() as f64;
-    let power = POWER * n / (n + RUNS_FOR_POWER);
+    let power = MAX_ERROR_POWER * n / (n + RUNS_FOR_HALF_POWER);
     let error = |forecasts: &Vec<f64>| {
         mean(&forecasts.iter().zip(targets).map(|(f, y)| (y - f).powi(2)).collect::<Vec<_>>())
     };
     let errors: Vec<f64> = held_out.iter().map(error).collect();
     let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = errors.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let least = least.max(LEAST_RATIO * largest);
+    let least = least.max(MIN_ERROR_RATIO * largest);
     let mut raw: Vec<f64> = errors.iter().map(|error| (least / error.max(least)).powf(power)).collect();
     raw[0] *= PAIR_PRIOR;
     let total: f64 = raw.iter().sum();
@@ -156,25 +156,25 @@ mod tests {
         let targets: Vec<f64> = (0..12).map(|i| f64::from(i % 4)).collect();
         // of no use: they say the same of runs that end far apart
         let mut noise: Vec<(f64, f64)> = (0..12).map(|i| (f64::from(i / 4) * 3.0, 1.0)).collect();
-        let (mean, kept) = draw_to_mean(&mut noise, &targets);
+        let (mean, kept) = draw_toward_mean(&mut noise, &targets);
         assert!((mean - 1.5).abs() < 1e-12 && kept <= 0.0, "{mean} {kept}");
         assert!(noise.iter().zip(&targets).all(|(run, y)| (run.0 - (18.0 - y) / 11.0).abs() < 1e-12));
         // near the truth: they stay as they are
         let good =
             || targets.iter().enumerate().map(|(i, y)| (y + 0.3 * (i % 2) as f64, 1.0)).collect::<Vec<_>>();
         let mut same = good();
-        assert!((draw_to_mean(&mut same, &targets).1 - 1.0).abs() < 1e-12);
+        assert!((draw_toward_mean(&mut same, &targets).1 - 1.0).abs() < 1e-12);
         assert!(same.iter().zip(good()).all(|(a, b)| (a.0 - b.0).abs() < 1e-12));
         // too few to tell
-        assert!((draw_to_mean(&mut noise[..9], &targets[..9]).1 - 1.0).abs() < 1e-12);
+        assert!((draw_toward_mean(&mut noise[..9], &targets[..9]).1 - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn experts_that_disagree_make_a_forecast_less_sure() {
         // 0.8·1 + 0.2·2 = 1.2; 0.09 + 0.8·0.04 + 0.2·0.64
-        let (mean, scale) = mixture(&[0.8, 0.2, 0.0, 0.0], &[1.0, 2.0, 7.0, 7.0], 0.3);
+        let (mean, scale) = mix_forecasts(&[0.8, 0.2, 0.0, 0.0], &[1.0, 2.0, 7.0, 7.0], 0.3);
         assert!((mean - 1.2).abs() < 1e-12 && (scale - 0.25_f64.sqrt()).abs() < 1e-12);
-        let (mean, scale) = mixture(&[0.25; 4], &[1.0; 4], 0.3);
+        let (mean, scale) = mix_forecasts(&[0.25; 4], &[1.0; 4], 0.3);
         assert!((mean - 1.0).abs() < 1e-12 && (scale - 0.3).abs() < 1e-12);
     }
 

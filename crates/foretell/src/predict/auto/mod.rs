@@ -7,7 +7,7 @@ pub(crate) mod blend;
 pub(crate) mod neighbors;
 
 use crate::curves::training::{Query, TrainingSet};
-use crate::predict::auto::blend::Blend;
+use crate::predict::auto::blend::ExpertBlend;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 use crate::predict::spread::{Spread, with_spread};
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 
 /// It learns from at most so many runs: a fit is O(n³), and more would teach little.
-const MOST_RUNS: usize = 1000;
+const MAX_RUNS: usize = 1000;
 
 /// ŷ = Σ_e a_e ŷ_e over four experts, a_e ∝ q_e·mse_e^(−p), p = 3·n/(n + 50), mse_e from held-out errors: the more runs
 /// there are, the more those errors show which expert is the best. q is 1.5 for the pair and 1 for the others.
@@ -68,14 +68,14 @@ impl Predictor for Auto {
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
         check_training(self.name(), 3, training)?;
-        self.fit_on_most(training, MOST_RUNS)
+        self.fit_on_at_most(training, MAX_RUNS)
     }
 }
 
 impl Auto {
     /// Fits on `most` runs if there are more.
-    fn fit_on_most(&self, training: &TrainingSet, most: usize) -> Result<Box<dyn Model>, FitError> {
-        let learned = evenly_by_score(canonical_order(training), &training.targets, most);
+    fn fit_on_at_most(&self, training: &TrainingSet, most: usize) -> Result<Box<dyn Model>, FitError> {
+        let learned = select_evenly_by_score(canonical_order(training), &training.targets, most);
         let used = training.select(&learned);
         let model = with_spread(Box::new(AutoModel::fit(&used, self.seed)?), &used.targets, self.spread);
         let mut held_out: Vec<Option<Forecast>> = vec![None; training.len()];
@@ -84,17 +84,17 @@ impl Auto {
         }
         let held_out = held_out.into_par_iter().enumerate();
         let held_out = held_out.map(|(i, known)| known.unwrap_or_else(|| model.forecast(&training.query(i))));
-        Ok(Box::new(InOrder { held_out: held_out.collect(), model }))
+        Ok(Box::new(ReorderedModel { held_out: held_out.collect(), model }))
     }
 }
 
 /// A model fitted on the runs in another order, or on some of them.
-struct InOrder {
+struct ReorderedModel {
     model: Box<dyn Model>,
     held_out: Vec<Forecast>,
 }
 
-impl Model for InOrder {
+impl Model for ReorderedModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
         self.model.forecast(query)
     }
@@ -105,7 +105,7 @@ impl Model for InOrder {
 }
 
 /// At most `most` of the runs `order`, in that order: evenly by final score, with the worst and the best.
-fn evenly_by_score(order: Vec<usize>, targets: &[f64], most: usize) -> Vec<usize> {
+fn select_evenly_by_score(order: Vec<usize>, targets: &[f64], most: usize) -> Vec<usize> {
     if order.len() <= most {
         return order;
     }
@@ -134,13 +134,13 @@ fn canonical_order(training: &TrainingSet) -> Vec<usize> {
 }
 
 struct AutoModel {
-    blend: Blend,
+    blend: ExpertBlend,
     held_out: Vec<Forecast>,
 }
 
 impl AutoModel {
     fn fit(training: &TrainingSet, seed: u64) -> Result<Self, FitError> {
-        let blend = Blend::fit(training, seed);
+        let blend = ExpertBlend::fit(training, seed);
         let blend = blend.ok_or(FitError::NotFinite { run: 0, what: "squared distance from the mean" })?;
         let held_out = blend.left_out.iter().map(|&(mean, scale)| Forecast::gaussian(mean, scale)).collect();
         Ok(Self { blend, held_out })
@@ -178,12 +178,12 @@ mod tests {
         let turned: Vec<usize> = runs.iter().rev().copied().collect();
         let (all, reversed) = (set(&runs), set(&turned));
         let kept = |set: &TrainingSet| -> Vec<f64> {
-            let kept = evenly_by_score(canonical_order(set), &set.targets, 21);
+            let kept = select_evenly_by_score(canonical_order(set), &set.targets, 21);
             kept.into_iter().map(|i| set.targets[i]).collect()
         };
         let every_fifth: Vec<f64> = (0..=20).map(|k| f64::from(5 * k) / 100.0).collect();
         assert_eq!((kept(&all), kept(&reversed)), (every_fifth.clone(), every_fifth));
-        let fit = |set| Auto::default().fit_on_most(set, 21).unwrap();
+        let fit = |set| Auto::default().fit_on_at_most(set, 21).unwrap();
         let (model, other) = (fit(&all), fit(&reversed));
         assert_eq!(model.held_out().len(), 101);
         for (i, held_out) in model.held_out().iter().enumerate() {

@@ -1,19 +1,19 @@
 //! Kernel-weighted neighbors: runs that looked alike so far gain alike from here.
 
 use crate::linalg::simd::{dot, exp_scaled, sum};
-use crate::predict::gp::design::{Design, Relation};
+use crate::predict::gp::design::{KernelDesign, Relation};
 
 /// Weights ω of the configuration's distance relative to the curve's.
-const OMEGAS: [f64; 4] = [0.0, 0.3, 1.0, 3.0];
+const CONFIGURATION_WEIGHTS: [f64; 4] = [0.0, 0.3, 1.0, 3.0];
 /// The kernel's width is the distance to the k-th neighbor.
-const NEIGHBORS: [usize; 5] = [3, 5, 8, 15, 30];
+const NEIGHBOR_COUNTS: [usize; 5] = [3, 5, 8, 15, 30];
 
 /// ŷ_T = y_τ + Σ W Δ / Σ W over completed runs, with Δ = y_T − y_τ, W = exp(−2M/h), M = the mean squared distance over level
 /// and shape features + ω × that over configuration features, h = M of the k-th neighbor; (ω, k) of least squared
 /// leave-one-out error. O(n² log n) to fit, O(n) to forecast.
 ///
 /// Source: Nadaraya 1964 and Watson 1964, with a width that follows the density.
-pub(crate) struct Neighbors {
+pub(crate) struct KernelNeighbors {
     gains: Vec<f64>,
     dimensions: (f64, f64),
     omega: f64,
@@ -22,13 +22,15 @@ pub(crate) struct Neighbors {
     pub(crate) left_out: Vec<f64>,
 }
 
-impl Neighbors {
+impl KernelNeighbors {
     /// Fits on gains Δ; needs 2 runs.
-    pub(crate) fn fit(design: &Design, gains: &[f64]) -> Self {
+    pub(crate) fn fit(design: &KernelDesign, gains: &[f64]) -> Self {
         let dimensions = (design.dimension(0) as f64, design.dimension(1) as f64);
-        let mut best = (f64::INFINITY, 0.0, NEIGHBORS[0], vec![0.0; gains.len()]);
-        for &omega in omegas(design) {
-            for (k, left_out) in NEIGHBORS.iter().zip(leave_one_out(design, gains, dimensions, omega)) {
+        let mut best = (f64::INFINITY, 0.0, NEIGHBOR_COUNTS[0], vec![0.0; gains.len()]);
+        for &omega in configuration_weights(design) {
+            for (k, left_out) in
+                NEIGHBOR_COUNTS.iter().zip(leave_one_out_gains(design, gains, dimensions, omega))
+            {
                 let squares: f64 = left_out.iter().zip(gains).map(|(f, y)| (y - f).powi(2)).sum();
                 if squares < best.0 {
                     best = (squares, omega, *k, left_out);
@@ -53,8 +55,8 @@ impl Neighbors {
 }
 
 /// The weights to try: only the first where there is no configuration to weigh.
-fn omegas(design: &Design) -> &'static [f64] {
-    if design.dimension(2) > 0 { &OMEGAS } else { &OMEGAS[..1] }
+fn configuration_weights(design: &KernelDesign) -> &'static [f64] {
+    if design.dimension(2) > 0 { &CONFIGURATION_WEIGHTS } else { &CONFIGURATION_WEIGHTS[..1] }
 }
 
 /// The mean squared distance over level and shape features, `dimensions` in number.
@@ -69,10 +71,15 @@ fn weighted_mean(farther: &[f64], width: f64, gains: &[f64], weights: &mut [f64]
     dot(weights, gains) / sum(weights)
 }
 
-/// For each of [`NEIGHBORS`] the gain of each run, forecast from the others.
-fn leave_one_out(design: &Design, gains: &[f64], dimensions: (f64, f64), omega: f64) -> Vec<Vec<f64>> {
+/// For each of [`NEIGHBOR_COUNTS`] the gain of each run, forecast from the others.
+fn leave_one_out_gains(
+    design: &KernelDesign,
+    gains: &[f64],
+    dimensions: (f64, f64),
+    omega: f64,
+) -> Vec<Vec<f64>> {
     let n = design.len();
-    let mut forecasts = vec![vec![0.0; n]; NEIGHBORS.len()];
+    let mut forecasts = vec![vec![0.0; n]; NEIGHBOR_COUNTS.len()];
     let (mut weights, mut others, mut theirs) = (vec![0.0; n - 1], vec![0.0; n - 1], vec![0.0; n - 1]);
     for i in 0..n {
         for (slot, j) in (0..n).filter(|&j| j != i).enumerate() {
@@ -83,7 +90,7 @@ fn leave_one_out(design: &Design, gains: &[f64], dimensions: (f64, f64), omega: 
         let mut sorted = others.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         others.iter_mut().for_each(|distance| *distance -= sorted[0]);
-        for (k, forecasts) in NEIGHBORS.iter().zip(&mut forecasts) {
+        for (k, forecasts) in NEIGHBOR_COUNTS.iter().zip(&mut forecasts) {
             let width = sorted[k.min(&sorted.len()) - 1];
             forecasts[i] = weighted_mean(&others, width, &theirs, &mut weights);
         }
@@ -101,16 +108,16 @@ mod tests {
         let rows =
             Matrix::from_fn(20, 3, |i, j| if i % 2 == 0 { 1.0 } else { -1.0 } + 0.01 * (i * (j + 1)) as f64);
         let gains: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 0.5 } else { 0.1 }).collect();
-        let design = Design::new(&rows, &[0..1, 1..2, 2..3]);
-        let model = Neighbors::fit(&design, &gains);
+        let design = KernelDesign::new(&rows, &[0..1, 1..2, 2..3]);
+        let model = KernelNeighbors::fit(&design, &gains);
         assert!(model.left_out.iter().zip(&gains).all(|(f, y)| (f - y).abs() < 1e-3), "{:?}", model.left_out);
         assert!((model.forecast(&design.relate(&[1.1, 1.1, 1.2])) - 0.5).abs() < 1e-3);
     }
 
     #[test]
     fn equal_runs_and_strangers_get_a_mean_not_a_nan() {
-        let design = Design::new(&Matrix::from_fn(4, 2, |_, _| 0.0), &[0..1, 1..2, 2..2]);
-        let model = Neighbors::fit(&design, &[0.1, 0.2, 0.3, 0.4]);
+        let design = KernelDesign::new(&Matrix::from_fn(4, 2, |_, _| 0.0), &[0..1, 1..2, 2..2]);
+        let model = KernelNeighbors::fit(&design, &[0.1, 0.2, 0.3, 0.4]);
         assert!((model.forecast(&design.relate(&[0.0, 0.0])) - 0.25).abs() < 1e-12);
         assert!(model.forecast(&design.relate(&[1e9, -1e9])).is_finite());
     }

@@ -5,7 +5,7 @@ use crate::linalg::matrix::Matrix;
 /// The columns of a training matrix, shape (n, d), column after column, with the rank of each value among the distinct
 /// values of its column.
 ///
-/// Values closer than [`Columns::RESOLUTION`] of the column's range share a rank, so that rounding (of differences, or of
+/// Values closer than [`Columns::RANK_RESOLUTION`] of the column's range share a rank, so that rounding (of differences, or of
 /// a metric in another unit) cannot make a split.
 pub(super) struct Columns {
     n: usize,
@@ -18,7 +18,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// The share of a column's range below which two values count as equal.
-    const RESOLUTION: f64 = 1e-10;
+    const RANK_RESOLUTION: f64 = 1e-10;
 
     /// Ranks the columns of `x`: O(d·n·log n). Beyond 65 536 distinct values the largest share the last rank.
     pub(super) fn new(x: &Matrix) -> Self {
@@ -48,7 +48,7 @@ impl Columns {
         let mut order: Vec<usize> = (0..self.n).collect();
         order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]));
         let (Some(&first), Some(&last)) = (order.first(), order.last()) else { return };
-        let resolution = Self::RESOLUTION * (values[last] - values[first]);
+        let resolution = Self::RANK_RESOLUTION * (values[last] - values[first]);
         let (mut rank, mut before) = (0_u16, values[first]);
         limits[0] = [before; 2];
         for &i in &order {

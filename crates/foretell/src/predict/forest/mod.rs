@@ -18,10 +18,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 pub use search::{ForestChoice, ForestParameters, draw_forests, search_forests};
-use tree::{Grower, Recipe, Thresholds, Trees};
+use tree::{Recipe, RegressionTrees, ThresholdRule, TreeGrower};
 
 /// Trees that are grown together: a job of a thread.
-const BATCH: usize = 16;
+const TREES_PER_JOB: usize = 16;
 
 /// A random forest as the paper uses it: regression trees on bootstrap samples, each split the best of a random share of
 /// the features; number of trees and share by random search with 3-fold cross-validation, σ(τ) from out-of-bag forecasts.
@@ -68,7 +68,7 @@ impl Predictor for RandomForest {
         let folds = draw_folds(training.len(), 3, &mut random);
         let choice = search_forests(&x, &targets, &draws, &folds, self.seed);
         let parameters = choice.map_or(draws[0], |choice| choice.parameters);
-        let forest = Forest::random(parameters, self.seed, &x, &targets);
+        let forest = FittedForest::random(parameters, self.seed, &x, &targets);
         let sigma = leave_one_out_sigma(forest.out_of_bag(), &targets);
         let held_out: Vec<Forecast> =
             forest.out_of_bag().iter().map(|&mean| Forecast::gaussian(mean, sigma)).collect();
@@ -78,7 +78,7 @@ impl Predictor for RandomForest {
 }
 
 struct ForestModel {
-    forest: Forest,
+    forest: FittedForest,
     sigma: f64,
     features: FeatureSet,
     groups: Vec<FeatureGroup>,
@@ -127,35 +127,35 @@ impl Default for MixedTrees {
 impl MixedTrees {
     /// Fits the trees on `x`, shape (n, d), and `y`, length n. Its result does not depend on the number of threads, but it
     /// does depend on the order of the rows: sort them where that matters.
-    pub(crate) fn fit(&self, x: &Matrix, y: &[f64]) -> Forest {
+    pub(crate) fn fit(&self, x: &Matrix, y: &[f64]) -> FittedForest {
         let columns = Columns::new(x);
         let rows: Vec<usize> = (0..y.len()).collect();
         let recipe = Recipe {
             columns: &columns,
             targets: y,
             rows: &rows,
-            features: features_of(self.share, columns.width()),
-            thresholds: [Thresholds::Random, Thresholds::Best],
+            features: count_features(self.share, columns.width()),
+            thresholds: [ThresholdRule::Random, ThresholdRule::Best],
             bootstrap: self.bootstrap,
             seed: self.seed,
         };
-        Forest::grow(&recipe, self.trees, x)
+        FittedForest::grow(&recipe, self.trees, x)
     }
 }
 
 /// The number of features in a fraction `share` of `width`: rounded down, at least 1.
-fn features_of(share: f64, width: usize) -> usize {
+fn count_features(share: f64, width: usize) -> usize {
     ((share * width as f64 + 1e-9) as usize).clamp(1, width.max(1))
 }
 
 /// A fitted forest.
 #[derive(Clone, Debug)]
-pub(crate) struct Forest {
-    trees: Trees,
+pub(crate) struct FittedForest {
+    trees: RegressionTrees,
     out_of_bag: Vec<f64>,
 }
 
-impl Forest {
+impl FittedForest {
     /// The random forest with `parameters` on `x`, shape (n, d), and `y`, length n.
     fn random(parameters: ForestParameters, seed: u64, x: &Matrix, y: &[f64]) -> Self {
         let columns = Columns::new(x);
@@ -164,8 +164,8 @@ impl Forest {
             columns: &columns,
             targets: y,
             rows: &rows,
-            features: features_of(parameters.share, columns.width()),
-            thresholds: [Thresholds::Best; 2],
+            features: count_features(parameters.share, columns.width()),
+            thresholds: [ThresholdRule::Best; 2],
             bootstrap: true,
             seed,
         };
@@ -174,11 +174,13 @@ impl Forest {
 
     /// Grows `count` trees on all rows of `x`, which are those of the recipe.
     fn grow(recipe: &Recipe<'_>, count: usize, x: &Matrix) -> Self {
-        let batches: Vec<Batch> = (0..count.div_ceil(BATCH))
+        let batches: Vec<TreeBatch> = (0..count.div_ceil(TREES_PER_JOB))
             .into_par_iter()
-            .map(|batch| Batch::grow(recipe, batch * BATCH..count.min((batch + 1) * BATCH), x))
+            .map(|batch| {
+                TreeBatch::grow(recipe, batch * TREES_PER_JOB..count.min((batch + 1) * TREES_PER_JOB), x)
+            })
             .collect();
-        let mut trees = Trees::default();
+        let mut trees = RegressionTrees::default();
         let mut sums = vec![(0.0, 0_u32); recipe.targets.len()];
         for batch in batches {
             trees.append(&batch.trees);
@@ -204,15 +206,16 @@ impl Forest {
 }
 
 /// Some trees of a forest, and (sum, count) of their forecasts for the rows they were not grown from.
-struct Batch {
-    trees: Trees,
+struct TreeBatch {
+    trees: RegressionTrees,
     out_of_bag: Vec<(f64, u32)>,
 }
 
-impl Batch {
+impl TreeBatch {
     fn grow(recipe: &Recipe<'_>, numbers: std::ops::Range<usize>, x: &Matrix) -> Self {
-        let mut grower = Grower::new(recipe.columns);
-        let mut batch = Self { trees: Trees::default(), out_of_bag: vec![(0.0, 0); recipe.targets.len()] };
+        let mut grower = TreeGrower::new(recipe.columns);
+        let mut batch =
+            Self { trees: RegressionTrees::default(), out_of_bag: vec![(0.0, 0); recipe.targets.len()] };
         for number in numbers {
             grower.grow(recipe, number, &mut batch.trees);
             let tree = batch.trees.len() - 1;
@@ -260,7 +263,7 @@ mod tests {
     fn out_of_bag_forecasts_are_worse_than_fitted_ones_but_learn() {
         let (x, y) = sample(120);
         let parameters = ForestParameters { trees: 100, share: 0.5 };
-        for forest in [MixedTrees::default().fit(&x, &y), Forest::random(parameters, 1, &x, &y)] {
+        for forest in [MixedTrees::default().fit(&x, &y), FittedForest::random(parameters, 1, &x, &y)] {
             let fitted: Vec<f64> = (0..120).map(|i| forest.predict(x.row(i))).collect();
             let (inside, outside) =
                 [&fitted[..], forest.out_of_bag()].map(|f| crate::statistics::r_squared(f, &y)).into();
@@ -271,13 +274,13 @@ mod tests {
     #[test]
     fn every_other_tree_of_a_mixed_forest_is_that_of_a_random_forest() {
         let (x, y) = sample(40);
-        let forecasts = |forest: &Forest| {
+        let forecasts = |forest: &FittedForest| {
             let mut each = Vec::new();
             forest.trees.forecasts(&[0.1, 0.2, -0.3, 0.4, 0.0], |forecast| each.push(forecast));
             each
         };
         let mixed = MixedTrees { trees: 40, share: 0.4, bootstrap: true, seed: 3 }.fit(&x, &y);
-        let best = Forest::random(ForestParameters { trees: 40, share: 0.4 }, 3, &x, &y);
+        let best = FittedForest::random(ForestParameters { trees: 40, share: 0.4 }, 3, &x, &y);
         let pairs = forecasts(&mixed).into_iter().zip(forecasts(&best));
         let same: Vec<bool> = pairs.map(|(a, b)| a.total_cmp(&b).is_eq()).collect();
         assert!(same.iter().skip(1).step_by(2).all(|same| *same), "{same:?}");
@@ -296,7 +299,7 @@ mod tests {
     fn a_share_is_rounded_down_to_at_least_one_feature() {
         for (share, width, expected) in [(0.1, 5, 1), (0.3, 10, 3), (0.4999, 10, 4), (0.5, 0, 1), (2.0, 4, 4)]
         {
-            assert_eq!(features_of(share, width), expected, "{share} of {width}");
+            assert_eq!(count_features(share, width), expected, "{share} of {width}");
         }
     }
 }

@@ -5,8 +5,8 @@
 //! scored while one forest grows: the scores are those of fitting every draw on its own.
 
 use super::columns::Columns;
-use super::features_of;
-use super::tree::{Grower, Recipe, Thresholds, Trees};
+use super::count_features;
+use super::tree::{Recipe, RegressionTrees, ThresholdRule, TreeGrower};
 use crate::linalg::matrix::Matrix;
 use crate::predict::svr::Folds;
 use crate::statistics::{mean, r_squared};
@@ -69,15 +69,15 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
     let columns = Columns::new(x);
     let mut sizes: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for draw in draws {
-        sizes.entry(features_of(draw.share, columns.width())).or_default().push(draw.trees.max(1));
+        sizes.entry(count_features(draw.share, columns.width())).or_default().push(draw.trees.max(1));
     }
     for sizes in sizes.values_mut() {
         sizes.sort_unstable();
         sizes.dedup();
     }
     let count = folds.iter().max().map_or(0, |last| last + 1);
-    let splits: Vec<Split> = (0..count).map(|fold| Split::new(y, folds, fold)).collect();
-    let jobs: Vec<(usize, &Split)> =
+    let splits: Vec<FoldSplit> = (0..count).map(|fold| FoldSplit::new(y, folds, fold)).collect();
+    let jobs: Vec<(usize, &FoldSplit)> =
         sizes.keys().flat_map(|&features| splits.iter().map(move |split| (features, split))).collect();
     let scored: Vec<(usize, Vec<f64>)> = jobs
         .par_iter()
@@ -87,7 +87,7 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
                 targets: y,
                 rows: &split.inside,
                 features,
-                thresholds: [Thresholds::Best; 2],
+                thresholds: [ThresholdRule::Best; 2],
                 bootstrap: true,
                 seed,
             };
@@ -95,7 +95,7 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
         })
         .collect();
     let mean_score = |draw: &ForestParameters| {
-        let features = features_of(draw.share, columns.width());
+        let features = count_features(draw.share, columns.width());
         let place = sizes[&features].partition_point(|&size| size < draw.trees.max(1));
         let folds = scored.iter().filter(|(key, _)| *key == features).map(|(_, scores)| scores[place]);
         mean(&folds.collect::<Vec<f64>>())
@@ -104,13 +104,13 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
 }
 
 /// One fold: the rows learned from, the rows held out and their targets.
-struct Split {
+struct FoldSplit {
     inside: Vec<usize>,
     outside: Vec<usize>,
     targets: Vec<f64>,
 }
 
-impl Split {
+impl FoldSplit {
     fn new(y: &[f64], folds: &Folds, fold: usize) -> Self {
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&i| folds[i] != fold);
         Self { targets: outside.iter().map(|&i| y[i]).collect(), inside, outside }
@@ -118,8 +118,8 @@ impl Split {
 
     /// R² on the held-out rows of the forests of the first `sizes` trees; `sizes` increase.
     fn scores(&self, recipe: &Recipe<'_>, x: &Matrix, sizes: &[usize]) -> Vec<f64> {
-        let mut grower = Grower::new(recipe.columns);
-        let mut tree = Trees::default();
+        let mut grower = TreeGrower::new(recipe.columns);
+        let mut tree = RegressionTrees::default();
         let mut sums = vec![0.0; self.outside.len()];
         let mut grown = 0;
         let score = |&size: &usize| {
@@ -141,7 +141,7 @@ impl Split {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predict::forest::Forest;
+    use crate::predict::forest::FittedForest;
     use crate::predict::svr::draw_folds;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -165,17 +165,17 @@ mod tests {
         let columns = Columns::new(&x);
         for (draw, score) in draws.iter().zip(scores) {
             let alone = (0..3).map(|fold| {
-                let split = Split::new(&y, &folds, fold);
+                let split = FoldSplit::new(&y, &folds, fold);
                 let recipe = Recipe {
                     columns: &columns,
                     targets: &y,
                     rows: &split.inside,
-                    features: features_of(draw.share, 12),
-                    thresholds: [Thresholds::Best; 2],
+                    features: count_features(draw.share, 12),
+                    thresholds: [ThresholdRule::Best; 2],
                     bootstrap: true,
                     seed: 9,
                 };
-                let forest = Forest::grow(&recipe, draw.trees, &x);
+                let forest = FittedForest::grow(&recipe, draw.trees, &x);
                 let forecasts: Vec<f64> = split.outside.iter().map(|&i| forest.predict(x.row(i))).collect();
                 r_squared(&forecasts, &split.targets)
             });

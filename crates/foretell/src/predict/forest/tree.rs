@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// The choice of a feature's threshold in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Thresholds {
+pub(super) enum ThresholdRule {
     /// The best of all: random forests.
     Best,
     /// One at random in the node's range: extremely randomized trees.
@@ -26,7 +26,7 @@ pub(super) struct Recipe<'a> {
     /// The number of features a split may look at, ≥ 1; more when all of those are constant in the node.
     pub(super) features: usize,
     /// Those of trees 0, 2, 4 … and of 1, 3, 5 …
-    pub(super) thresholds: [Thresholds; 2],
+    pub(super) thresholds: [ThresholdRule; 2],
     /// Draw as many rows as there are, with replacement, instead of taking each once.
     pub(super) bootstrap: bool,
     pub(super) seed: u64,
@@ -42,7 +42,7 @@ struct Node {
 
 /// Trees, one after the other, in flat arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Trees {
+pub(super) struct RegressionTrees {
     nodes: Vec<Node>,
     /// The mean target of the rows in each node.
     means: Vec<f64>,
@@ -50,7 +50,7 @@ pub(super) struct Trees {
     roots: Vec<u32>,
 }
 
-impl Trees {
+impl RegressionTrees {
     /// The number of trees.
     pub(super) fn len(&self) -> usize {
         self.roots.len()
@@ -100,7 +100,7 @@ impl Trees {
             let mut moving = false;
             // not `map`, which is not always inlined
             for at in &mut at {
-                let next = self.step(*at, row);
+                let next = self.step_down(*at, row);
                 moving |= next != *at;
                 *at = next;
             }
@@ -112,7 +112,7 @@ impl Trees {
 
     /// One level down; a leaf stays where it is, and has nothing to ask of a row without features.
     #[inline(always)]
-    fn step(&self, at: u32, row: &[f64]) -> u32 {
+    fn step_down(&self, at: u32, row: &[f64]) -> u32 {
         let node = &self.nodes[at as usize];
         node.left + u32::from(row.get(node.feature as usize).is_some_and(|&value| value > node.threshold))
     }
@@ -127,7 +127,7 @@ impl Trees {
 
 /// A row in a tree, with how often it was drawn.
 #[derive(Clone, Copy, Debug)]
-struct Sample {
+struct DrawnRow {
     row: u32,
     weight: f64,
     target: f64,
@@ -135,7 +135,7 @@ struct Sample {
 
 /// A split: the rows whose `feature` is at most `threshold` go left.
 #[derive(Clone, Copy, Debug)]
-struct Split {
+struct NodeSplit {
     feature: usize,
     threshold: f64,
 }
@@ -143,12 +143,12 @@ struct Split {
 /// The quality of a split: (Σ_left w·(y − ȳ))² / (W_left·W_right), which is largest where the squared error left is least;
 /// kept as a fraction, to be compared without dividing.
 #[derive(Clone, Copy, Debug)]
-struct Gain {
+struct SplitGain {
     numerator: f64,
     denominator: f64,
 }
 
-impl Gain {
+impl SplitGain {
     const NONE: Self = Self { numerator: 0.0, denominator: 1.0 };
 
     /// Better by more than rounding, so that of equal splits the first stays, in every unit of the target.
@@ -163,29 +163,29 @@ impl Gain {
 }
 
 /// Most samples in a node that is screened; beyond, the quadratic cost of screening is more than it saves.
-const MOST_LANES: usize = 16;
+const MAX_SCREENED_SAMPLES: usize = 16;
 
 /// Most features screened at a time.
-const MOST_FEATURES: usize = 16;
+const MAX_SCREENED_FEATURES: usize = 16;
 
 /// The samples of a small node, laid out for vectors.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     /// The number of samples the node has.
     count: usize,
-    rows: [u32; MOST_LANES],
+    rows: [u32; MAX_SCREENED_SAMPLES],
     /// w·(y − ȳ).
-    sums: [f64; MOST_LANES],
+    sums: [f64; MAX_SCREENED_SAMPLES],
     /// w.
-    weights: [f64; MOST_LANES],
+    weights: [f64; MAX_SCREENED_SAMPLES],
 }
 
 /// Room to grow trees in, kept between trees.
-pub(super) struct Grower {
+pub(super) struct TreeGrower {
     lanes: Lanes,
     /// The features just drawn that may beat the best so far.
-    promising: [bool; MOST_FEATURES],
-    samples: Vec<Sample>,
+    promising: [bool; MAX_SCREENED_FEATURES],
+    samples: Vec<DrawnRow>,
     draws: Vec<u32>,
     /// All features; each node shuffles the first few.
     order: Vec<u32>,
@@ -196,28 +196,28 @@ pub(super) struct Grower {
     /// The ranks in use, as bits; zero between looks.
     used: Vec<u64>,
     values: Vec<f64>,
-    pending: Vec<Pending>,
+    pending: Vec<PendingNode>,
 }
 
 /// A node still to be split.
-struct Pending {
+struct PendingNode {
     node: u32,
     start: usize,
     end: usize,
 }
 
-impl Grower {
+impl TreeGrower {
     /// Room for trees on `columns`.
     pub(super) fn new(columns: &Columns) -> Self {
         let n = columns.rows();
         Self {
             lanes: Lanes {
                 count: 0,
-                rows: [0; MOST_LANES],
-                sums: [0.0; MOST_LANES],
-                weights: [0.0; MOST_LANES],
+                rows: [0; MAX_SCREENED_SAMPLES],
+                sums: [0.0; MAX_SCREENED_SAMPLES],
+                weights: [0.0; MAX_SCREENED_SAMPLES],
             },
-            promising: [true; MOST_FEATURES],
+            promising: [true; MAX_SCREENED_FEATURES],
             samples: Vec::with_capacity(n),
             draws: vec![0; n],
             order: (0..columns.width() as u32).collect(),
@@ -230,12 +230,12 @@ impl Grower {
     }
 
     /// Grows tree number `number` of a forest and appends it to `trees`. The tree depends on the recipe and its number
-    /// only, never on the trees before it. Leaves (see [`Grower::drawn`]) which rows it was grown from.
+    /// only, never on the trees before it. Leaves (see [`TreeGrower::drawn`]) which rows it was grown from.
     ///
     /// O(√n…n levels · features · n); n·log n levels-and-rows in balanced trees.
-    pub(super) fn grow(&mut self, recipe: &Recipe<'_>, number: usize, trees: &mut Trees) {
+    pub(super) fn grow(&mut self, recipe: &Recipe<'_>, number: usize, trees: &mut RegressionTrees) {
         let mut random = Stream::new(recipe.seed, number);
-        self.draw(recipe, &mut random);
+        self.draw_rows(recipe, &mut random);
         for (feature, place) in self.order.iter_mut().enumerate() {
             *place = feature as u32;
         }
@@ -244,9 +244,9 @@ impl Grower {
         let flat = 1e-12 * (high - low);
         let thresholds = recipe.thresholds[number % 2];
         let root = trees.push_leaf(0.0);
-        self.pending.push(Pending { node: root, start: 0, end: self.samples.len() });
-        while let Some(Pending { node, start, end }) = self.pending.pop() {
-            let mean = self.center(start, end);
+        self.pending.push(PendingNode { node: root, start: 0, end: self.samples.len() });
+        while let Some(PendingNode { node, start, end }) = self.pending.pop() {
+            let mean = self.center_targets(start, end);
             trees.means[node as usize] = mean;
             let split = self.split(recipe, thresholds, start..end, flat, &mut random);
             let Some(split) = split else { continue };
@@ -255,8 +255,8 @@ impl Grower {
             trees.push_leaf(mean);
             trees.nodes[node as usize] =
                 Node { threshold: split.threshold, feature: split.feature as u32, left };
-            self.pending.push(Pending { node: left + 1, start: middle, end });
-            self.pending.push(Pending { node: left, start, end: middle });
+            self.pending.push(PendingNode { node: left + 1, start: middle, end });
+            self.pending.push(PendingNode { node: left, start, end: middle });
         }
         trees.roots.push(root);
     }
@@ -267,7 +267,7 @@ impl Grower {
     }
 
     /// The rows of a tree.
-    fn draw(&mut self, recipe: &Recipe<'_>, random: &mut Stream) {
+    fn draw_rows(&mut self, recipe: &Recipe<'_>, random: &mut Stream) {
         let n = recipe.rows.len();
         self.draws.clear();
         self.draws.resize(n, u32::from(!recipe.bootstrap));
@@ -277,7 +277,7 @@ impl Grower {
             }
         }
         let drawn = self.draws.iter().zip(recipe.rows).filter(|(count, _)| **count > 0);
-        let samples = drawn.map(|(&count, &row)| Sample {
+        let samples = drawn.map(|(&count, &row)| DrawnRow {
             row: row as u32,
             weight: f64::from(count),
             target: recipe.targets[row],
@@ -287,7 +287,7 @@ impl Grower {
     }
 
     /// The mean target of the node start..end; leaves the centered terms.
-    fn center(&mut self, start: usize, end: usize) -> f64 {
+    fn center_targets(&mut self, start: usize, end: usize) -> f64 {
         let samples = &self.samples[start..end];
         // about the first target, so that the mean of equal targets is that target
         let origin = samples.first().map_or(0.0, |sample| sample.target);
@@ -306,19 +306,19 @@ impl Grower {
     fn split(
         &mut self,
         recipe: &Recipe<'_>,
-        thresholds: Thresholds,
+        thresholds: ThresholdRule,
         Range { start, end }: Range<usize>,
         flat: f64,
         random: &mut Stream,
-    ) -> Option<Split> {
+    ) -> Option<NodeSplit> {
         let targets = self.samples[start..end].iter().map(|sample| sample.target);
         let (low, high) = range(targets);
         if end - start < 2 || high - low <= flat {
             return None;
         }
         let weight: f64 = self.terms.iter().map(|term| term[1]).sum();
-        self.arrange(start, end);
-        let (mut best, mut split) = (Gain::NONE, None);
+        self.arrange_lanes(start, end);
+        let (mut best, mut split) = (SplitGain::NONE, None);
         let (mut position, mut look) = (0, 1);
         while position < self.order.len() {
             // of two rows every feature makes the same split: the first that tells them apart will do
@@ -328,17 +328,17 @@ impl Grower {
             let room = recipe.features.saturating_sub(position).clamp(1, self.order.len() - position);
             let drawn = if end - start == 2 { 1 } else { room.min(look) };
             self.draw_features(position, drawn, random);
-            if thresholds == Thresholds::Best && end - start <= MOST_LANES {
+            if thresholds == ThresholdRule::Best && end - start <= MAX_SCREENED_SAMPLES {
                 self.screen(recipe.columns, position, drawn, weight, best);
             }
             for at in position..position + drawn {
                 let feature = self.order[at] as usize;
                 let found = match thresholds {
-                    Thresholds::Best if !self.promising[at - position] => None,
-                    Thresholds::Best => {
+                    ThresholdRule::Best if !self.promising[at - position] => None,
+                    ThresholdRule::Best => {
                         self.best_threshold(recipe.columns, feature, start..end, weight, &mut best)
                     }
-                    Thresholds::Random => self.random_threshold(
+                    ThresholdRule::Random => self.random_threshold(
                         recipe.columns,
                         feature,
                         (start..end, weight),
@@ -347,12 +347,12 @@ impl Grower {
                     ),
                 };
                 if let Some(threshold) = found {
-                    split = Some(Split { feature, threshold });
+                    split = Some(NodeSplit { feature, threshold });
                 }
             }
             position += drawn;
             // the more features were seen, the fewer of the next will beat the best of them
-            look = (2 * look).min(MOST_FEATURES);
+            look = (2 * look).min(MAX_SCREENED_FEATURES);
         }
         split
     }
@@ -367,8 +367,8 @@ impl Grower {
     }
 
     /// Lays the rows and terms of the node start..end out for [`screen`].
-    fn arrange(&mut self, start: usize, end: usize) {
-        if end - start <= MOST_LANES {
+    fn arrange_lanes(&mut self, start: usize, end: usize) {
+        if end - start <= MAX_SCREENED_SAMPLES {
             self.lanes.count = end - start;
             for (lane, sample) in self.samples[start..end].iter().enumerate() {
                 self.lanes.rows[lane] = sample.row;
@@ -378,9 +378,9 @@ impl Grower {
     }
 
     /// Marks those of the features at position.. that may beat `best`.
-    fn screen(&mut self, columns: &Columns, position: usize, count: usize, weight: f64, best: Gain) {
+    fn screen(&mut self, columns: &Columns, position: usize, count: usize, weight: f64, best: SplitGain) {
         let features = &self.order[position..position + count];
-        // half of the margin by which `Gain::beats` decides: the lanes sum in another order, and must not lose a winner by rounding
+        // half of the margin by which `SplitGain::beats` decides: the lanes sum in another order, and must not lose a winner by rounding
         let node = [weight, best.numerator * (1.0 + 5e-10), best.denominator];
         screen(columns.all_ranks(), columns.rows(), features, &self.lanes, node, &mut self.promising);
     }
@@ -392,7 +392,7 @@ impl Grower {
         feature: usize,
         node: Range<usize>,
         weight: f64,
-        best: &mut Gain,
+        best: &mut SplitGain,
     ) -> Option<f64> {
         let ranks = columns.ranks(feature);
         let samples = &self.samples[node];
@@ -410,7 +410,7 @@ impl Grower {
             while left != 0 {
                 let rank = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let gain = Gain::new(sum, below_weight, weight);
+                let gain = SplitGain::new(sum, below_weight, weight);
                 if gain.beats(*best) {
                     *best = gain;
                     found = Some((before, rank));
@@ -431,7 +431,7 @@ impl Grower {
         feature: usize,
         (node, weight): (Range<usize>, f64),
         random: &mut Stream,
-        best: &mut Gain,
+        best: &mut SplitGain,
     ) -> Option<f64> {
         let column = columns.values(feature);
         self.values.clear();
@@ -446,7 +446,7 @@ impl Grower {
         let threshold = if drawn < high { drawn } else { low };
         let mut left = [0.0; 2];
         sum_at_most(&self.values, &self.terms, threshold, &mut left);
-        let gain = Gain::new(left[0], left[1], weight);
+        let gain = SplitGain::new(left[0], left[1], weight);
         gain.beats(*best).then(|| {
             *best = gain;
             threshold
@@ -490,12 +490,12 @@ dispatched! {
         features: &[u32],
         lanes: &Lanes,
         node: [f64; 3],
-        promising: &mut [bool; MOST_FEATURES],
+        promising: &mut [bool; MAX_SCREENED_FEATURES],
     ) {
         let (m, [weight, numerator, least]) = (lanes.count, node);
         let (rows, sums, weights) = (&lanes.rows[..m], &lanes.sums[..m], &lanes.weights[..m]);
         // all features first: a vector load waits long for the single stores just before it
-        let mut gathered = [[f64::INFINITY; MOST_LANES]; MOST_FEATURES];
+        let mut gathered = [[f64::INFINITY; MAX_SCREENED_SAMPLES]; MAX_SCREENED_FEATURES];
         for (&feature, own) in features.iter().zip(&mut gathered) {
             let column = &ranks[feature as usize * n..(feature as usize + 1) * n];
             for (cell, &row) in own.iter_mut().zip(rows) {
@@ -543,7 +543,7 @@ mod tests {
         columns: &'a Columns,
         targets: &'a [f64],
         rows: &'a [usize],
-        thresholds: Thresholds,
+        thresholds: ThresholdRule,
     ) -> Recipe<'a> {
         Recipe {
             columns,
@@ -574,8 +574,8 @@ mod tests {
         for n in [3, 5, 16, 17, 70] {
             let (x, y) = sample(n, 6);
             let (columns, rows) = (Columns::new(&x), (0..n).collect::<Vec<_>>());
-            let mut trees = Trees::default();
-            Grower::new(&columns).grow(&recipe(&columns, &y, &rows, Thresholds::Best), 0, &mut trees);
+            let mut trees = RegressionTrees::default();
+            TreeGrower::new(&columns).grow(&recipe(&columns, &y, &rows, ThresholdRule::Best), 0, &mut trees);
             let root = trees.nodes[0];
             let side = |i: usize| usize::from(x.row(i)[root.feature as usize] > root.threshold);
             let means = [trees.means[root.left as usize], trees.means[root.left as usize + 1]];
@@ -588,9 +588,9 @@ mod tests {
     fn a_tree_on_distinct_rows_remembers_them() {
         let (x, y) = sample(50, 4);
         let (columns, rows) = (Columns::new(&x), (0..50).collect::<Vec<_>>());
-        for thresholds in [Thresholds::Best, Thresholds::Random] {
-            let mut trees = Trees::default();
-            Grower::new(&columns).grow(&recipe(&columns, &y, &rows, thresholds), 3, &mut trees);
+        for thresholds in [ThresholdRule::Best, ThresholdRule::Random] {
+            let mut trees = RegressionTrees::default();
+            TreeGrower::new(&columns).grow(&recipe(&columns, &y, &rows, thresholds), 3, &mut trees);
             for (i, y) in y.iter().enumerate() {
                 assert!((trees.forecast(0, x.row(i)) - y).abs() < 1e-12, "{thresholds:?}, row {i}");
             }
@@ -601,16 +601,16 @@ mod tests {
     fn a_tree_does_not_depend_on_the_trees_before_it_nor_on_the_instruction_set() {
         let (x, y) = sample(60, 9);
         let (columns, rows) = (Columns::new(&x), (0..60).collect::<Vec<_>>());
-        for thresholds in [Thresholds::Best, Thresholds::Random] {
+        for thresholds in [ThresholdRule::Best, ThresholdRule::Random] {
             let recipe = Recipe { features: 3, bootstrap: true, ..recipe(&columns, &y, &rows, thresholds) };
             let grown = with_each_instruction_set(|| {
-                let mut used = Grower::new(&columns);
-                let (mut last, mut alone) = (Trees::default(), Trees::default());
+                let mut used = TreeGrower::new(&columns);
+                let (mut last, mut alone) = (RegressionTrees::default(), RegressionTrees::default());
                 for number in 0..8 {
                     last.clear();
                     used.grow(&recipe, number, &mut last);
                 }
-                Grower::new(&columns).grow(&recipe, 7, &mut alone);
+                TreeGrower::new(&columns).grow(&recipe, 7, &mut alone);
                 assert!(last == alone, "{thresholds:?}");
                 last
             });
@@ -623,8 +623,8 @@ mod tests {
         for x in [Matrix::zeros(6, 0), Matrix::zeros(6, 3)] {
             let (columns, rows) = (Columns::new(&x), (0..6).collect::<Vec<_>>());
             let y = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-            let mut trees = Trees::default();
-            Grower::new(&columns).grow(&recipe(&columns, &y, &rows, Thresholds::Best), 0, &mut trees);
+            let mut trees = RegressionTrees::default();
+            TreeGrower::new(&columns).grow(&recipe(&columns, &y, &rows, ThresholdRule::Best), 0, &mut trees);
             assert_eq!(trees.nodes.len(), 1);
             assert!((trees.forecast(0, x.row(0)) - 3.5).abs() < 1e-12);
         }

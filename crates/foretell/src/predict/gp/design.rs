@@ -7,11 +7,11 @@ use crate::predict::points::Points;
 use std::ops::Range;
 
 /// The place of the configuration among them.
-pub(crate) const CONFIGURATION: usize = 2;
+pub(crate) const CONFIGURATION_GROUP: usize = 2;
 
 /// Features of runs, and what kernels need of every pair: D_g, the squared distance, and L_g, the inner product, in each
 /// group of features, both divided by the group's dimension.
-pub(crate) struct Design {
+pub(crate) struct KernelDesign {
     pub(super) n: usize,
     pub(super) stride: usize,
     /// The columns of each group, shape (n, dimension).
@@ -22,7 +22,7 @@ pub(crate) struct Design {
     pub(super) products: [Vec<f64>; GROUPS],
 }
 
-impl Design {
+impl KernelDesign {
     /// The design of standardized `rows`, shape (n, features), whose groups stand at `groups`.
     pub(crate) fn new(rows: &Matrix, groups: &[Range<usize>; GROUPS]) -> Self {
         let n = rows.rows();
@@ -37,8 +37,8 @@ impl Design {
             let x = features[g].as_slice();
             squared_distances(x, x, d, stride, &mut distances[g]);
             inner_products(x, x, d, stride, &mut products[g]);
-            scale(&mut distances[g], 1.0 / d.max(1) as f64);
-            scale(&mut products[g], 1.0 / d.max(1) as f64);
+            scale_values(&mut distances[g], 1.0 / d.max(1) as f64);
+            scale_values(&mut products[g], 1.0 / d.max(1) as f64);
         }
         let points = features.each_ref().map(Points::of_rows);
         Self { n, stride, features, points, distances, products }
@@ -108,11 +108,11 @@ impl Design {
     }
 }
 
-fn scale(values: &mut [f64], factor: f64) {
+fn scale_values(values: &mut [f64], factor: f64) {
     values.iter_mut().for_each(|value| *value *= factor);
 }
 
-/// The quantities that kernels need for a new run and the runs of a [`Design`].
+/// The quantities that kernels need for a new run and the runs of a [`KernelDesign`].
 pub(crate) struct Relation {
     /// The number of runs, and that rounded up to whole lanes.
     n: usize,

@@ -1,11 +1,11 @@
 //! The kernel of a process, over whole lanes.
 
 use crate::linalg::simd::{LANES, dispatched, exp_body, sum_lanes};
-use crate::predict::gp::design::Design;
+use crate::predict::gp::design::KernelDesign;
 use crate::predict::gp::pairs::{GROUPS, Pairs, row_of};
 
 /// The variance of the constant.
-const CONSTANT: f64 = 0.5;
+const CONSTANT_VARIANCE: f64 = 0.5;
 /// The least noise variance.
 pub(super) const JITTER: f64 = 1e-6;
 
@@ -23,7 +23,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    pub(super) fn of_logs(theta: &[f64]) -> Self {
+    pub(super) fn from_logs(theta: &[f64]) -> Self {
         let value = |k: usize| theta[k].exp();
         Self {
             w: [value(0), value(1), value(2)],
@@ -35,11 +35,11 @@ impl Parameters {
 
     /// The variance of a run's target, noise included, `own` being its L_g with itself.
     pub(super) fn variance(&self, own: [f64; GROUPS]) -> f64 {
-        self.s + CONSTANT + self.e + self.v.iter().zip(own).map(|(v, own)| v * own).sum::<f64>()
+        self.s + CONSTANT_VARIANCE + self.e + self.v.iter().zip(own).map(|(v, own)| v * own).sum::<f64>()
     }
 
     /// The trace of K.
-    pub(super) fn trace(&self, design: &Design) -> f64 {
+    pub(super) fn trace(&self, design: &KernelDesign) -> f64 {
         let own = |i: usize| design.products.each_ref().map(|products| products[i * design.stride + i]);
         (0..design.n).map(|i| self.variance(own(i))).sum()
     }
@@ -64,7 +64,7 @@ dispatched! {
             for j in 0..length {
                 let value = s * exp_body(-(w[0] * d0[j] + w[1] * d1[j] + w[2] * d2[j]));
                 r[j] = value;
-                k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT;
+                k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT_VARIANCE;
             }
         }
     }
@@ -77,7 +77,7 @@ dispatched! {
         let [d0, d1, d2, l0, l1, l2] = pairs.first(k.len());
         for j in 0..k.len() {
             let value = s * exp_body(-(w[0] * d0[j] + w[1] * d1[j] + w[2] * d2[j]));
-            k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT;
+            k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT_VARIANCE;
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod warp;
 use crate::curves::training::{Query, TrainingSet};
 use crate::features::compact::Compact;
 use crate::predict::forecast::Forecast;
-use crate::predict::gp::design::Design;
+use crate::predict::gp::design::KernelDesign;
 use crate::predict::gp::pair::{Pair, PairFit};
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 
@@ -40,7 +40,7 @@ pub struct GaussianProcess;
 
 struct GaussianProcessModel {
     compact: Compact,
-    design: Design,
+    design: KernelDesign,
     pair: Pair,
     held_out: Vec<Forecast>,
 }

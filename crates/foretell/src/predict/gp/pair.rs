@@ -3,17 +3,17 @@
 use crate::curves::training::TrainingSet;
 use crate::features::compact::{Compact, MARGIN};
 use crate::linalg::matrix::Matrix;
-use crate::predict::gp::design::{CONFIGURATION, Design, Relation};
+use crate::predict::gp::design::{CONFIGURATION_GROUP, KernelDesign, Relation};
 use crate::predict::gp::posterior::prior_means;
-use crate::predict::gp::process::{Process, Tuned};
+use crate::predict::gp::process::{Process, TunedProcess};
 use crate::predict::gp::reach::Reach;
-use crate::predict::gp::warp::{Warp, WarpPrior};
+use crate::predict::gp::warp::{TargetWarp, WarpPrior};
 use crate::statistics::{range, widened};
 
 /// The prior variance of the log of a configuration column's squared weight.
 const RELEVANCE_VARIANCE: f64 = 0.3;
 /// The loss of certainty of a forecast per unit that y_τ is [`Pair::beyond`]: the standard deviation of a slope near 1.
-const BEYOND: f64 = 0.3;
+const BEYOND_SLOPE_SD: f64 = 0.3;
 
 /// The mean of a process on y_T and of y_τ + a process on y_T − y_τ, clipped to the runs' [`Reach`].
 ///
@@ -32,8 +32,8 @@ pub(crate) struct Pair {
 impl Pair {
     /// Both processes on `design`; `last` holds y_τ of each run, `gains` y_T − y_τ.
     fn new(
-        design: &Design,
-        tuned: (Tuned, Tuned),
+        design: &KernelDesign,
+        tuned: (TunedProcess, TunedProcess),
         training: &TrainingSet,
         gains: &[f64],
         last: &[f64],
@@ -42,11 +42,12 @@ impl Pair {
         let reach = Reach::new(training, gains);
         let lasts = widened(range(last.iter().copied()), MARGIN);
         let left_out = direct.left_out.iter().zip(&gain.left_out).zip(last);
-        let left_out = left_out.map(|((&a, &b), &last)| Self::combine(a, b, last, &reach)).collect();
+        let left_out =
+            left_out.map(|((&a, &b), &last)| Self::combine_forecasts(a, b, last, &reach)).collect();
         Self { direct, gain, reach, lasts, left_out }
     }
 
-    fn combine(direct: (f64, f64), gain: (f64, f64), last: f64, reach: &Reach) -> (f64, f64) {
+    fn combine_forecasts(direct: (f64, f64), gain: (f64, f64), last: f64, reach: &Reach) -> (f64, f64) {
         (reach.clip((direct.0 + last + gain.0) / 2.0, last), (direct.1 + gain.1) / 2.0)
     }
 
@@ -55,8 +56,8 @@ impl Pair {
         let beyond = self.beyond(last);
         let (direct, sd) = self.direct.forecast(relation);
         let gain = self.gain.forecast(relation);
-        let (mean, sd) = Self::combine((direct + beyond, sd), gain, last, &self.reach);
-        (mean, sd.hypot(BEYOND * beyond))
+        let (mean, sd) = Self::combine_forecasts((direct + beyond, sd), gain, last, &self.reach);
+        (mean, sd.hypot(BEYOND_SLOPE_SD * beyond))
     }
 
     /// The distance of `last` above (or, negative, below) the range that features tell from others.
@@ -75,7 +76,7 @@ pub(crate) struct PairFit {
     pub(crate) compact: Compact,
     /// The features of the training runs, shape (n, features).
     pub(crate) rows: Matrix,
-    pub(crate) design: Design,
+    pub(crate) design: KernelDesign,
     pub(crate) pair: Pair,
 }
 
@@ -88,29 +89,29 @@ impl PairFit {
     /// takes the warp that is likeliest with its kernel as it is; and both are tuned again.
     pub(crate) fn new(training: &TrainingSet, last: &[f64]) -> Option<Self> {
         let (mut compact, mut rows) = Compact::fit(training);
-        let mut design = Design::new(&rows, compact.groups());
+        let mut design = KernelDesign::new(&rows, compact.groups());
         let targets = &training.targets;
         let gains: Vec<f64> = targets.iter().zip(last).map(|(y, last)| y - last).collect();
         let start = prior_means();
         let (direct, gain) = rayon::join(
-            || Tuned::new(&design, targets, Warp::first(WarpPrior::SCORES, targets), &start),
-            || Tuned::new(&design, &gains, Warp::first(WarpPrior::GAINS, &gains), &start),
+            || TunedProcess::new(&design, targets, TargetWarp::first(WarpPrior::SCORES, targets), &start),
+            || TunedProcess::new(&design, &gains, TargetWarp::first(WarpPrior::GAINS, &gains), &start),
         );
         let (direct, gain) = direct.zip(gain)?;
-        let configuration = compact.groups()[CONFIGURATION].clone();
+        let configuration = compact.groups()[CONFIGURATION_GROUP].clone();
         if configuration.len() > 1 {
-            let slopes = [&direct, &gain].map(|tuned| tuned.column_slopes(&design, CONFIGURATION));
+            let slopes = [&direct, &gain].map(|tuned| tuned.column_slopes(&design, CONFIGURATION_GROUP));
             let mut factors = vec![1.0; rows.columns()];
             for (k, j) in configuration.enumerate() {
                 let step = RELEVANCE_VARIANCE * (slopes[0][k] + slopes[1][k]);
                 factors[j] = (step.clamp(-1.0, 1.0) / 2.0).exp();
             }
-            compact.reweigh(&factors);
+            compact.multiply_weights(&factors);
             rows = Matrix::from_fn(rows.rows(), rows.columns(), |i, j| rows.row(i)[j] * factors[j]);
-            design = Design::new(&rows, compact.groups());
+            design = KernelDesign::new(&rows, compact.groups());
         }
-        let again = |tuned: &Tuned, prior, targets: &[f64]| {
-            Tuned::new(&design, targets, tuned.likeliest_warp(prior, targets), &tuned.theta)
+        let again = |tuned: &TunedProcess, prior, targets: &[f64]| {
+            TunedProcess::new(&design, targets, tuned.likeliest_warp(prior, targets), &tuned.theta)
         };
         let (direct, gain) = rayon::join(
             || again(&direct, WarpPrior::SCORES, targets),

@@ -3,7 +3,7 @@
 use crate::linalg::inverse::Symmetric;
 use crate::linalg::lbfgs::{Limits, minimize};
 use crate::linalg::simd::dot;
-use crate::predict::gp::design::Design;
+use crate::predict::gp::design::KernelDesign;
 use crate::predict::gp::kernel::{JITTER, Parameters, fill_kernel, gradient_sums};
 use crate::predict::gp::pairs::GROUPS;
 
@@ -11,12 +11,12 @@ use crate::predict::gp::pairs::GROUPS;
 pub(super) const PARAMETERS: usize = 2 * GROUPS + 2;
 /// The place of e among them.
 pub(super) const NOISE: usize = PARAMETERS - 1;
-/// ln 10: the step in which ln e is raised where K cannot be inverted, until it is above `MOST_NOISE`.
-pub(super) const RAISE: f64 = std::f64::consts::LN_10;
-const MOST_NOISE: f64 = 60.0;
+/// ln 10: the step in which ln e is raised where K cannot be inverted, until it is above `MAX_LOG_NOISE`.
+pub(super) const LOG_NOISE_STEP: f64 = std::f64::consts::LN_10;
+const MAX_LOG_NOISE: f64 = 60.0;
 /// With more runs than this the hyperparameters are found on this many of them; the process itself is fitted on all.
 const MOST_TUNED: usize = 160;
-const LIMITS: Limits = Limits { iterations: 40, gradient: 0.02, decrease: 0.02 };
+const TUNING_LIMITS: Limits = Limits { iterations: 40, gradient: 0.02, decrease: 0.02 };
 
 /// Normal priors (mean, standard deviation) on the logs of the hyperparameters. Those of s² and e are tight: many runs that
 /// end alike would otherwise be taken for a process of large variance without noise.
@@ -33,10 +33,10 @@ pub(super) fn prior_means() -> [f64; PARAMETERS] {
 
 /// The hyperparameters (logs) of largest posterior, searched from `start` on, on at most [`MOST_TUNED`] runs, evenly spread in
 /// order of target so that the order of runs does not matter.
-pub(super) fn tune(design: &Design, y: &[f64], start: &[f64]) -> Vec<f64> {
+pub(super) fn tune(design: &KernelDesign, y: &[f64], start: &[f64]) -> Vec<f64> {
     if design.n <= MOST_TUNED {
         let mut work = Work::new(design);
-        return minimize(start, LIMITS, |theta, gradient| work.evaluate(design, y, theta, gradient));
+        return minimize(start, TUNING_LIMITS, |theta, gradient| work.evaluate(design, y, theta, gradient));
     }
     let mut order: Vec<usize> = (0..design.n).collect();
     order.sort_by(|&a, &b| y[a].total_cmp(&y[b]));
@@ -44,7 +44,7 @@ pub(super) fn tune(design: &Design, y: &[f64], start: &[f64]) -> Vec<f64> {
     let part = design.select(&used);
     let targets: Vec<f64> = used.iter().map(|&i| y[i]).collect();
     let mut work = Work::new(&part);
-    minimize(start, LIMITS, |theta, gradient| work.evaluate(&part, &targets, theta, gradient))
+    minimize(start, TUNING_LIMITS, |theta, gradient| work.evaluate(&part, &targets, theta, gradient))
 }
 
 /// The buffers of one evaluation of the posterior.
@@ -57,13 +57,13 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn new(design: &Design) -> Self {
+    pub(super) fn new(design: &KernelDesign) -> Self {
         let nonlinear = vec![0.0; design.stride * design.stride];
         Self { nonlinear, kernel: Symmetric::zeros(design.n), alpha: vec![0.0; design.n] }
     }
 
     /// K⁻¹ into `kernel`; gives ln det K.
-    pub(super) fn invert_kernel(&mut self, design: &Design, parameters: &Parameters) -> Option<f64> {
+    pub(super) fn invert_kernel(&mut self, design: &KernelDesign, parameters: &Parameters) -> Option<f64> {
         fill_kernel(&design.pairs(), parameters, design.n, &mut self.nonlinear, &mut self.kernel.data);
         for i in 0..design.n {
             self.kernel.data[i * design.stride + i] += parameters.e;
@@ -74,13 +74,13 @@ impl Work {
     /// K⁻¹ into `kernel`, with ten times the noise, and again, until K can be inverted: runs without noise leave it near to singular,
     /// most of all where `theta` was found on a part of them or with other features. Gives `theta` with that noise; `None`
     /// where noise does not help.
-    pub(super) fn invert_with_noise(&mut self, design: &Design, theta: &[f64]) -> Option<Vec<f64>> {
+    pub(super) fn invert_with_noise(&mut self, design: &KernelDesign, theta: &[f64]) -> Option<Vec<f64>> {
         let mut theta = theta.to_vec();
-        while self.invert_kernel(design, &Parameters::of_logs(&theta)).is_none() {
-            if theta[NOISE] > MOST_NOISE {
+        while self.invert_kernel(design, &Parameters::from_logs(&theta)).is_none() {
+            if theta[NOISE] > MAX_LOG_NOISE {
                 return None;
             }
-            theta[NOISE] += RAISE;
+            theta[NOISE] += LOG_NOISE_STEP;
         }
         Some(theta)
     }
@@ -89,12 +89,12 @@ impl Work {
     /// ∂/∂θ = ½ Σ_ij (K⁻¹ − ααᵀ)_ij ∂K_ij/∂θ + (θ − μ)/sd².
     pub(super) fn evaluate(
         &mut self,
-        design: &Design,
+        design: &KernelDesign,
         y: &[f64],
         theta: &[f64],
         gradient: &mut [f64],
     ) -> Option<f64> {
-        let parameters = Parameters::of_logs(theta);
+        let parameters = Parameters::from_logs(theta);
         let log_determinant = self.invert_kernel(design, &parameters)?;
         self.kernel.multiply(y, &mut self.alpha);
         let mut value = 0.5 * (dot(y, &self.alpha) + log_determinant);
@@ -129,10 +129,10 @@ pub(crate) mod tests {
     use super::*;
     use crate::linalg::matrix::Matrix;
 
-    pub(crate) fn wave(n: usize) -> (Design, Vec<f64>) {
+    pub(crate) fn wave(n: usize) -> (KernelDesign, Vec<f64>) {
         let rows = Matrix::from_fn(n, 5, |i, j| ((i * (j + 1)) as f64 * 0.7).sin() * 1.4);
         let y = (0..n).map(|i| rows.row(i)[0] + 0.5 * (2.0 * rows.row(i)[3]).sin()).collect();
-        (Design::new(&rows, &[0..2, 2..3, 3..5]), y)
+        (KernelDesign::new(&rows, &[0..2, 2..3, 3..5]), y)
     }
 
     #[test]
@@ -164,12 +164,12 @@ pub(crate) mod tests {
         theta[3..6].fill(40.0);
         theta[NOISE] = -20.0;
         assert!(
-            work.invert_kernel(&design, &Parameters::of_logs(&theta)).is_none(),
+            work.invert_kernel(&design, &Parameters::from_logs(&theta)).is_none(),
             "there is something to do"
         );
         let found = work.invert_with_noise(&design, &theta).unwrap();
         assert!(found[NOISE] > theta[NOISE] && found[..NOISE] == theta[..NOISE]);
-        let least = Parameters::of_logs(&[&found[..NOISE], &[found[NOISE] - RAISE]].concat());
+        let least = Parameters::from_logs(&[&found[..NOISE], &[found[NOISE] - LOG_NOISE_STEP]].concat());
         assert!(work.invert_kernel(&design, &least).is_none(), "a tenth of it is too little");
         theta[0] = f64::NAN;
         assert!(work.invert_with_noise(&design, &theta).is_none());

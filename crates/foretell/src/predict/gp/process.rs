@@ -2,13 +2,13 @@
 
 use crate::features::paper::TargetScaler;
 use crate::linalg::simd::dot;
-use crate::predict::gp::design::{Design, Relation};
-use crate::predict::gp::factor::Factor;
+use crate::predict::gp::design::{KernelDesign, Relation};
+use crate::predict::gp::factor::TriangularFactor;
 use crate::predict::gp::kernel::{Parameters, cross_kernel};
 use crate::predict::gp::posterior::{Work, tune};
-use crate::predict::gp::warp::{Warp, WarpPrior};
+use crate::predict::gp::warp::{TargetWarp, WarpPrior};
 
-/// A Gaussian process fitted on a [`Design`] and targets.
+/// A Gaussian process fitted on a [`KernelDesign`] and targets.
 ///
 /// K = s²·exp(−Σ_g w_g D_g) + Σ_g v_g L_g + ½ + (e + 10⁻⁶)·I on warped and standardized targets, the eight hyperparameters at their
 /// maximum a posteriori. O(n³) for each of at most 40 iterations; O(n²) to forecast.
@@ -17,10 +17,10 @@ use crate::predict::gp::warp::{Warp, WarpPrior};
 pub(crate) struct Process {
     parameters: Parameters,
     /// `None`: targets as they are.
-    warp: Option<Warp>,
+    warp: Option<TargetWarp>,
     target: TargetScaler,
     /// L of K⁻¹ = L·Lᵀ, which gives kᵀK⁻¹k = ‖Lᵀk‖².
-    factor: Factor,
+    factor: TriangularFactor,
     /// K⁻¹·y.
     alpha: Vec<f64>,
     /// For each run: (its forecast without it, the standard deviation of that).
@@ -28,10 +28,10 @@ pub(crate) struct Process {
 }
 
 /// A process whose hyperparameters are found.
-pub(super) struct Tuned {
+pub(super) struct TunedProcess {
     /// The hyperparameters, as logs.
     pub(super) theta: Vec<f64>,
-    warp: Option<Warp>,
+    warp: Option<TargetWarp>,
     target: TargetScaler,
     /// Warped and standardized targets.
     y: Vec<f64>,
@@ -39,9 +39,14 @@ pub(super) struct Tuned {
     work: Work,
 }
 
-impl Tuned {
+impl TunedProcess {
     /// Finds the hyperparameters for warped `targets`, from `start` on; `None` if the numbers allow none.
-    pub(super) fn new(design: &Design, targets: &[f64], warp: Option<Warp>, start: &[f64]) -> Option<Self> {
+    pub(super) fn new(
+        design: &KernelDesign,
+        targets: &[f64],
+        warp: Option<TargetWarp>,
+        start: &[f64],
+    ) -> Option<Self> {
         let mut y = targets.to_vec();
         if let Some(warp) = warp {
             y.iter_mut().for_each(|y| *y = warp.apply(*y));
@@ -55,9 +60,9 @@ impl Tuned {
     }
 
     /// The likeliest warp of `targets`, the hyperparameters being what they are.
-    pub(super) fn likeliest_warp(&self, prior: WarpPrior, targets: &[f64]) -> Option<Warp> {
+    pub(super) fn likeliest_warp(&self, prior: WarpPrior, targets: &[f64]) -> Option<TargetWarp> {
         let mut product = vec![0.0; targets.len()];
-        Warp::likeliest(prior, targets, |z| {
+        TargetWarp::likeliest(prior, targets, |z| {
             self.work.kernel.multiply(z, &mut product);
             dot(z, &product)
         })
@@ -66,8 +71,8 @@ impl Tuned {
     /// For each column j of group `g`, the slope of the log marginal likelihood in ln c_j², c_j its weight:
     /// Σ_{i ≥ k} m_ik·(v_g x_ij x_kj − w_g R_ik (x_ij − x_kj)²)/d, R the nonlinear part of K, M = ααᵀ − K⁻¹, m_ik = M_ik but half
     /// of it for i = k. O(n²·d).
-    pub(super) fn column_slopes(&self, design: &Design, g: usize) -> Vec<f64> {
-        let Parameters { w, v, .. } = Parameters::of_logs(&self.theta);
+    pub(super) fn column_slopes(&self, design: &KernelDesign, g: usize) -> Vec<f64> {
+        let Parameters { w, v, .. } = Parameters::from_logs(&self.theta);
         let (x, alpha) = (&design.features[g], &self.work.alpha);
         let share = 1.0 / x.columns().max(1) as f64;
         let mut slopes = vec![0.0; x.columns()];
@@ -86,17 +91,17 @@ impl Tuned {
     }
 
     /// The process itself.
-    pub(super) fn process(self, design: &Design) -> Process {
+    pub(super) fn process(self, design: &KernelDesign) -> Process {
         let Self { theta, warp, target, y, work } = self;
-        let parameters = Parameters::of_logs(&theta);
+        let parameters = Parameters::from_logs(&theta);
         let left_out = (0..design.n)
             .map(|i| {
                 let precision = work.kernel.diagonal(i);
                 let mean = target.invert(y[i] - work.alpha[i] / precision);
-                turned_back(warp, (mean, target.scale / precision.sqrt()))
+                unwarp_moments(warp, (mean, target.scale / precision.sqrt()))
             })
             .collect();
-        let factor = Factor::new(work.kernel, 1.0 / parameters.trace(design));
+        let factor = TriangularFactor::new(work.kernel, 1.0 / parameters.trace(design));
         Process { parameters, warp, target, factor, alpha: work.alpha, left_out }
     }
 }
@@ -110,12 +115,12 @@ impl Process {
         cross_kernel(&relation.pairs(), &self.parameters, &mut k[..n]);
         let variance = self.parameters.variance(relation.own) - self.factor.quadratic(k, sums);
         let mean = self.target.invert(dot(&k[..n], &self.alpha));
-        turned_back(self.warp, (mean, self.target.scale * variance.max(self.parameters.e).sqrt()))
+        unwarp_moments(self.warp, (mean, self.target.scale * variance.max(self.parameters.e).sqrt()))
     }
 }
 
 /// A mean and standard deviation of warped targets as those of targets.
-fn turned_back(warp: Option<Warp>, normal: (f64, f64)) -> (f64, f64) {
+fn unwarp_moments(warp: Option<TargetWarp>, normal: (f64, f64)) -> (f64, f64) {
     warp.map_or(normal, |warp| warp.invert(normal))
 }
 
@@ -123,15 +128,15 @@ fn turned_back(warp: Option<Warp>, normal: (f64, f64)) -> (f64, f64) {
 mod tests {
     use super::*;
     use crate::linalg::matrix::Matrix;
-    use crate::predict::gp::design::CONFIGURATION;
+    use crate::predict::gp::design::CONFIGURATION_GROUP;
     use crate::predict::gp::posterior::tests::wave;
     use crate::predict::gp::posterior::{PARAMETERS, prior_means, priors};
 
-    fn tuned(design: &Design, y: &[f64]) -> Tuned {
-        Tuned::new(design, y, None, &prior_means()).unwrap()
+    fn tuned(design: &KernelDesign, y: &[f64]) -> TunedProcess {
+        TunedProcess::new(design, y, None, &prior_means()).unwrap()
     }
 
-    fn process(design: &Design, y: &[f64]) -> Process {
+    fn process(design: &KernelDesign, y: &[f64]) -> Process {
         tuned(design, y).process(design)
     }
 
@@ -148,12 +153,12 @@ mod tests {
                 let all = |i: usize, c: usize| {
                     column(c) * design.features.iter().flat_map(|x| x.row(i)).nth(c).unwrap()
                 };
-                let moved = Design::new(&Matrix::from_fn(n, 5, all), &groups);
+                let moved = KernelDesign::new(&Matrix::from_fn(n, 5, all), &groups);
                 let mut unused = [0.0; PARAMETERS];
                 prior - Work::new(&moved).evaluate(&moved, &found.y, &found.theta, &mut unused).unwrap()
             };
             let difference = (likelihood(1e-5) - likelihood(-1e-5)) / 2e-5;
-            let slope = found.column_slopes(&design, CONFIGURATION)[j];
+            let slope = found.column_slopes(&design, CONFIGURATION_GROUP)[j];
             assert!(
                 (difference - slope).abs() < 1e-5 * (1.0 + slope.abs()),
                 "column {j}: {difference} {slope}"
@@ -178,7 +183,7 @@ mod tests {
                 parameters,
                 warp: whole.warp,
                 target: whole.target,
-                factor: Factor::new(work.kernel, 1.0 / parameters.trace(&part)),
+                factor: TriangularFactor::new(work.kernel, 1.0 / parameters.trace(&part)),
                 alpha,
                 left_out: Vec::new(),
             };
@@ -206,7 +211,7 @@ mod tests {
         let plain = tuned(&design, &scores);
         let warp = plain.likeliest_warp(WarpPrior::SCORES, &scores);
         assert!(warp.is_some());
-        let warped = Tuned::new(&design, &scores, warp, &plain.theta).unwrap();
+        let warped = TunedProcess::new(&design, &scores, warp, &plain.theta).unwrap();
         let [plain, warped] = [plain, warped].map(|tuned| {
             let left_out = tuned.process(&design).left_out;
             left_out.iter().zip(&scores).map(|(left_out, y)| (left_out.0 - y).powi(2)).sum::<f64>()

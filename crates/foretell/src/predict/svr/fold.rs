@@ -1,9 +1,9 @@
 //! One fold of the search: its R² for a draw, and the bounds on it.
 
-use super::geometry::Geometry;
+use super::geometry::PairwiseSums;
 use super::parameters::{Folds, Kernel, SvrParameters};
 use super::program::{KernelMatrix, Penalty, Problem};
-use super::solver::{Dual, Effort, add_scaled};
+use super::solver::{DualSolver, SolveEffort, add_scaled};
 use crate::features::paper::TargetScaler;
 use crate::linalg::simd::{LANES, dot, exp_body, exp_scaled};
 use crate::statistics::range;
@@ -29,12 +29,12 @@ pub(super) struct Fold {
     held_kernel: Vec<f64>,
     /// The effect of each coefficient on the held-out forecasts along `direction`, from least to most.
     pull: Vec<f64>,
-    dual: Dual,
+    dual: DualSolver,
 }
 
 impl Fold {
     pub(super) fn prepare(
-        geometry: &Geometry,
+        geometry: &PairwiseSums,
         y: &[f64],
         kind: Kernel,
         folds: &Folds,
@@ -65,7 +65,7 @@ impl Fold {
             direction: held_targets.iter().map(|y| (y - mean) / spread.max(1e-300)).collect(),
             held_kernel: held.clone(),
             pull: vec![0.0; stride],
-            dual: Dual::default(),
+            dual: DualSolver::default(),
             kernel,
             train,
             held,
@@ -78,7 +78,7 @@ impl Fold {
     }
 
     /// C·ν·n/2, what α and α* each sum to.
-    fn half(&self, draw: &SvrParameters) -> f64 {
+    fn half_sum(&self, draw: &SvrParameters) -> f64 {
         draw.c * draw.nu * self.targets.len() as f64 / 2.0
     }
 
@@ -94,11 +94,11 @@ impl Fold {
                 let mut ends = vec![0.0; self.range.len()];
                 exp_scaled(&self.range, draw.gamma, &mut ends);
                 let (high, low) = ends.split_at(low.len());
-                distance(high, low)
+                euclidean_distance(high, low)
             }
-            Kernel::Linear => distance(high, low),
+            Kernel::Linear => euclidean_distance(high, low),
         };
-        self.bound(self.half(draw) * width)
+        self.r_squared_bound(self.half_sum(draw) * width)
     }
 
     /// [`Fold::reach_bound`] with the widest range of all rows in place of each row's.
@@ -111,7 +111,7 @@ impl Fold {
                 low.iter().zip(high).fold(0.0, |most: f64, (low, high)| most.max(high - low))
             }
         };
-        self.bound(self.half(draw) * width * (self.held_targets.len() as f64).sqrt())
+        self.r_squared_bound(self.half_sum(draw) * width * (self.held_targets.len() as f64).sqrt())
     }
 
     /// The kernel between held-out and training points for `draw`, for [`Fold::aligned_bound`] and [`Fold::score`].
@@ -138,7 +138,7 @@ impl Fold {
     /// 0 ≤ α, α* ≤ C, Σα = Σα* = C·ν·n/2, uᵀK_hβ is at most what α on its largest and α* on its smallest entries give.
     pub(super) fn aligned_bound(&self, draw: &SvrParameters) -> f64 {
         let n = self.targets.len();
-        let mut left = self.half(draw) / draw.c;
+        let mut left = self.half_sum(draw) / draw.c;
         let mut moved = 0.0;
         for k in 0..n {
             let share = left.min(1.0);
@@ -148,11 +148,11 @@ impl Fold {
                 break;
             }
         }
-        self.bound(draw.c * moved)
+        self.r_squared_bound(draw.c * moved)
     }
 
     /// The bound on R² of forecasts that come at most `moved` closer to the held-out targets than their mean is.
-    fn bound(&self, moved: f64) -> f64 {
+    fn r_squared_bound(&self, moved: f64) -> f64 {
         if self.spread <= 0.0 {
             return 0.0;
         }
@@ -168,7 +168,7 @@ impl Fold {
             self.kernel.fill_from(self.kind, &self.train, n, draw.gamma);
         }
         let linear = self.kind == Kernel::Linear;
-        let effort = if linear { Effort::SEARCH_LINEAR } else { Effort::SEARCH };
+        let effort = if linear { SolveEffort::SEARCH_LINEAR } else { SolveEffort::SEARCH };
         let mut dual = std::mem::take(&mut self.dual);
         let solved = dual.solve(&self.problem(draw), effort);
         let (beta, _) = dual.solution();
@@ -192,6 +192,6 @@ impl Fold {
 }
 
 /// ‖a − b‖.
-fn distance(a: &[f64], b: &[f64]) -> f64 {
+fn euclidean_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
 }

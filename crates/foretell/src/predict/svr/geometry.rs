@@ -15,7 +15,7 @@ use std::ops::Range;
 ///
 /// O(weightings · n²/2) memory: each weighting's sums are a packed triangle ([`row_start`]).
 #[derive(Clone, Debug)]
-pub(crate) struct Geometry<T = f64> {
+pub(crate) struct PairwiseSums<T = f64> {
     n: usize,
     kernel: Kernel,
     /// The number of weightings that go through memory together: 1, 4 or 8.
@@ -53,7 +53,7 @@ pub(crate) trait Term:
     );
 }
 
-impl<T: Term> Geometry<T> {
+impl<T: Term> PairwiseSums<T> {
     /// Sums of no features yet.
     pub(crate) fn new(n: usize, kernel: Kernel, weightings: usize) -> Self {
         let group = match weightings {
@@ -68,11 +68,11 @@ impl<T: Term> Geometry<T> {
     /// Adds the features `which` of `points`; `weights`, feature after feature, has one number a weighting.
     /// O(features · weightings · n²/2).
     pub(crate) fn add(&mut self, points: &Points<T>, which: Range<usize>, weights: &[f64]) {
-        self.add_from(points, which, weights, 0);
+        self.add_features_from(points, which, weights, 0);
     }
 
-    /// [`Geometry::add`] where `weights` has more numbers per feature than there are weightings, those from `first` on being meant.
-    pub(crate) fn add_from(
+    /// [`PairwiseSums::add`] where `weights` has more numbers per feature than there are weightings, those from `first` on being meant.
+    pub(crate) fn add_features_from(
         &mut self,
         points: &Points<T>,
         which: Range<usize>,
@@ -107,7 +107,7 @@ impl<T: Term> Geometry<T> {
     }
 }
 
-impl Geometry {
+impl PairwiseSums {
     /// The sum for points `i` and `j` under a weighting.
     pub(crate) fn entry(&self, weighting: usize, i: usize, j: usize) -> f64 {
         self.weighted(weighting)[row_start(i.max(j)) + i.min(j)]
@@ -122,7 +122,7 @@ impl Geometry {
     pub(crate) fn changed_kernel_matrix(
         &self,
         from: usize,
-        changes: &Geometry<f32>,
+        changes: &PairwiseSums<f32>,
         to: usize,
         gamma: f64,
         out: &mut KernelMatrix,
@@ -343,7 +343,8 @@ mod tests {
         let points = Points::new(&z, 16, |z| z);
         for kernel in [Kernel::Rbf, Kernel::Linear] {
             let all = with_each_instruction_set(|| {
-                let (mut at_once, mut split) = (Geometry::new(11, kernel, 5), Geometry::new(11, kernel, 5));
+                let (mut at_once, mut split) =
+                    (PairwiseSums::new(11, kernel, 5), PairwiseSums::new(11, kernel, 5));
                 at_once.add(&points, 0..7, &weights);
                 split.add(&points, 0..3, &weights[..3 * 5]);
                 split.add(&points, 3..7, &weights[3 * 5..]);
@@ -372,10 +373,11 @@ mod tests {
         let changed: Vec<f64> = weights.iter().zip(&changes).map(|(w, change)| w + change).collect();
         for kernel in [Kernel::Rbf, Kernel::Linear] {
             let all = with_each_instruction_set(|| {
-                let (mut before, mut after) = (Geometry::new(11, kernel, 5), Geometry::new(11, kernel, 5));
+                let (mut before, mut after) =
+                    (PairwiseSums::new(11, kernel, 5), PairwiseSums::new(11, kernel, 5));
                 before.add(&points, 0..7, &weights);
                 after.add(&points, 0..7, &changed);
-                let mut by = Geometry::<f32>::new(11, kernel, 5);
+                let mut by = PairwiseSums::<f32>::new(11, kernel, 5);
                 by.add(&Points::new(&z, 16, |z| z as f32), 0..7, &changes);
                 let (mut found, mut expected) = (KernelMatrix::default(), KernelMatrix::default());
                 before.changed_kernel_matrix(4, &by, 4, 0.4, &mut found);
@@ -393,7 +395,7 @@ mod tests {
     #[test]
     fn kernel_matrices_are_symmetric_with_empty_padding() {
         let (z, weights) = sample();
-        let mut geometry = Geometry::new(11, Kernel::Rbf, 5);
+        let mut geometry = PairwiseSums::new(11, Kernel::Rbf, 5);
         geometry.add(&Points::new(&z, 16, |z| z), 0..7, &weights);
         let mut matrix = KernelMatrix::default();
         geometry.kernel_matrix(3, 0.4, &mut matrix);

@@ -18,18 +18,18 @@ use crate::features::paper::{FeatureSet, TargetScaler, design_matrix};
 use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
-use geometry::Geometry;
-use held_out::{AFewAtATime, Without, leave_one_out};
+use geometry::PairwiseSums;
+use held_out::{BatchedChanges, LeaveOneOutChanges, leave_one_out};
 pub use model::SvrModel;
-use model::{Expansion, Fitted, Solution};
+use model::{Fitted, KernelExpansion, Solution};
 use parameters::count_folds;
 pub use parameters::{Choice, Folds, Kernel, SvrParameters, draw_folds, draw_parameters};
 pub use problem::{SvrError, SvrSolution, solve};
 use program::{KernelMatrix, Penalty, Problem};
-use scaling::Scaled;
+use scaling::ScaledDesign;
 pub use search::search;
-use search::search_in;
-use solver::{Dual, Effort};
+use search::search_sums;
+use solver::{DualSolver, SolveEffort};
 
 /// ν-SVR as the paper uses it: features TS + AP + HP, everything standardized, (C, ν, γ) by random search with 3-fold
 /// cross-validation, refit on all runs, σ(τ) by leave-one-out with the hyperparameters kept and the scaler refitted.
@@ -62,7 +62,7 @@ impl Default for NuSvr {
 }
 
 /// Fewest completed runs a fit is made from.
-const FEWEST: usize = 6;
+const MIN_RUNS: usize = 6;
 
 impl Predictor for NuSvr {
     fn name(&self) -> &'static str {
@@ -73,8 +73,8 @@ impl Predictor for NuSvr {
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-        check_training(self.name(), FEWEST, training)?;
-        let order = by_content(training);
+        check_training(self.name(), MIN_RUNS, training)?;
+        let order = order_by_content(training);
         let (draws, folds) = self.draw(training.len(), training.steps.len());
         let mut model = self.fit_drawn(&training.select(&order), &draws, &folds)?;
         model.put_back(&order);
@@ -103,13 +103,13 @@ impl NuSvr {
         draws: &[SvrParameters],
         folds: &Folds,
     ) -> Result<SvrModel, FitError> {
-        check_training(self.name(), FEWEST, training)?;
+        check_training(self.name(), MIN_RUNS, training)?;
         assert_eq!(folds.len(), training.len(), "one fold a run");
-        let x = by_epoch(&design_matrix(training, self.features), self.epochs(training.steps.len()));
-        let scaled = Scaled::new(&x, true);
-        let mut without = AFewAtATime::new(&scaled, self.kernel);
+        let x = reorder_by_epoch(&design_matrix(training, self.features), self.epochs(training.steps.len()));
+        let scaled = ScaledDesign::new(&x, true);
+        let mut without = BatchedChanges::new(&scaled, self.kernel);
         let candidates = Candidates { kernel: self.kernel, draws, folds };
-        let fitted = fit_in(&scaled, x.columns(), &mut without, &training.targets, candidates);
+        let fitted = fit_leading_columns(&scaled, x.columns(), &mut without, &training.targets, candidates);
         Ok(self.model(&scaled, fitted, training, training.steps.len()))
     }
 
@@ -119,14 +119,14 @@ impl NuSvr {
     }
 
     /// The model of a fit on the first columns of `scaled`: those of τ = `tau`.
-    fn model(&self, scaled: &Scaled, fitted: Fitted, training: &TrainingSet, tau: usize) -> SvrModel {
+    fn model(&self, scaled: &ScaledDesign, fitted: Fitted, training: &TrainingSet, tau: usize) -> SvrModel {
         SvrModel {
             choice: fitted.choice,
             features: self.features,
             groups: training.groups.clone(),
             epochs: self.epochs(tau),
             columns: scaled.columns.leading(fitted.columns),
-            expansion: Expansion::new(self.kernel, scaled, &fitted),
+            expansion: KernelExpansion::new(self.kernel, scaled, &fitted),
             target: fitted.target,
             sigma: fitted.sigma,
             beta: fitted.solution.beta,
@@ -138,7 +138,7 @@ impl NuSvr {
 
 /// The training runs in an order that does not depend on the order in which they are listed, so that folds do not either:
 /// by configuration, then scores, then target.
-fn by_content(training: &TrainingSet) -> Vec<usize> {
+fn order_by_content(training: &TrainingSet) -> Vec<usize> {
     let content = |i: usize| {
         let (prefix, target) = (training.prefixes.row(i), training.targets[i]);
         training.configurations.row(i).iter().chain(prefix).copied().chain([target])
@@ -154,12 +154,12 @@ fn by_content(training: &TrainingSet) -> Vec<usize> {
 
 /// Reorders the columns y_1..y_τ, first differences, second differences, configuration into configuration, then epoch
 /// after epoch its value and differences: the order in which a running trial brings them.
-fn by_epoch(x: &Matrix, tau: usize) -> Matrix {
+fn reorder_by_epoch(x: &Matrix, tau: usize) -> Matrix {
     let order = epoch_order(x.columns(), tau);
     Matrix::from_fn(x.rows(), order.len(), |i, j| x.row(i)[order[j]])
 }
 
-/// The paper's columns in the order of [`by_epoch`].
+/// The paper's columns in the order of [`reorder_by_epoch`].
 fn epoch_order(columns: usize, tau: usize) -> Vec<usize> {
     let curve = if tau == 0 { 0 } else { tau + (tau - 1) + tau.saturating_sub(2) };
     let mut order: Vec<usize> = (curve..columns).collect();
@@ -184,22 +184,22 @@ struct Candidates<'a> {
 }
 
 /// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` gives the changes of their sums without each run.
-fn fit_in(
-    scaled: &Scaled,
+fn fit_leading_columns(
+    scaled: &ScaledDesign,
     d: usize,
-    without: &mut impl Without,
+    without: &mut impl LeaveOneOutChanges,
     y: &[f64],
     Candidates { kernel, draws, folds }: Candidates<'_>,
 ) -> Fitted {
     let count = count_folds(folds);
-    let mut geometry = Geometry::new(scaled.n, kernel, count + 1);
+    let mut geometry = PairwiseSums::new(scaled.n, kernel, count + 1);
     geometry.add(&scaled.points, 0..d, &scaled.fold_weights(d, folds, count));
-    let choice = search_in(&geometry, y, kernel, draws, folds, true);
+    let choice = search_sums(&geometry, y, kernel, draws, folds, true);
     let target = TargetScaler::fit(y.iter().copied());
     let targets: Vec<f64> = y.iter().map(|&y| target.apply(y)).collect();
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(count, choice.parameters.gamma, &mut matrix);
-    let solution = refit(&matrix, &targets, choice.parameters);
+    let solution = solve_all_runs(&matrix, &targets, choice.parameters);
     let standardized = leave_one_out((&geometry, count), without, &targets, choice.parameters, &solution);
     let held_out: Vec<f64> = standardized.into_iter().map(|value| target.invert(value)).collect();
     let sigma = leave_one_out_sigma(&held_out, y);
@@ -207,10 +207,10 @@ fn fit_in(
 }
 
 /// The solution on all runs.
-fn refit(kernel: &KernelMatrix, targets: &[f64], parameters: SvrParameters) -> Solution {
+fn solve_all_runs(kernel: &KernelMatrix, targets: &[f64], parameters: SvrParameters) -> Solution {
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };
-    let mut dual = Dual::default();
-    let solved = dual.solve(&Problem { kernel, targets, penalty, left_out: None }, Effort::FINAL);
+    let mut dual = DualSolver::default();
+    let solved = dual.solve(&Problem { kernel, targets, penalty, left_out: None }, SolveEffort::FINAL);
     let (beta, closed) = dual.solution();
     Solution { beta, closed, bias: solved.bias }
 }
@@ -225,7 +225,7 @@ mod tests {
         let mut row = Vec::new();
         time_series_features(&[1.0, 3.0, 8.0, 9.0], &mut row);
         row.extend([70.0, 71.0]);
-        let ordered = by_epoch(&Matrix::from_rows(&[row]), 4);
+        let ordered = reorder_by_epoch(&Matrix::from_rows(&[row]), 4);
         assert_eq!(ordered.row(0), [70.0, 71.0, 1.0, 3.0, 2.0, 8.0, 5.0, 3.0, 9.0, 1.0, -4.0]);
         assert_eq!(epoch_order(3, 1), [1, 2, 0]);
         assert_eq!(epoch_order(2, 0), [0, 1]);

@@ -1,7 +1,7 @@
 //! A fitted ν-SVR: f(x) = Σ β_i k(x_i, x) + b on standardized features.
 
 use super::parameters::{Choice, Kernel, SvrParameters};
-use super::scaling::{Columns, Scaled};
+use super::scaling::{Columns, ScaledDesign};
 use crate::curves::configuration::FeatureGroup;
 use crate::curves::training::Query;
 use crate::features::paper::{FeatureSet, TargetScaler};
@@ -32,7 +32,7 @@ pub(super) struct Fitted {
 
 /// Σ β_i k(x_i, ·), ready to be evaluated: support vectors only, or for the linear kernel one weight a column.
 #[derive(Clone, Debug)]
-pub(super) enum Expansion {
+pub(super) enum KernelExpansion {
     Rbf {
         gamma: f64,
         /// β of the support vectors, padded with zeros.
@@ -46,9 +46,9 @@ pub(super) enum Expansion {
     },
 }
 
-impl Expansion {
+impl KernelExpansion {
     /// The expansion of a fit on `scaled`.
-    pub(super) fn new(kernel: Kernel, scaled: &Scaled, fitted: &Fitted) -> Self {
+    pub(super) fn new(kernel: Kernel, scaled: &ScaledDesign, fitted: &Fitted) -> Self {
         let columns = scaled.leading(fitted.columns).chunks(scaled.stride.max(1));
         let (beta, gamma) = (&fitted.solution.beta, fitted.choice.parameters.gamma);
         if kernel == Kernel::Linear {
@@ -119,7 +119,7 @@ pub struct SvrModel {
     /// The number of epochs of the curve that are features.
     pub(super) epochs: usize,
     pub(super) columns: Columns,
-    pub(super) expansion: Expansion,
+    pub(super) expansion: KernelExpansion,
     pub(super) target: TargetScaler,
     pub(super) sigma: f64,
     pub(super) beta: Vec<f64>,
@@ -158,7 +158,7 @@ impl SvrModel {
     }
 
     /// Appends the standardized features of `query` to `row`: configuration, then epoch after epoch.
-    fn standardize(&self, query: &Query<'_>, row: &mut impl Extend<f64>) {
+    fn append_standardized(&self, query: &Query<'_>, row: &mut impl Extend<f64>) {
         let used = query.configuration.iter().zip(&self.groups);
         let configuration =
             used.filter(|(_, group)| self.features.contains(**group)).map(|(&value, _)| value);
@@ -193,14 +193,14 @@ impl EpochFeatures {
 
 thread_local! {
     /// Room for one standardized row, so that a forecast allocates nothing.
-    static ROW: std::cell::RefCell<Vec<f64>> = const { std::cell::RefCell::new(Vec::new()) };
+    static ROW_BUFFER: std::cell::RefCell<Vec<f64>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
 impl Model for SvrModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
-        let value = ROW.with_borrow_mut(|row| {
+        let value = ROW_BUFFER.with_borrow_mut(|row| {
             row.clear();
-            self.standardize(query, row);
+            self.append_standardized(query, row);
             self.expansion.value_at(row)
         });
         Forecast::gaussian(self.target.invert(value + self.bias), self.sigma)

@@ -26,7 +26,7 @@ use crate::linalg::simd::{LANES, add_four, dispatched, dot, dot_body, four_of, f
 
 /// Where a point stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum PointPlace {
     /// β = 0.
     #[default]
     Zero,
@@ -58,14 +58,14 @@ pub(crate) struct Pivot {
     pub(crate) beta: Vec<f64>,
     /// r = y − Kβ, padded.
     pub(crate) residual: Vec<f64>,
-    place: Vec<Place>,
+    place: Vec<PointPlace>,
     /// The free points, in the order of the rows of `inverse`.
     free: Vec<usize>,
     /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight columns and of four rows, and anything after.
     inverse: Vec<f64>,
-    /// 1 where a free point is [`Place::Plus`], compact.
+    /// 1 where a free point is [`PointPlace::Plus`], compact.
     plus: Vec<f64>,
-    /// 1 where a free point is [`Place::Minus`], compact.
+    /// 1 where a free point is [`PointPlace::Minus`], compact.
     minus: Vec<f64>,
     compact: Vec<f64>,
     /// Room for K_FF + μI while it is inverted.
@@ -129,7 +129,7 @@ impl Pivot {
         let closed = self.closed;
         self.place.extend(self.beta[..n].iter().map(|&beta| place_of(beta, c, closed)));
         if let Some(left_out) = problem.left_out {
-            self.place[left_out] = Place::Out;
+            self.place[left_out] = PointPlace::Out;
         }
         self.invert(kernel);
     }
@@ -137,7 +137,8 @@ impl Pivot {
     /// Computes the inverse of the free points' kernel again, at once: where that is nearly singular, updates wear it out.
     fn invert(&mut self, kernel: &KernelMatrix) {
         self.free.clear();
-        self.free.extend((0..self.n).filter(|&i| matches!(self.place[i], Place::Plus | Place::Minus)));
+        self.free
+            .extend((0..self.n).filter(|&i| matches!(self.place[i], PointPlace::Plus | PointPlace::Minus)));
         self.block.shape(self.free.len());
         for (a, &i) in self.free.iter().enumerate() {
             let row = kernel.row(i);
@@ -153,15 +154,15 @@ impl Pivot {
         self.block.expand(self.stride, &mut self.inverse);
         for a in 0..self.stride {
             let place = self.free.get(a).map(|&i| self.place[i]);
-            self.plus[a] = f64::from(place == Some(Place::Plus));
-            self.minus[a] = f64::from(place == Some(Place::Minus));
+            self.plus[a] = f64::from(place == Some(PointPlace::Plus));
+            self.minus[a] = f64::from(place == Some(PointPlace::Minus));
         }
     }
 
     /// The same point after point, each pivot held to at least μ: for a kernel that is not even positive definite with μ.
     fn invert_by_bordering(&mut self, kernel: &KernelMatrix) {
         for i in std::mem::take(&mut self.free) {
-            self.admit(kernel, i);
+            self.admit_point(kernel, i);
         }
     }
 
@@ -176,10 +177,10 @@ impl Pivot {
         self.residual[..self.n].copy_from_slice(&problem.targets[..self.n]);
         for i in 0..self.n {
             self.beta[i] = match self.place[i] {
-                Place::Zero | Place::Out => continue,
-                Place::High => c,
-                Place::Low => -c,
-                Place::Plus | Place::Minus => self.beta[i] * factor,
+                PointPlace::Zero | PointPlace::Out => continue,
+                PointPlace::High => c,
+                PointPlace::Low => -c,
+                PointPlace::Plus | PointPlace::Minus => self.beta[i] * factor,
             };
             subtract_rows(&mut self.residual, &kernel.data, self.stride, &[i], &[self.beta[i]], 1.0);
         }
@@ -188,16 +189,16 @@ impl Pivot {
     /// b at the optimum: the middle between the levels of the two sides; `None` where a side has no point strictly within
     /// its bounds to fix its level.
     pub(crate) fn bias(&self) -> Option<f64> {
-        let level = |side: Place| {
+        let level = |side: PointPlace| {
             let edge = 1e-9 * self.c;
             let within =
                 |&&i: &&usize| self.place[i] == side && (edge..=self.c - edge).contains(&self.beta[i].abs());
             self.free.iter().find(within).map(|&i| self.residual[i])
         };
         if self.closed {
-            return level(Place::Plus);
+            return level(PointPlace::Plus);
         }
-        Some((level(Place::Plus)? + level(Place::Minus)?) / 2.0)
+        Some((level(PointPlace::Plus)? + level(PointPlace::Minus)?) / 2.0)
     }
 
     /// Works until optimality is violated by less than `tolerance`, at most `rounds` rounds.
@@ -205,11 +206,11 @@ impl Pivot {
         self.reopened = false;
         for _ in 0..rounds {
             self.hold_sums(kernel);
-            let Some(levels) = self.direction() else { return Ended::Unfinished };
+            let Some(levels) = self.compute_direction() else { return Ended::Unfinished };
             let (length, met) = self.room();
-            self.advance(kernel, length);
+            self.take_step(kernel, length);
             if let Some(met) = met {
-                self.settle(kernel, met);
+                self.settle_point(kernel, met);
                 continue;
             }
             let moved = self.delta[..self.free.len()].iter().fold(0.0_f64, |most, d| most.max(d.abs()));
@@ -223,16 +224,16 @@ impl Pivot {
             // so far the free points' residuals still are from their levels; a violation well above that is one already
             let slop = moved * self.ridge;
             let settled = slop <= 0.1 * tolerance;
-            if self.closes(levels) {
+            if self.should_close(levels) {
                 if settled {
-                    self.close(kernel);
+                    self.close_tube(kernel);
                 }
                 continue;
             }
-            match self.violator(levels, if settled { tolerance } else { 10.0 * slop }) {
+            match self.worst_violator(levels, if settled { tolerance } else { 10.0 * slop }) {
                 Some((i, place)) => {
                     self.place[i] = place;
-                    self.admit(kernel, i);
+                    self.admit_point(kernel, i);
                 }
                 None if settled => return Ended::Optimal,
                 None => {}
@@ -242,8 +243,10 @@ impl Pivot {
     }
 
     /// Whether an open tube whose free points settle on `levels` is to close.
-    fn closes(&self, levels: Levels) -> bool {
-        !self.closed && levels.plus < levels.minus && !(self.reopened && self.place.contains(&Place::Zero))
+    fn should_close(&self, levels: Levels) -> bool {
+        !self.closed
+            && levels.plus < levels.minus
+            && !(self.reopened && self.place.contains(&PointPlace::Zero))
     }
 
     /// Sees that each side of an open tube has a free point to take up what its sum lacks: the bound point that would be
@@ -253,26 +256,27 @@ impl Pivot {
             return;
         }
         let (owed_plus, owed_minus) = self.owed();
-        for (owed, side, bound, sign) in
-            [(owed_plus, Place::Plus, Place::High, 1.0), (-owed_minus, Place::Minus, Place::Low, -1.0)]
-        {
+        for (owed, side, bound, sign) in [
+            (owed_plus, PointPlace::Plus, PointPlace::High, 1.0),
+            (-owed_minus, PointPlace::Minus, PointPlace::Low, -1.0),
+        ] {
             if self.free.iter().any(|&i| self.place[i] == side) {
                 continue;
             }
-            let (from, sign) = if owed >= 0.0 { (Place::Zero, sign) } else { (bound, -sign) };
+            let (from, sign) = if owed >= 0.0 { (PointPlace::Zero, sign) } else { (bound, -sign) };
             let candidates = (0..self.n).filter(|&i| self.place[i] == from);
             // the first of equals, so that the solution does not depend on how the points are walked
             let first = candidates.max_by(|&a, &b| {
                 (sign * self.residual[a]).total_cmp(&(sign * self.residual[b])).then(b.cmp(&a))
             });
-            let Some(i) = first else { return self.close(kernel) };
+            let Some(i) = first else { return self.close_tube(kernel) };
             self.place[i] = side;
-            self.admit(kernel, i);
+            self.admit_point(kernel, i);
         }
     }
 
     /// Computes δ and the levels; `None` if a sum has no free point to hold it.
-    fn direction(&mut self) -> Option<Levels> {
+    fn compute_direction(&mut self) -> Option<Levels> {
         let f = self.free.len();
         // residuals from about where the levels are: the inverse of a nearly singular kernel is large, and its products
         // with the levels themselves would cancel
@@ -339,7 +343,7 @@ impl Pivot {
         for (a, (&i, &d)) in self.free.iter().zip(&self.delta).enumerate() {
             let (low, high) = match self.place[i] {
                 _ if self.closed => (-self.c, self.c),
-                Place::Minus => (-self.c, 0.0),
+                PointPlace::Minus => (-self.c, 0.0),
                 _ => (0.0, self.c),
             };
             let space = if d > 0.0 { high - self.beta[i] } else { self.beta[i] - low };
@@ -351,21 +355,22 @@ impl Pivot {
         }
         // without the margin, a tube that has just opened by rounding would be cut to a step of 0
         if self.closed && self.total_after(length) > 2.0 * self.half * (1.0 + 1e-12) {
-            return (self.cut(length), Some(usize::MAX));
+            return (self.cut_step(length), Some(usize::MAX));
         }
         (length, met)
     }
 
     /// Σ|β + t·δ|.
     fn total_after(&self, t: f64) -> f64 {
-        let bound =
-            self.place.iter().filter(|p| matches!(p, Place::High | Place::Low)).count() as f64 * self.c;
+        let bound = self.place.iter().filter(|p| matches!(p, PointPlace::High | PointPlace::Low)).count()
+            as f64
+            * self.c;
         let free = self.free.iter().zip(&self.delta).map(|(&i, d)| (self.beta[i] + t * d).abs());
         bound + free.sum::<f64>()
     }
 
     /// The largest t ≤ `most` with Σ|β + t·δ| within its limit: the sum is convex in t, so bisection finds it.
-    fn cut(&self, most: f64) -> f64 {
+    fn cut_step(&self, most: f64) -> f64 {
         let (mut low, mut high) = (0.0, most);
         // sixty halvings are below the precision of an f64
         for _ in 0..60 {
@@ -376,7 +381,7 @@ impl Pivot {
     }
 
     /// β += t·δ and r −= t·Kδ.
-    fn advance(&mut self, kernel: &KernelMatrix, t: f64) {
+    fn take_step(&mut self, kernel: &KernelMatrix, t: f64) {
         for (&i, d) in self.free.iter().zip(&self.delta) {
             self.beta[i] += t * d;
         }
@@ -384,26 +389,26 @@ impl Pivot {
     }
 
     /// The free point `met` has reached a bound; or the closed tube opens.
-    fn settle(&mut self, kernel: &KernelMatrix, met: usize) {
+    fn settle_point(&mut self, kernel: &KernelMatrix, met: usize) {
         if met == usize::MAX {
-            return self.open();
+            return self.open_tube();
         }
         let i = self.free[met];
         let rising = self.delta[met] > 0.0;
         let (place, beta) = match self.place[i] {
-            _ if self.closed && !rising => (Place::Low, -self.c),
-            Place::Minus if rising => (Place::Zero, 0.0),
-            Place::Minus => (Place::Low, -self.c),
-            _ if rising => (Place::High, self.c),
-            _ => (Place::Zero, 0.0),
+            _ if self.closed && !rising => (PointPlace::Low, -self.c),
+            PointPlace::Minus if rising => (PointPlace::Zero, 0.0),
+            PointPlace::Minus => (PointPlace::Low, -self.c),
+            _ if rising => (PointPlace::High, self.c),
+            _ => (PointPlace::Zero, 0.0),
         };
-        self.shift(kernel, i, beta);
+        self.shift_coefficient(kernel, i, beta);
         self.place[i] = place;
-        self.dismiss(met);
+        self.dismiss_point(met);
     }
 
     /// Sets β_i, keeping the residual right.
-    fn shift(&mut self, kernel: &KernelMatrix, i: usize, beta: f64) {
+    fn shift_coefficient(&mut self, kernel: &KernelMatrix, i: usize, beta: f64) {
         let change = beta - self.beta[i];
         if change.abs() > 0.0 {
             subtract_rows(&mut self.residual, &kernel.data, self.stride, &[i], &[change], 1.0);
@@ -412,45 +417,45 @@ impl Pivot {
     }
 
     /// From an open tube to a closed one: the zeros become free.
-    fn close(&mut self, kernel: &KernelMatrix) {
+    fn close_tube(&mut self, kernel: &KernelMatrix) {
         self.closed = true;
         let f = self.free.len();
         self.plus[..f].fill(1.0);
         self.minus[..f].fill(0.0);
         for i in 0..self.n {
             match self.place[i] {
-                Place::Minus => self.place[i] = Place::Plus,
-                Place::Zero => {
-                    self.place[i] = Place::Plus;
-                    self.admit(kernel, i);
+                PointPlace::Minus => self.place[i] = PointPlace::Plus,
+                PointPlace::Zero => {
+                    self.place[i] = PointPlace::Plus;
+                    self.admit_point(kernel, i);
                 }
-                Place::Plus | Place::High | Place::Low | Place::Out => {}
+                PointPlace::Plus | PointPlace::High | PointPlace::Low | PointPlace::Out => {}
             }
         }
     }
 
     /// From a closed tube to an open one: free points take the side of their sign.
-    fn open(&mut self) {
+    fn open_tube(&mut self) {
         self.closed = false;
         self.reopened = true;
         for a in (0..self.free.len()).rev() {
             let i = self.free[a];
             self.place[i] = place_of(self.beta[i], self.c, false);
-            self.plus[a] = f64::from(self.place[i] == Place::Plus);
-            self.minus[a] = f64::from(self.place[i] == Place::Minus);
-            if !matches!(self.place[i], Place::Plus | Place::Minus) {
-                self.dismiss(a);
+            self.plus[a] = f64::from(self.place[i] == PointPlace::Plus);
+            self.minus[a] = f64::from(self.place[i] == PointPlace::Minus);
+            if !matches!(self.place[i], PointPlace::Plus | PointPlace::Minus) {
+                self.dismiss_point(a);
             }
         }
     }
 
     /// The bound point that violates optimality most, and where it should go.
-    fn violator(&self, levels: Levels, tolerance: f64) -> Option<(usize, Place)> {
+    fn worst_violator(&self, levels: Levels, tolerance: f64) -> Option<(usize, PointPlace)> {
         // the residuals that leave a point where it is, by place: looked up, as branches on places are guessed badly
         let mut within = [(f64::NEG_INFINITY, f64::INFINITY); 6];
-        within[Place::Zero as usize] = (levels.minus, levels.plus);
-        within[Place::High as usize].0 = levels.plus;
-        within[Place::Low as usize].1 = levels.minus;
+        within[PointPlace::Zero as usize] = (levels.minus, levels.plus);
+        within[PointPlace::High as usize].0 = levels.plus;
+        within[PointPlace::Low as usize].1 = levels.minus;
         let (mut most, mut worst) = (tolerance, None);
         for (i, (&r, &place)) in self.residual.iter().zip(&self.place).enumerate() {
             let (low, high) = within[place as usize];
@@ -461,14 +466,14 @@ impl Pivot {
         }
         let i = worst?;
         let rises = match self.place[i] {
-            Place::Zero => self.residual[i] - levels.plus > levels.minus - self.residual[i],
-            place => self.closed || place == Place::High,
+            PointPlace::Zero => self.residual[i] - levels.plus > levels.minus - self.residual[i],
+            place => self.closed || place == PointPlace::High,
         };
-        Some((i, if rises { Place::Plus } else { Place::Minus }))
+        Some((i, if rises { PointPlace::Plus } else { PointPlace::Minus }))
     }
 
     /// Point `i`, whose place is set, joins the free ones.
-    fn admit(&mut self, kernel: &KernelMatrix, i: usize) {
+    fn admit_point(&mut self, kernel: &KernelMatrix, i: usize) {
         let f = self.free.len();
         let row = kernel.row(i);
         for (cell, &j) in self.compact.iter_mut().zip(&self.free) {
@@ -476,14 +481,14 @@ impl Pivot {
         }
         self.compact[f..].fill(0.0);
         let column = &mut self.solved[0];
-        border(&mut self.inverse, self.stride, f, &self.compact, [row[i], self.ridge], column);
-        self.plus[f] = f64::from(self.place[i] == Place::Plus);
-        self.minus[f] = f64::from(self.place[i] == Place::Minus);
+        border_inverse(&mut self.inverse, self.stride, f, &self.compact, [row[i], self.ridge], column);
+        self.plus[f] = f64::from(self.place[i] == PointPlace::Plus);
+        self.minus[f] = f64::from(self.place[i] == PointPlace::Minus);
         self.free.push(i);
     }
 
     /// The free point in row `a` of the inverse leaves.
-    fn dismiss(&mut self, a: usize) {
+    fn dismiss_point(&mut self, a: usize) {
         let last = self.free.len() - 1;
         let column = &mut self.solved[0];
         deflate(&mut self.inverse, self.stride, last, a, column);
@@ -500,8 +505,8 @@ impl Pivot {
         let above: f64 = self.beta[..self.n].iter().map(|b| b.max(0.0)).sum();
         let lacking = if self.closed { (self.half - above).max(0.0) } else { 0.0 };
         let points = || self.beta[..self.n].iter().zip(&self.place);
-        let space = |(beta, place): (&f64, &Place)| {
-            if *place == Place::Out { 0.0 } else { (self.c - beta.abs()).max(0.0) }
+        let space = |(beta, place): (&f64, &PointPlace)| {
+            if *place == PointPlace::Out { 0.0 } else { (self.c - beta.abs()).max(0.0) }
         };
         let room: f64 = points().map(space).sum();
         let share = if room > 0.0 { (lacking / room).min(1.0) } else { 0.0 };
@@ -514,17 +519,17 @@ impl Pivot {
 }
 
 /// The place of a point with coefficient `beta`.
-fn place_of(beta: f64, c: f64, closed: bool) -> Place {
+fn place_of(beta: f64, c: f64, closed: bool) -> PointPlace {
     if beta >= c {
-        Place::High
+        PointPlace::High
     } else if beta <= -c {
-        Place::Low
+        PointPlace::Low
     } else if closed || beta > 0.0 {
-        Place::Plus
+        PointPlace::Plus
     } else if beta < 0.0 {
-        Place::Minus
+        PointPlace::Minus
     } else {
-        Place::Zero
+        PointPlace::Zero
     }
 }
 
@@ -582,7 +587,7 @@ dispatched! {
 dispatched! {
     /// Borders the inverse of an f × f matrix, padded as in [`multiply_three`], by a row `k` with the diagonal entry + ridge of `pivot`. The pivot is at least
     /// `ridge` but for rounding, and is held to that. `column` is room for f + 1 numbers.
-    pub(crate) fn border(inverse: &mut [f64], stride: usize, f: usize, k: &[f64], pivot: [f64; 2], column: &mut [f64]) {
+    pub(crate) fn border_inverse(inverse: &mut [f64], stride: usize, f: usize, k: &[f64], pivot: [f64; 2], column: &mut [f64]) {
         let [diagonal, ridge] = pivot;
         let width = f.next_multiple_of(LANES);
         if f == width {

@@ -1,9 +1,9 @@
 //! The ν-SVR problem by itself: rows and targets as they are, no scaling, no search.
 
-use super::geometry::Geometry;
+use super::geometry::PairwiseSums;
 use super::parameters::{Kernel, SvrParameters};
 use super::program::{KernelMatrix, Penalty, Problem};
-use super::solver::{Dual, Effort};
+use super::solver::{DualSolver, SolveEffort};
 use crate::linalg::matrix::Matrix;
 use crate::predict::points::Points;
 use thiserror::Error;
@@ -99,16 +99,16 @@ pub fn solve(
     parameters: SvrParameters,
     tolerance: f64,
 ) -> Result<SvrSolution, SvrError> {
-    check(x, y, kernel, parameters)?;
+    check_problem(x, y, kernel, parameters)?;
     let n = y.len();
-    let mut geometry = Geometry::new(n, kernel, 1);
+    let mut geometry = PairwiseSums::new(n, kernel, 1);
     geometry.add(&Points::of_rows(x), 0..x.columns(), &vec![1.0; x.columns()]);
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(0, parameters.gamma, &mut matrix);
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };
     let problem = Problem { kernel: &matrix, targets: y, penalty, left_out: None };
-    let mut dual = Dual::default();
-    let solved = dual.solve(&problem, Effort { tolerance, ..Effort::FINAL });
+    let mut dual = DualSolver::default();
+    let solved = dual.solve(&problem, SolveEffort { tolerance, ..SolveEffort::FINAL });
     Ok(SvrSolution {
         duality_gap: dual.duality_gap(&solved, &problem),
         coefficients: dual.solution().0,
@@ -121,7 +121,7 @@ pub fn solve(
     })
 }
 
-fn check(x: &Matrix, y: &[f64], kernel: Kernel, parameters: SvrParameters) -> Result<(), SvrError> {
+fn check_problem(x: &Matrix, y: &[f64], kernel: Kernel, parameters: SvrParameters) -> Result<(), SvrError> {
     let SvrParameters { c, nu, gamma } = parameters;
     if x.rows() != y.len() || y.is_empty() {
         return Err(SvrError::Shape { rows: x.rows(), targets: y.len() });

@@ -5,7 +5,7 @@ use crate::linalg::simd::LANES;
 use crate::predict::points::Points;
 
 /// A spread below this share of the mean is rounding, and the column constant.
-const ROUNDING: f64 = 1e-12;
+const ROUNDING_FRACTION: f64 = 1e-12;
 
 /// Mean and inverse standard deviation (divisor n; 0 for a constant column) of every column of a design matrix.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,11 +22,11 @@ impl Columns {
 }
 
 /// Mean and standard deviation of `values`, two passes; a spread of rounding counts as none.
-fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+fn mean_and_deviation(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let n = values.clone().count().max(1) as f64;
     let mean = values.clone().sum::<f64>() / n;
     let sd = (values.map(|v| (v - mean) * (v - mean)).sum::<f64>() / n).sqrt();
-    (mean, if sd > ROUNDING * mean.abs().max(1e-300) { sd } else { 0.0 })
+    (mean, if sd > ROUNDING_FRACTION * mean.abs().max(1e-300) { sd } else { 0.0 })
 }
 
 /// 1/x, and 0 for 0.
@@ -39,16 +39,16 @@ fn inverse_or_zero(x: f64) -> f64 {
 /// Let s be the column's standard deviation on all n runs and s′ on a subset; its weight is (s/s′)², or 0 where it is
 /// constant there. Without run i, s′²/s² = n/(n − 1)·(1 − z²/(n − 1)), z the standardized value of run i; where that
 /// cancels it is computed from the subset.
-struct Column<'a> {
+struct ColumnWeights<'a> {
     values: &'a [f64],
     mean: f64,
     sd: f64,
 }
 
-impl Column<'_> {
-    fn of_subset(&self, keep: impl Fn(usize) -> bool + Clone) -> f64 {
+impl ColumnWeights<'_> {
+    fn subset_weight(&self, keep: impl Fn(usize) -> bool + Clone) -> f64 {
         let kept = self.values.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, &v)| v);
-        (self.sd * inverse_or_zero(moments(kept).1)).powi(2)
+        (self.sd * inverse_or_zero(mean_and_deviation(kept).1)).powi(2)
     }
 
     fn without(&self, left_out: usize) -> f64 {
@@ -58,13 +58,13 @@ impl Column<'_> {
         if share > 1e-2 && self.sd > 0.0 {
             return (n - 1.0) / (n * share);
         }
-        self.of_subset(|i| i != left_out)
+        self.subset_weight(|i| i != left_out)
     }
 }
 
 /// A design matrix by columns, standardized on all rows and padded to whole vectors, with the weights of subsets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scaled {
+pub(crate) struct ScaledDesign {
     pub(crate) n: usize,
     pub(crate) stride: usize,
     scale: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Scaled {
     pub(crate) loo_changes: Vec<f64>,
 }
 
-impl Scaled {
+impl ScaledDesign {
     /// Standardizes `x`, shape (n, features), and weighs its columns without each run; with `scale` false everything
     /// stays as it is, and weighs 1. O(features · n).
     pub(crate) fn new(x: &Matrix, scale: bool) -> Self {
@@ -88,8 +88,8 @@ impl Scaled {
         let mut scaled = Self { n, stride, scale, z: vec![0.0; d * stride], ..Self::default() };
         for j in 0..d {
             let values = x.column(j);
-            let (mean, sd) = if scale { moments(values.iter().copied()) } else { (0.0, 1.0) };
-            let column = Column { values: &values, mean, sd };
+            let (mean, sd) = if scale { mean_and_deviation(values.iter().copied()) } else { (0.0, 1.0) };
+            let column = ColumnWeights { values: &values, mean, sd };
             let inverse = inverse_or_zero(sd);
             for (cell, value) in scaled.z[j * stride..].iter_mut().zip(&values) {
                 *cell = (value - mean) * inverse;
@@ -116,7 +116,8 @@ impl Scaled {
             let inside: Vec<Vec<usize>> = (0..count).map(inside).collect();
             for (row, column) in weights.chunks_mut(count + 1).zip(self.z.chunks(self.stride)) {
                 for (weight, inside) in row.iter_mut().zip(&inside) {
-                    *weight = inverse_or_zero(moments(inside.iter().map(|&i| column[i])).1).powi(2);
+                    *weight =
+                        inverse_or_zero(mean_and_deviation(inside.iter().map(|&i| column[i])).1).powi(2);
                 }
             }
         }
@@ -127,7 +128,7 @@ impl Scaled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::paper::Scaler;
+    use crate::features::paper::FeatureScaler;
 
     #[test]
     fn weights_turn_the_common_scaling_into_that_of_each_subset() {
@@ -137,13 +138,13 @@ mod tests {
             x.row_mut(i)[3] = 5.0;
         }
         let folds = [0, 1, 2, 0, 1, 2, 0, 1, 2];
-        let scaled = Scaled::new(&x, true);
+        let scaled = ScaledDesign::new(&x, true);
         let fold_weights = scaled.fold_weights(4, &folds, 3);
         let distance = |weights: &dyn Fn(usize) -> f64, a: usize, b: usize| {
             (0..4).map(|f| weights(f) * (scaled.z[f * 16 + a] - scaled.z[f * 16 + b]).powi(2)).sum::<f64>()
         };
         let direct = |keep: &[usize], a: usize, b: usize| {
-            let rows = Scaler::fit(&x, keep.iter().copied()).transform(&x, &[a, b]);
+            let rows = FeatureScaler::fit(&x, keep.iter().copied()).transform(&x, &[a, b]);
             rows.row(0).iter().zip(rows.row(1)).map(|(p, q)| (p - q).powi(2)).sum::<f64>()
         };
         for (a, b) in [(0, 1), (2, 7), (8, 3)] {

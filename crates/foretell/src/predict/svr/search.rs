@@ -12,9 +12,9 @@
 //! nor its equal. All others are solved to the end by the same code, and ties go to the smaller index whatever the order.
 
 use super::fold::Fold;
-use super::geometry::Geometry;
+use super::geometry::PairwiseSums;
 use super::parameters::{Choice, Folds, Kernel, SvrParameters, count_folds};
-use super::scaling::Scaled;
+use super::scaling::ScaledDesign;
 use super::solver::in_order;
 use super::tour::follow;
 use crate::linalg::matrix::Matrix;
@@ -31,15 +31,15 @@ pub fn search(
     scale: bool,
 ) -> Choice {
     let count = count_folds(folds);
-    let scaled = Scaled::new(x, scale);
-    let mut geometry = Geometry::new(y.len(), kernel, count + 1);
+    let scaled = ScaledDesign::new(x, scale);
+    let mut geometry = PairwiseSums::new(y.len(), kernel, count + 1);
     geometry.add(&scaled.points, 0..x.columns(), &scaled.fold_weights(x.columns(), folds, count));
-    search_in(&geometry, y, kernel, draws, folds, scale)
+    search_sums(&geometry, y, kernel, draws, folds, scale)
 }
 
 /// The search on pairwise sums: weighting f of `geometry` is that of fold f.
-pub(super) fn search_in(
-    geometry: &Geometry,
+pub(super) fn search_sums(
+    geometry: &PairwiseSums,
     y: &[f64],
     kernel: Kernel,
     draws: &[SvrParameters],
@@ -60,7 +60,7 @@ pub(super) fn search_in(
         let draw = &draws[index];
         let needed = best.score * count as f64;
         let known = &bounds[index * count..(index + 1) * count];
-        let Some(scores) = race(&mut folds, draw, known, &hardest, needed, &mut best.solved) else {
+        let Some(scores) = race_folds(&mut folds, draw, known, &hardest, needed, &mut best.solved) else {
             continue;
         };
         let sum: f64 = scores.iter().sum();
@@ -97,7 +97,7 @@ fn bound_by_following(
 
 /// The folds' R², or `None` as soon as their sum cannot reach `needed`; `known` are bounds on each fold's. Folds are solved
 /// in `order`: with the hardest first, what they leave to the others falls short soonest.
-fn race(
+fn race_folds(
     folds: &mut [Fold],
     draw: &SvrParameters,
     known: &[f64],
@@ -136,13 +136,13 @@ fn race(
 fn promising_order(draws: &[SvrParameters], kernel: Kernel) -> Vec<usize> {
     // integers sort faster
     let mut order: Vec<(i64, usize)> =
-        draws.iter().enumerate().map(|(i, draw)| (in_order(-promise(draw, kernel)), i)).collect();
+        draws.iter().enumerate().map(|(i, draw)| (in_order(-promise_score(draw, kernel)), i)).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, i)| i).collect()
 }
 
 /// A guess at how well a draw will do.
-fn promise(draw: &SvrParameters, kernel: Kernel) -> f64 {
+fn promise_score(draw: &SvrParameters, kernel: Kernel) -> f64 {
     match kernel {
         Kernel::Rbf => {
             draw.c.ln().min(2.0) - 0.7 * (draw.gamma / 0.003).ln().abs() - draw.nu.ln().abs() * 0.2

@@ -22,7 +22,7 @@ use crate::linalg::simd::dispatched;
 
 /// The accuracy of a solve, and the limit of its steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Effort {
+pub(crate) struct SolveEffort {
     /// Largest violation of the optimality conditions that is left, in units of the target.
     pub(crate) tolerance: f64,
     /// Most steps of sequential minimal optimization.
@@ -31,7 +31,7 @@ pub(crate) struct Effort {
     pub(crate) start: usize,
 }
 
-impl Effort {
+impl SolveEffort {
     /// While searching. libsvm's own tolerance is 1e-3; a finer one ranks close draws as the exact solutions would.
     pub(super) const SEARCH: Self = Self { tolerance: 1e-5, steps: 20_000, start: 3 };
     /// With a linear kernel, whose active set is far from the start's. Finer, as few draws are solved from a cold start
@@ -44,7 +44,7 @@ impl Effort {
 /// The state of the solver: dual variables and gradient, padded to whole vectors. Kept between solves to spare
 /// allocations and, on purpose, to start from a neighboring solution.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dual {
+pub(crate) struct DualSolver {
     pub(crate) n: usize,
     /// α, one per point.
     pub(crate) alpha: Vec<f64>,
@@ -77,7 +77,7 @@ pub(crate) struct Solved {
     pub(crate) violation: f64,
 }
 
-impl Dual {
+impl DualSolver {
     /// β_i = α_i − α_i*.
     pub(crate) fn coefficient(&self, i: usize) -> f64 {
         self.alpha[i] - self.alpha_star[i]
@@ -155,7 +155,7 @@ impl Dual {
     }
 
     /// Solves from a cold start. `targets` has as many entries as the kernel has points.
-    pub(crate) fn solve(&mut self, problem: &Problem<'_>, effort: Effort) -> Solved {
+    pub(crate) fn solve(&mut self, problem: &Problem<'_>, effort: SolveEffort) -> Solved {
         if problem.is_likely_interpolated() {
             self.start_even(problem);
             return self.take_turns(problem, effort, (0, f64::INFINITY), true);
@@ -169,7 +169,7 @@ impl Dual {
     pub(crate) fn solve_near(
         &mut self,
         problem: &Problem<'_>,
-        effort: Effort,
+        effort: SolveEffort,
         (beta, closed): (&[f64], bool),
     ) -> Solved {
         self.reset(problem);
@@ -186,7 +186,7 @@ impl Dual {
     fn take_turns(
         &mut self,
         problem: &Problem<'_>,
-        effort: Effort,
+        effort: SolveEffort,
         (mut steps, mut violation): (usize, f64),
         mut closed: bool,
     ) -> Solved {
@@ -212,7 +212,7 @@ impl Dual {
             steps += taken;
             violation = left;
         }
-        let (bias, epsilon) = self.offset(problem);
+        let (bias, epsilon) = self.bias_and_tube(problem);
         Solved { bias, epsilon, steps, violation }
     }
 
@@ -227,7 +227,7 @@ impl Dual {
     fn descend(
         &mut self,
         problem: &Problem<'_>,
-        effort: Effort,
+        effort: SolveEffort,
         steps: usize,
         second_order: bool,
     ) -> (usize, f64) {
@@ -244,7 +244,7 @@ impl Dual {
 
     /// Bias and tube from the optimality conditions: −g = b + ε where α is free, −g = b − ε where α* is free; where
     /// none is free, the middle of what the bounds allow (libsvm's rule).
-    fn offset(&self, problem: &Problem<'_>) -> (f64, f64) {
+    fn bias_and_tube(&self, problem: &Problem<'_>) -> (f64, f64) {
         let c = problem.penalty.c;
         let level = |variables: &[f64], sign: f64| {
             let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -334,7 +334,7 @@ pub(super) fn in_order(value: f64) -> i64 {
 
 /// The index that a key carries; `None` for the start of a reduction, which no key reached.
 #[inline(always)]
-fn place_of(key: i64, mask: i64) -> Option<usize> {
+fn index_of_key(key: i64, mask: i64) -> Option<usize> {
     (key > i64::MIN && key < i64::MAX).then_some((key & mask) as usize)
 }
 
@@ -358,7 +358,7 @@ struct Ends {
 
 /// α grows where g is least and shrinks where g is largest; α* the other way round. One pass.
 #[inline(always)]
-fn ends(gradient: &[f64], alpha: &[f64], alpha_star: &[f64], cap: &[f64], mask: i64) -> Ends {
+fn find_violation_ends(gradient: &[f64], alpha: &[f64], alpha_star: &[f64], cap: &[f64], mask: i64) -> Ends {
     let (mut grow, mut shrink) = (i64::MAX, i64::MIN);
     let (mut grow_star, mut shrink_star) = (i64::MIN, i64::MAX);
     for (index, (((g, a), s), c)) in gradient.iter().zip(alpha).zip(alpha_star).zip(cap).enumerate() {
@@ -368,7 +368,7 @@ fn ends(gradient: &[f64], alpha: &[f64], alpha_star: &[f64], cap: &[f64], mask: 
         grow_star = grow_star.max(if s < c { key } else { i64::MIN });
         shrink_star = shrink_star.min(if *s > 0.0 { key } else { i64::MAX });
     }
-    let place = |key| place_of(key, mask);
+    let place = |key| index_of_key(key, mask);
     Ends {
         grow: place(grow),
         shrink: place(shrink),
@@ -386,7 +386,7 @@ fn curvature(diagonal_i: f64, diagonal_j: f64, k: f64) -> f64 {
 
 /// The variable j with the largest second-order gain (g_j − g_i)²/(k_ii + k_jj − 2k_ij), `low` being `sign`·g_i.
 #[inline(always)]
-fn most_gain(
+fn find_most_gain(
     gradient: &[f64],
     variables: &[f64],
     row_i: &[f64],
@@ -401,12 +401,12 @@ fn most_gain(
         let key = key(difference * difference / curvature(diagonal_i, *d, *k), index, mask);
         gain = gain.max(if usable { key } else { i64::MIN });
     }
-    place_of(gain, mask)
+    index_of_key(gain, mask)
 }
 
 /// Moves variable i up and variable j down by at most `wanted`; gives the step made.
 #[inline(always)]
-fn shift(variables: &mut [f64], cap: &[f64], i: usize, j: usize, wanted: f64) -> f64 {
+fn shift_pair(variables: &mut [f64], cap: &[f64], i: usize, j: usize, wanted: f64) -> f64 {
     let room = cap[i] - variables[i];
     let mut step = wanted;
     if room < step {
@@ -440,7 +440,7 @@ dispatched! {
         let mask = stride.next_power_of_two() as i64 - 1;
         loop {
             // 1. candidates
-            let Ends { grow, shrink, grow_star, shrink_star } = ends(gradient, alpha, alpha_star, cap, mask);
+            let Ends { grow, shrink, grow_star, shrink_star } = find_violation_ends(gradient, alpha, alpha_star, cap, mask);
             let apart = |low: Option<usize>, high: Option<usize>, sign: f64| match (low, high) {
                 (Some(low), Some(high)) => sign * (gradient[high] - gradient[low]),
                 _ => f64::NEG_INFINITY,
@@ -460,7 +460,7 @@ dispatched! {
             let variables: &mut [f64] = if starred { &mut *alpha_star } else { &mut *alpha };
             let row_i = &kernel[i * stride..(i + 1) * stride];
             let partner = if second_order {
-                most_gain(gradient, variables, row_i, diagonal, [sign, low, diagonal[i]], mask)
+                find_most_gain(gradient, variables, row_i, diagonal, [sign, low, diagonal[i]], mask)
             } else if starred {
                 shrink_star
             } else {
@@ -470,7 +470,7 @@ dispatched! {
             // 3. the move
             let row_j = &kernel[j * stride..(j + 1) * stride];
             let wanted = (sign * gradient[j] - low) / curvature(diagonal[i], diagonal[j], row_i[j]);
-            let step = shift(variables, cap, i, j, wanted);
+            let step = shift_pair(variables, cap, i, j, wanted);
             add_difference(gradient, sign * step, row_i, row_j);
             steps += 1;
         }
@@ -483,7 +483,7 @@ mod tests {
     use crate::linalg::simd::{exp_scaled, inner_products, squared_distances, with_each_instruction_set};
     use crate::predict::svr::program::{KernelMatrix, Penalty};
 
-    const EXACT: Effort = Effort { tolerance: 1e-9, steps: 1_000_000, start: 2 };
+    const EXACT: SolveEffort = SolveEffort { tolerance: 1e-9, steps: 1_000_000, start: 2 };
 
     /// The rows and targets of the fact sheet's §12.1.
     fn sample() -> (Vec<[f64; 3]>, Vec<f64>) {
@@ -530,7 +530,7 @@ mod tests {
         for (gamma, c, nu, forecasts, bias, sum, support) in cases {
             let matrix = kernel(&rows, gamma);
             let problem = problem(&matrix, &targets, c, nu);
-            let mut dual = Dual::default();
+            let mut dual = DualSolver::default();
             let solved = dual.solve(&problem, EXACT);
             assert!(solved.violation <= 1e-9, "{gamma:?} {c} {nu}: violation {}", solved.violation);
             let gap = dual.duality_gap(&solved, &problem);
@@ -560,7 +560,7 @@ mod tests {
     fn a_closed_tube_interpolates() {
         let (rows, targets) = sample();
         let matrix = kernel(&rows, Some(0.5));
-        let mut dual = Dual::default();
+        let mut dual = DualSolver::default();
         let solved = dual.solve(&problem(&matrix, &targets, 1.0, 0.5), EXACT);
         assert!(solved.epsilon.abs() < 1e-6);
         for (i, g) in dual.gradient[..12].iter().enumerate() {
@@ -572,7 +572,8 @@ mod tests {
     fn a_start_near_by_comes_to_the_same_solution() {
         let (rows, targets) = sample();
         let matrix = kernel(&rows, Some(0.5));
-        let (mut first, mut fresh, mut moved) = (Dual::default(), Dual::default(), Dual::default());
+        let (mut first, mut fresh, mut moved) =
+            (DualSolver::default(), DualSolver::default(), DualSolver::default());
         first.solve(&problem(&matrix, &targets, 0.5, 0.4), EXACT);
         let near_by = first.solution();
         for (c, nu) in [(0.5, 0.42), (0.6, 0.4), (0.01, 0.9), (9.0, 1.0)] {
@@ -594,7 +595,7 @@ mod tests {
             // where ν·n/2 is whole, all points may be at their bounds, which leaves b and ε open
             for (c, nu) in [(0.1, 0.55), (1.0, 0.3), (1.0, 0.9), (10.0, 0.2), (10.0, 1.0)] {
                 let problem = problem(&matrix, &targets, c, nu);
-                let (mut even, mut cold) = (Dual::default(), Dual::default());
+                let (mut even, mut cold) = (DualSolver::default(), DualSolver::default());
                 even.start_even(&problem);
                 let even = even.take_turns(&problem, EXACT, (0, f64::INFINITY), true);
                 cold.start_cold(&problem);
@@ -616,7 +617,7 @@ mod tests {
             let keep: Vec<usize> = (0..12).filter(|&i| i != left_out).collect();
             let part = kernel(&keep.iter().map(|&i| rows[i]).collect::<Vec<_>>(), Some(0.5));
             let part_targets: Vec<f64> = keep.iter().map(|&i| targets[i]).collect();
-            let (mut masked, mut absent) = (Dual::default(), Dual::default());
+            let (mut masked, mut absent) = (DualSolver::default(), DualSolver::default());
             let problem =
                 |kernel, targets, left_out| Problem { left_out, ..problem(kernel, targets, 0.3, 0.6) };
             let a = masked.solve(&problem(&whole, &targets, Some(left_out)), EXACT);
@@ -633,7 +634,7 @@ mod tests {
         let (rows, targets) = sample();
         let matrix = kernel(&rows, Some(0.2));
         let all = with_each_instruction_set(|| {
-            let mut dual = Dual::default();
+            let mut dual = DualSolver::default();
             let solved = dual.solve(&problem(&matrix, &targets, 2.0, 0.3), EXACT);
             (solved, dual.alpha)
         });

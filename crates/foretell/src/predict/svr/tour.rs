@@ -12,25 +12,25 @@
 use super::fold::Fold;
 use super::parameters::SvrParameters;
 use super::pivot::{Ended, Pivot};
-use super::solver::{Dual, Effort};
+use super::solver::{DualSolver, SolveEffort};
 
 /// The largest difference between the R² of a followed solution and of the draw's own solve, in units of 2 − R²: some
 /// twenty times what 1500 seeds of the test show (5e-7).
-const SLACK: f64 = 1e-5;
+const SCORE_SLACK: f64 = 1e-5;
 
 /// Violation of optimality left in a followed solution, in units of the target.
-const TOLERANCE: f64 = 1e-7;
+const FOLLOW_TOLERANCE: f64 = 1e-7;
 
 /// One fold's solution, followed from draw to draw.
 #[derive(Debug, Default)]
-pub(super) struct Follower {
+pub(super) struct SolutionFollower {
     pivot: Pivot,
-    dual: Dual,
+    dual: DualSolver,
     /// Whether `pivot` holds a solution.
     underway: bool,
 }
 
-impl Follower {
+impl SolutionFollower {
     /// Goes on to `draw` and gives R² on the held-out rows; `None` if this method does not reach the optimum, or the
     /// optimum leaves the bias open.
     pub(super) fn score(&mut self, fold: &Fold, draw: &SvrParameters) -> Option<f64> {
@@ -38,10 +38,10 @@ impl Follower {
         if self.underway {
             self.pivot.resume(&problem);
         } else {
-            self.dual.solve(&problem, Effort::SEARCH_LINEAR);
+            self.dual.solve(&problem, SolveEffort::SEARCH_LINEAR);
             self.pivot.start(&problem, (&self.dual.alpha, &self.dual.alpha_star, &self.dual.gradient), false);
         }
-        let ended = self.pivot.finish(problem.kernel, TOLERANCE, 4 * problem.kernel.n);
+        let ended = self.pivot.finish(problem.kernel, FOLLOW_TOLERANCE, 4 * problem.kernel.n);
         self.underway = ended == Ended::Optimal;
         let bias = self.pivot.bias().filter(|_| self.underway)?;
         Some(fold.r_squared(&self.pivot.beta, bias))
@@ -54,10 +54,10 @@ impl Follower {
 /// O(n²) per draw and round: some ten rounds per draw.
 pub(super) fn follow(folds: &[Fold], draws: &[SvrParameters], bounds: &mut [f64], floor: f64) -> usize {
     let count = folds.len();
-    let order = tour(draws);
+    let order = order_draws(draws);
     let mut followed = 0;
     for (f, fold) in folds.iter().enumerate() {
-        let mut follower = Follower::default();
+        let mut follower = SolutionFollower::default();
         for &i in &order {
             let bounds = &mut bounds[i * count..(i + 1) * count];
             if bounds.iter().sum::<f64>() < floor {
@@ -65,7 +65,7 @@ pub(super) fn follow(folds: &[Fold], draws: &[SvrParameters], bounds: &mut [f64]
             }
             followed += 1;
             if let Some(score) = follower.score(fold, &draws[i]) {
-                bounds[f] = bounds[f].min(score + SLACK * (2.0 - score));
+                bounds[f] = bounds[f].min(score + SCORE_SLACK * (2.0 - score));
             }
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn follow(folds: &[Fold], draws: &[SvrParameters], bounds: &mut [f64]
 }
 
 /// Draws in an order in which neighbors have a like ν and C: strip after strip in ν, up and down in C.
-fn tour(draws: &[SvrParameters]) -> Vec<usize> {
+fn order_draws(draws: &[SvrParameters]) -> Vec<usize> {
     let strips = (0.7 * (draws.len() as f64).sqrt()).ceil();
     let key = |draw: &SvrParameters| {
         let strip = (draw.nu * strips).floor();
@@ -91,9 +91,9 @@ fn tour(draws: &[SvrParameters]) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::linalg::matrix::Matrix;
-    use crate::predict::svr::geometry::Geometry;
+    use crate::predict::svr::geometry::PairwiseSums;
     use crate::predict::svr::parameters::{Kernel, count_folds, draw_folds, draw_parameters};
-    use crate::predict::svr::scaling::Scaled;
+    use crate::predict::svr::scaling::ScaledDesign;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
@@ -115,8 +115,8 @@ mod tests {
         let y: Vec<f64> = (0..n).map(&mut target).collect();
         let folds = draw_folds(n, 3, random);
         let count = count_folds(&folds);
-        let scaled = Scaled::new(&x, true);
-        let mut geometry = Geometry::new(n, Kernel::Linear, count + 1);
+        let scaled = ScaledDesign::new(&x, true);
+        let mut geometry = PairwiseSums::new(n, Kernel::Linear, count + 1);
         geometry.add(&scaled.points, 0..x.columns(), &scaled.fold_weights(x.columns(), &folds, count));
         (0..count).map(|f| Fold::prepare(&geometry, &y, Kernel::Linear, &folds, f, true)).collect()
     }
@@ -129,14 +129,18 @@ mod tests {
             let mut folds = folds(&mut random);
             let draws = draw_parameters(40, &mut random);
             for fold in &mut folds {
-                let mut follower = Follower::default();
-                for &i in &tour(&draws) {
+                let mut follower = SolutionFollower::default();
+                for &i in &order_draws(&draws) {
                     all += 1;
                     let Some(score) = follower.score(fold, &draws[i]) else { continue };
                     reached += 1;
                     let alone = fold.score(&draws[i]);
                     let apart = (score - alone).abs() / (2.0 - alone);
-                    assert!(apart < SLACK / 15.0, "seed {seed}, {:?}: {score}, alone {alone}", draws[i]);
+                    assert!(
+                        apart < SCORE_SLACK / 15.0,
+                        "seed {seed}, {:?}: {score}, alone {alone}",
+                        draws[i]
+                    );
                 }
             }
         }
