@@ -23,6 +23,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUDGETS = (5, 10, 20, 40)
+# where the regret is read for the picture, in full trainings
+SPENT = [half / 2 for half in range(2, 81)]
 # the first is the default; safe and fast are other settings of --caution
 OURS = ["tpe-gp:full:balanced", "tpe-gp:full:safe", "tpe-gp:full:fast", "random:full:none", "random:late-asha:none", "random:asha:none", "tpe:full:none", "gp:full:none", "tpe-gp:full:none",
         "tpe:late-asha:none", "gp:late-asha:none", "tpe-gp:late-asha:none", "tpe-gp:late-asha:none:mean", "tpe-gp:late-asha:none:upper",
@@ -31,6 +33,9 @@ OURS = ["tpe-gp:full:balanced", "tpe-gp:full:safe", "tpe-gp:full:fast", "random:
 PEERS = [f"optuna-{sampler}+{pruner}" for sampler in ("random", "tpe", "gp")
          for pruner in ("none", "median", "halving", "hyperband", "wilcoxon")]
 PEERS += ["ray-random+asha3", "ray-random+asha4", "smac-forest+none", "smac-forest+hyperband"]
+# what --plot draws, if it was run
+DRAWN = {"tpe-gp:full:balanced": ("Foretell, default", "#0f766e"), "optuna-tpe+hyperband": ("Optuna, TPE + Hyperband", "#7c3aed"),
+         "optuna-tpe+median": ("Optuna, TPE + median", "#b45309"), "random:full:none": ("random, nothing stopped", "#6b7280")}
 # numbers that are results, or say nothing but which run it is
 OUTCOMES = ("OUTCOME", "MaxAccuracy", "IsTest", "config_id", "random_seed", "ss", "num_epochs")
 # what the settings of the sampler were chosen on; docs/research/chain.md says on which families those of the stop rule were
@@ -222,7 +227,7 @@ def main():
     parser.add_argument("--by-table", action="store_true", help="also each table's figures, and how early ranks tell the end")
     parser.add_argument("--program", help="the built example best_so_far")
     parser.add_argument("--keep", type=pathlib.Path, help="peers' results, kept from run to run")
-    parser.add_argument("--plot", type=pathlib.Path, help="draw regret against epochs, with bands over seeds")
+    parser.add_argument("--plot", type=pathlib.Path, help="draw an SVG of regret against epochs, of those in DRAWN")
     arguments = parser.parse_args()
     program = arguments.program
     if not program:
@@ -274,37 +279,70 @@ def report(results, scales, lengths, arguments, data):
             print(f"{t['name']}: rank correlation of the best so far with the end, {', '.join(cells)}")
         for name in scales:
             show(f"best at any epoch, {name}", summed(results, scales, lengths, 0, [name]))
+    curves = by_training(results, scales, lengths)
+    show_needed(curves)
     if arguments.plot:
-        plot(results, scales, lengths, arguments.plot)
+        plot(curves, arguments.plot)
 
 
-def plot(results, scales, lengths, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    # the ten with the least area
-    rows = summed(results, scales, lengths, 0, list(scales))
-    shown = sorted(rows, key=lambda name: line(rows[name])[0][4])[:10]
-    by = {}
+def by_training(results, scales, lengths):
+    """By combination: the mean regret of the best value at any epoch and its standard error, after 1, 1.5, 2 … 40 full trainings."""
+    rows = {}
     for result in results:
-        if result["combination"] not in shown:
-            continue
         scale, length = scales[result["table"]], lengths[result["table"]]
-        regrets = [scale.regret(at(result["trace"], q * length / 2, 0), 0) for q in range(2, 81)]
-        by.setdefault(result["combination"], {}).setdefault(result["seed"], []).append(regrets)
-    figure, axes = pyplot.subplots(figsize=(9, 6))
-    for name, seeds in sorted(by.items()):
-        means = [[statistics.fmean(column) for column in zip(*tables)] for tables in seeds.values()]
-        columns = list(zip(*means))
-        x = [q / 2 for q in range(2, 81)]
-        drawn = axes.plot(x, [statistics.fmean(c) for c in columns], label=name)
-        quantiles = [statistics.quantiles(c, n=10) if len(c) > 1 else list(c) * 9 for c in columns]
-        axes.fill_between(x, [q[0] for q in quantiles], [q[8] for q in quantiles], alpha=0.1, color=drawn[0].get_color())
-    axes.set(xlabel="epochs spent, in full trainings", ylabel="regret, mean over tables", yscale="log")
-    axes.legend(fontsize=7)
-    figure.savefig(path, bbox_inches="tight")
+        regrets = [scale.regret(at(result["trace"], spent * length, 0), 0) for spent in SPENT]
+        rows.setdefault(result["combination"], {}).setdefault(result["table"], []).append(regrets)
+    return {name: line(tables) for name, tables in rows.items()}
+
+
+def needed(means, regret):
+    """The full trainings after which a mean regret is reached, interpolated; None if it is not."""
+    for k, (spent, mean) in enumerate(zip(SPENT, means)):
+        if mean <= regret:
+            if k == 0 or means[k - 1] == mean:
+                return spent
+            return spent - (spent - SPENT[k - 1]) * (regret - mean) / (means[k - 1] - mean)
+    return None
+
+
+def show_needed(curves):
+    """Prints for how much training each combination reaches what each peer has reached at the end."""
+    for peer, (means, _) in sorted(curves.items()):
+        if peer in PEERS:
+            cells = [(needed(other, means[-1]), name) for name, (other, _) in curves.items() if name != peer]
+            cells = ", ".join(f"{name} {'–' if spent is None else f'{spent:.1f}'}" for spent, name in cells)
+            print(f"full trainings until the mean regret of {peer} after {SPENT[-1]:.0f} ({1000 * means[-1]:.0f}): {cells}")
+
+
+def plot(curves, path):
+    """Draws mean regret against training, with a band of one standard error. Without matplotlib, whose pictures are ten times as large."""
+    width, height, left, top, right, bottom = 720, 400, 64, 24, 200, 52
+    curves = {name: curves[name] for name in DRAWN if name in curves}
+    high = math.ceil(10 * max(means[SPENT.index(3)] for means, _ in curves.values())) / 10
+    x = lambda spent: left + (width - left - right) * (spent - 1) / (SPENT[-1] - 1)
+    y = lambda regret: top + (height - top - bottom) * (1 - min(regret, high) / high)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" font-family="sans-serif" font-size="13" fill="#333">',
+             "<title>Distance to the best network against training spent</title>",
+             f'<rect width="{width}" height="{height}" rx="8" fill="#fff"/>']
+    for tenth in range(round(10 * high) + 1):
+        parts.append(f'<path d="M{left} {y(tenth / 10):.1f}H{width - right}" stroke="#e2e5ea"/>'
+                     f'<text x="{left - 8}" y="{y(tenth / 10) + 4:.1f}" text-anchor="end">{10 * tenth} %</text>')
+    for spent in BUDGETS:
+        parts.append(f'<text x="{x(spent):.1f}" y="{height - bottom + 20}" text-anchor="middle">{spent}</text>')
+    parts.append(f'<text x="{(left + width - right) / 2}" y="{height - 10}" text-anchor="middle">training spent, in complete trials</text>'
+                 f'<text x="{-(top + height - bottom) / 2}" y="18" transform="rotate(-90)" text-anchor="middle">distance to the best (100 %: median)</text>')
+    # the labels stand at the ends of their lines, and none above another
+    last = height
+    for name, (means, errors) in sorted(curves.items(), key=lambda item: item[1][0][-1]):
+        label, color = DRAWN[name]
+        upper = [f"{x(s):.1f},{y(m + e):.1f}" for s, m, e in zip(SPENT, means, errors)]
+        lower = [f"{x(s):.1f},{y(max(0, m - e)):.1f}" for s, m, e in zip(SPENT, means, errors)]
+        middle = " ".join(f"{x(s):.1f},{y(m):.1f}" for s, m in zip(SPENT, means))
+        last = min(y(means[-1]) + 4, last - 16)
+        parts.append(f'<polygon points="{" ".join(upper + lower[::-1])}" fill="{color}" opacity=".12"/>'
+                     f'<polyline points="{middle}" fill="none" stroke="{color}" stroke-width="{3 if name == OURS[0] else 1.8}"/>'
+                     f'<text x="{width - right + 8}" y="{last:.1f}" fill="{color}">{label}</text>')
+    path.write_text("\n".join([*parts, "</svg>\n"]))
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ args = parser.parse_args()
 def spirals(count, noise):
     """(x, y, class) of points on two arms."""
     for i in range(count):
-        angle, label = 0.5 + 9 * noise.random(), i % 2
-        radius = angle / 9.5 * (1 if label else -1)
+        angle, label = 0.5 + 8 * noise.random(), i % 2
+        radius = angle / 8.5 * (1 if label else -1)
         yield radius * math.cos(angle) + noise.gauss(0, 0.05), radius * math.sin(angle) + noise.gauss(0, 0.05), label
 
 
@@ -72,7 +72,7 @@ def latency(network, points):
 
 
 data = random.Random(1)
-train, validation = list(spirals(1000, data)), list(spirals(6000, data))
+train, validation = list(spirals(2000, data)), list(spirals(6000, data))
 start = random.Random(int(os.environ.get("FORETELL_SEED", "0")))
 network = {"epoch": 0, "bias": 0.0, "units": [[start.gauss(0, 1.5) for _ in range(4)] for _ in range(args.hidden)]}
 folder = os.environ.get("FORETELL_CHECKPOINT_DIR")

@@ -108,7 +108,7 @@ fn a_source_that_stays_silent_fails_the_first_trial_and_says_why() {
 #[test]
 fn a_choice_in_doubt_is_refused_without_a_terminal_until_it_is_confirmed() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "import argparse\np = argparse.ArgumentParser(); p.add_argument('--lr', type=float, default=.1); p.add_argument('--folds', type=int, default=2); a = p.parse_args()\nfor fold in range(a.folds):\n    for epoch in range(3): print(f'fold {fold} epoch {epoch + 1} val_acc {a.lr * (epoch + 1) / 10 + fold / 100:.4f}', flush=True)\n";
+    let script = "import argparse\np = argparse.ArgumentParser(); p.add_argument('--lr', type=float, default=.1); p.add_argument('--folds', type=int, default=2); a = p.parse_args()\nfor fold in range(a.folds):\n    for epoch in range(3): print(f'part {fold} epoch {epoch + 1} val_acc {a.lr * (epoch + 1) / 10 + fold / 100:.4f}', flush=True)\n";
     std::fs::write(folder.path().join("tool.py"), script).unwrap();
     let output = run(folder.path(), &["init", "--yes", "--", "python3", "tool.py"]);
     let study = std::fs::read_to_string(folder.path().join("study.toml")).unwrap();
