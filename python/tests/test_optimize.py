@@ -14,7 +14,7 @@ from foretell import Study, choice
 
 SPACE = {"lr": foretell.log(1e-4, 1), "act": choice("relu", "tanh")}
 #: How all studies here are made.
-HOW = {"metric": "val_acc", "epochs": 20, "trials": 12, "burn_in": 4}
+HOW = {"metric": "val_acc", "epochs": 20, "trials": 12, "policy": "srm", "burn_in": 4}
 
 
 def objective(trial):

@@ -11,7 +11,7 @@ import pytest
 from conftest import curve_of
 
 SPACE = {"lr": foretell.log(1e-4, 1), "bias": foretell.choice(True, False)}
-HOW = {"metric": "val_acc", "epochs": 20, "trials": 12, "burn_in": 4, "sampler": "random"}
+HOW = {"metric": "val_acc", "epochs": 20, "trials": 12, "policy": "srm", "burn_in": 4, "sampler": "random"}
 WORKER = """
 import sys
 sys.path.insert(0, {tests!r})

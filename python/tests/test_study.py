@@ -23,7 +23,7 @@ def run(study, limit=10**9):
 
 
 def test_a_study_finds_a_good_rate_and_stops_others(tmp_path):
-    study = Study(SPACE, folder=tmp_path / "s", metric="val_acc", epochs=20, trials=24, burn_in=8)
+    study = Study(SPACE, folder=tmp_path / "s", metric="val_acc", epochs=20, trials=24, policy="srm", burn_in=8)
     run(study)
     assert study.done and study.best["score"] > 0.8
     states = [trial["state"] for trial in study.trials]
@@ -33,9 +33,9 @@ def test_a_study_finds_a_good_rate_and_stops_others(tmp_path):
 
 
 def test_it_goes_on_from_its_folder_with_the_same_decisions(tmp_path):
-    whole = Study(SPACE, folder=tmp_path / "whole", epochs=20, metric="val_acc", trials=18, burn_in=6)
+    whole = Study(SPACE, folder=tmp_path / "whole", epochs=20, metric="val_acc", trials=18, policy="srm", burn_in=6)
     run(whole)
-    part = Study(SPACE, folder=tmp_path / "part", epochs=20, metric="val_acc", trials=18, burn_in=6)
+    part = Study(SPACE, folder=tmp_path / "part", epochs=20, metric="val_acc", trials=18, policy="srm", burn_in=6)
     run(part, limit=9)
     del part
     again = Study(folder=tmp_path / "part")
@@ -47,7 +47,7 @@ def test_it_goes_on_from_its_folder_with_the_same_decisions(tmp_path):
 
 def test_the_command_reads_it_and_a_forecaster_learns_from_it(tmp_path):
     folder = tmp_path / "s"
-    study = Study(SPACE, folder=folder, epochs=20, metric="val_acc", trials=12, burn_in=6)
+    study = Study(SPACE, folder=folder, epochs=20, metric="val_acc", trials=12, policy="srm", burn_in=6)
     run(study)
     best = study.best
     del study
@@ -104,7 +104,7 @@ def test_bad_input(tmp_path):
         (lambda: Study({"lr": "cubic:1:2"}, metric="acc", epochs=2), ValueError, "unknown kind `cubic:1:2`"),
         (lambda: Study({"lr": "float:1:2"}, metric="thing", epochs=2), ValueError, "Set direction="),
         (lambda: Study(SPACE, metric="acc", epochs=2, trials=-1), ValueError, "trials: "),
-        (lambda: Study(SPACE, metric="acc", epochs=2, burn_in=99), ValueError, "burn-in of 99"),
+        (lambda: Study(SPACE, metric="acc", epochs=2, policy="srm", burn_in=99), ValueError, "burn-in of 99"),
         (lambda: Study(SPACE, metric="acc", epochs=2, colour=1), TypeError, 'unknown setting "colour"'),
         (lambda: Study(SPACE, metric="acc", epochs=2, out="\udc80"), ValueError, r"out: '\udc80' is not valid text"),
         (lambda: Study(SPACE, folder=tmp_path / "s", epochs=20, metric="acc"), ValueError, "another study"),
@@ -136,11 +136,11 @@ def first_record(folder):
     "words",
     [
         {},
-        {"trials": 7, "burn_in": 2, "seed": 5, "score": "best", "nth_best": 2},
+        {"policy": "srm", "trials": 7, "burn_in": 2, "seed": 5, "score": "best", "nth_best": 2},
         {"sampler": "tpe", "caution": "fast", "exempt": 0.25},
         {"scheduler": "asha", "eta": 2, "rank": "upper", "rungs": 1},
         {"budget_epochs": 40},
-        {"policy": "patience", "patience": 3, "refit": "once", "predictor": "gp"},
+        {"policy": "patience", "patience": 3, "burn_in": 4},
     ],
 )
 def test_the_same_words_make_the_same_study_here_and_on_the_command_line(tmp_path, words):
@@ -158,7 +158,7 @@ def test_the_same_words_make_the_same_study_here_and_on_the_command_line(tmp_pat
 def test_the_settings_are_all_that_a_study_can_be_asked_for():
     from foretell._foretell import schema
 
-    study = Study(SPACE, metric="val_acc", epochs=9, scheduler="asha", rungs=1, error_budget="per-run", nth_best=2)
+    study = Study(SPACE, metric="val_acc", epochs=9, scheduler="asha", rungs=1, policy="srm", error_budget="per-run", nth_best=2)
     assert set(study.settings) == set(schema())
     wanted = {"scheduler": "asha", "rungs": 1, "eta": 3, "error_budget": "per-run", "nth_best": 2, "offset": 0.0, "kappa": None}
     assert {name: study.settings[name] for name in wanted} == wanted

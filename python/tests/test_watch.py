@@ -93,7 +93,7 @@ def test_settings_of_any_kind(recorded):
 
 
 def test_a_judge_stops_where_a_study_stops():
-    study = foretell.Study({"lr": "log:1e-4:1"}, metric="acc", epochs=20, trials=30, burn_in=3, refit=1.05)
+    study = foretell.Study({"lr": "log:1e-4:1"}, metric="acc", epochs=20, trials=30, policy="srm", burn_in=3, refit=1.05)
     judge, stops = Judge("maximize", metric="acc", log_columns=["lr"]), 0
     for trial in study:
         with trial:

@@ -267,7 +267,9 @@ fn an_interrupted_search_exits_with_130_and_a_terminated_one_with_143() {
 fn a_diverged_trial_is_no_saving() {
     let folder = tempfile::tempdir().unwrap();
     let script = "for e in 1 2 3 4 5 6; do echo val_acc=nan {lr}; done";
-    let result = search(folder.path(), &["--trials", "2", "--burn-in", "1"], script).output().unwrap();
+    let result = search(folder.path(), &["--trials", "2", "--policy", "srm", "--burn-in", "1"], script)
+        .output()
+        .unwrap();
     let result: Value = serde_json::from_slice(&result.stdout).unwrap();
     assert_eq!(result["epochs"]["spent"], result["epochs"]["without_stopping"], "{result}");
     assert_eq!(result["time"]["saved_seconds"], 0.0, "{result}");

@@ -13,13 +13,13 @@ const COMMAND: [&str; 4] = ["sh", "-c", "echo val_acc=0.5", "{lr}"];
 /// The choices of some studies; the first has none.
 const WORDS: [&str; 8] = [
     "{}",
-    r#"{"trials": 7, "burn_in": 2, "seed": 5, "score": "best", "offset": 0.01, "nth_best": 2}"#,
-    r#"{"sampler": "tpe", "caution": "fast", "error_budget": "per-run", "exempt": 0.25}"#,
+    r#"{"policy": "srm", "trials": 7, "burn_in": 2, "seed": 5, "score": "best", "offset": 0.01, "nth_best": 2}"#,
+    r#"{"sampler": "tpe", "policy": "srm", "caution": "fast", "error_budget": "per-run", "exempt": 0.25}"#,
     r#"{"policy": "patience", "patience": 3, "enqueue": ["lr=0.5"]}"#,
     r#"{"scheduler": "asha", "eta": 2, "rank": "upper", "rungs": 1}"#,
     r#"{"budget_epochs": 40, "checkpoints": false}"#,
     r#"{"stopping": false, "sampler": "gp"}"#,
-    r#"{"shadow": true, "refit": "once", "predictor": "gp", "stop_probability": 0.9, "agreeing_checks": 1}"#,
+    r#"{"policy": "srm", "shadow": true, "refit": "once", "predictor": "gp", "stop_probability": 0.9, "agreeing_checks": 1}"#,
 ];
 
 fn fields(words: &str) -> Map<String, Value> {

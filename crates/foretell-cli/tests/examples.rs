@@ -21,7 +21,8 @@ fn an_untouched_script_from_init_to_its_first_stopped_trial() {
     assert!(init.status.success(), "{}", text(&init.stderr));
     let file = std::fs::read_to_string(folder.path().join("study.toml")).unwrap();
     assert!(file.contains("[[trial]]\nlr = 0.3\nhidden = 8\n"), "the script's own values come first: {file}");
-    let flags = ["search", "study.toml", "--burn-in", "8", "--out", "study", "--format", "json"];
+    let flags =
+        ["search", "study.toml", "--policy", "srm", "--burn-in", "8", "--out", "study", "--format", "json"];
     let result = json(&foretell(folder.path(), &flags).output().unwrap());
     assert!(result["best"]["score"].as_f64().unwrap() > 0.7, "{result}");
     assert!(result["trials"]["stopped"].as_u64().unwrap() > 0, "{result}");
@@ -58,7 +59,20 @@ fn a_shell_script_minimizes_its_error() {
     let folder = folder();
     let flags =
         ["search", "--param", "lr=log:0.001:1", "--metric", "error", "--epochs", "30", "--trials", "12"];
-    let rest = ["--burn-in", "12", "--out", "study", "--format", "json", "--", "sh", "fit.sh", "{lr}"];
+    let rest = [
+        "--policy",
+        "srm",
+        "--burn-in",
+        "12",
+        "--out",
+        "study",
+        "--format",
+        "json",
+        "--",
+        "sh",
+        "fit.sh",
+        "{lr}",
+    ];
     let result = json(&foretell(folder.path(), &[&flags[..], &rest].concat()).output().unwrap());
     assert_eq!(result["direction"], "minimize");
     assert!(result["best"]["score"].as_f64().unwrap() < 0.5, "{result}");

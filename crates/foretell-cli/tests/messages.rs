@@ -21,7 +21,7 @@ done
 "#;
 
 /// The flags of a small study of [`TRAINER`], kept in `study`.
-const STUDY: [&str; 19] = [
+const STUDY: [&str; 21] = [
     "search",
     "--param",
     "lr=log:1e-4:1",
@@ -31,6 +31,8 @@ const STUDY: [&str; 19] = [
     "6",
     "--trials",
     "16",
+    "--policy",
+    "srm",
     "--burn-in",
     "6",
     "--workers",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 fn search(folder: &Path, more: &[&str], script: &str) -> Command {
     let start = ["search", "--out", "study", "--param", "lr=log:0.001:1", "--epochs", "4", "--trials", "1"];
-    let rest = ["--metric", "acc", "--burn-in", "1", "--workers", "1", "--policy", "none"];
+    let rest = ["--metric", "acc", "--workers", "1", "--policy", "none"];
     foretell(folder, &[&start[..], &rest, more, &["--", "sh", "-c", script]].concat())
 }
 

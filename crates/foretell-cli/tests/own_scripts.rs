@@ -18,7 +18,7 @@ fn from_init_to_a_result(command: &[&str], metric: &str, curve: usize) {
     let study = std::fs::read_to_string(folder.path().join("study.toml")).unwrap();
     assert!(study.contains(metric) && study.contains("# a second run with "), "{study}");
     let sizes =
-        ["search", "study.toml", "--trials", "4", "--burn-in", "4", "--out", "study", "--format", "json"];
+        ["search", "study.toml", "--trials", "4", "--no-stopping", "--out", "study", "--format", "json"];
     let output = foretell(folder.path(), &sizes).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}\n{study}");

@@ -46,8 +46,11 @@ fn parallel_search(folder: &Path, workers: &str, more: &[&str]) -> Command {
 
 fn search_with(trainer: &str, folder: &Path, workers: &str, more: &[&str]) -> Command {
     std::fs::write(folder.join("train.sh"), trainer).unwrap();
-    let common = ["search", "--workers", workers, "--seed", "5", "--predictor", "ridge", "--out", "study"];
+    let common = ["search", "--workers", workers, "--seed", "5", "--out", "study"];
     let mut arguments = [common.as_slice(), &["--metric", "val_acc", "--format", "json"]].concat();
+    if !more.contains(&"--policy") && (!more.contains(&"--scheduler") || more.contains(&"f-hyperband")) {
+        arguments.extend(["--policy", "srm", "--predictor", "ridge"]);
+    }
     arguments.extend(more);
     let placeholder = if more.contains(&"--space") { "{net}" } else { "{lr}" };
     arguments.extend(["--", "sh", "train.sh", placeholder]);

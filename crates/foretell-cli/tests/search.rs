@@ -31,6 +31,8 @@ fn sized_search(folder: &Path, trials: &str, epochs: &str, more: &[&str]) -> Com
         epochs,
         "--trials",
         trials,
+        "--policy",
+        "srm",
         "--burn-in",
         "8",
         "--workers",
@@ -164,13 +166,17 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
         (&["search", "--data", "cifar10:cut"], &["data_batch_1.bin", "3073"]),
         (&["search", "--data", "mnist:empty"], &["empty"]),
         (&["search", "--metric", "val_f1"], &["unknown metric `val_f1`", "val_acc"]),
-        (&["search", "--trials", "5", "--burn-in", "6"], &["burn-in of 6", "5 trials"]),
-        (&["search", "--stop-probability", "1.5"], &["1.5", "[0.5, 1)"]),
-        (&["search", "--offset=-1"], &["offset -1"]),
-        (&["search", "--nth-best", "0"], &["nth_best is 0"]),
+        (&["search", "--policy", "srm", "--trials", "5", "--burn-in", "6"], &["burn-in of 6", "5 trials"]),
+        (&["search", "--policy", "srm", "--stop-probability", "1.5"], &["1.5", "[0.5, 1)"]),
+        (&["search", "--policy", "srm", "--offset=-1"], &["offset -1"]),
+        (&["search", "--policy", "srm", "--nth-best", "0"], &["nth_best is 0"]),
+        (
+            &["search", "--nth-best", "2"],
+            &["--nth-best: a setting of the policy srm", "is chain. Set --policy or --paper"],
+        ),
         (&["search", "--width", "0"], &["--width 0"]),
         (&["search", "--train-size", "10000000"], &["10000000"]),
-        (&["search", "--predictor", "oracle"], &["unknown predictor `oracle`", "svr-rbf"]),
+        (&["search", "--policy", "srm", "--predictor", "oracle"], &["unknown predictor `oracle`", "svr-rbf"]),
         (&["search", "--plot", "picture.gif"], &["picture.gif", ".svg"]),
         (&["search", "--param", "lr=log:1:2"], &["--param needs a command"]),
         (&["search", "--out", "file"], &["file"]),
@@ -207,8 +213,20 @@ fn trials_count_with_the_best_they_reached_if_that_is_asked_for() {
     let search = |more: &[&str]| {
         let arguments =
             ["search", "--param", "peak=int:3:9", "--metric", r"val_acc=([\d.]+)", "--epochs", "3"];
-        let sizes =
-            ["--trials", "6", "--burn-in", "6", "--workers", "1", "--format", "json", "--out", "study"];
+        let sizes = [
+            "--policy",
+            "srm",
+            "--trials",
+            "6",
+            "--burn-in",
+            "6",
+            "--workers",
+            "1",
+            "--format",
+            "json",
+            "--out",
+            "study",
+        ];
         let command = ["--", "sh", "-c", OVERFITS, "sh", "{peak}"];
         foretell(folder.path(), &[&arguments[..], &sizes, more, &command].concat()).output().unwrap()
     };
@@ -286,7 +304,20 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
 /// A search of two parameters by `command`; one parameter applies only to one value of the other.
 fn conditional_search(folder: &Path, metric: &str, command: &[&str]) -> Output {
     let parameters = ["search", "--param", "opt=choice:sgd,adam", "--param", "m=float:0:0.9 if opt=sgd"];
-    let sizes = ["--epochs", "2", "--trials", "6", "--burn-in", "6", "--workers", "1", "--out", "study"];
+    let sizes = [
+        "--epochs",
+        "2",
+        "--policy",
+        "srm",
+        "--trials",
+        "6",
+        "--burn-in",
+        "6",
+        "--workers",
+        "1",
+        "--out",
+        "study",
+    ];
     let arguments = [&parameters[..], &sizes, &["--metric", metric, "--"], command].concat();
     foretell(folder, &arguments).output().unwrap()
 }
@@ -622,7 +653,18 @@ mod built_in {
 
     fn tiny(folder: &Path, more: &[&str]) -> Command {
         let mut arguments = vec!["search", "--data", "shapes:8", "--width", "0.05", "--train-size", "200"];
-        arguments.extend(["--validation-size", "100", "--epochs", "4", "--trials", "8", "--burn-in", "6"]);
+        arguments.extend([
+            "--validation-size",
+            "100",
+            "--epochs",
+            "4",
+            "--policy",
+            "srm",
+            "--trials",
+            "8",
+            "--burn-in",
+            "6",
+        ]);
         arguments.extend(["--max-layers", "3", "--format", "json", "--out", "study", "--workers", "1"]);
         arguments.extend(more);
         foretell(folder, &arguments)

@@ -123,7 +123,7 @@ fn the_documented_defaults_of_q_learning_are_its_own() {
 fn a_program_without_the_laboratory_tells_where_its_parts_are() {
     let cases = [
         (r#"{"policy": "lce"}"#, "`lce`"),
-        (r#"{"predictor": "bnn-plain"}"#, "`bnn-plain`"),
+        (r#"{"policy": "srm", "predictor": "bnn-plain"}"#, "`bnn-plain`"),
         (r#"{"sampler": "q-learning"}"#, "`q-learning`"),
         (r#"{"space": "metaqnn"}"#, "`metaqnn`"),
     ];

@@ -127,6 +127,13 @@ impl Catalogue {
         })
     }
 
+    /// The names of policies for a study to which the setting `field` of a request matters.
+    pub fn policies_with(&self, field: &str) -> Vec<&'static str> {
+        let names = self.policies().map(|(name, _)| name);
+        let made = |name: &str| self.policy(&name.into(), &Map::new());
+        names.filter(|name| made(name).is_ok_and(|policy| policy.uses(field))).collect()
+    }
+
     /// The names of policies for a replay, each with a sentence: also those that need to know how trials end.
     pub fn list_replay_policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.stop_rules.names()

@@ -245,9 +245,6 @@ fn chances_stop_trials_unless_somebody_says_what_does() {
     assert_eq!(policy(StudyRequest { caution, learn_from, ..usual() }), by_chance(Caution::Fast));
     let objective = Some(vec!["acc:max".to_owned(), "x:min".to_owned()]);
     for by_forecasts in [
-        StudyRequest { burn_in: Some(5), ..usual() },
-        StudyRequest { stop_probability: Some(0.9), ..usual() },
-        StudyRequest { predictor: Some("gp".to_owned()), ..usual() },
         StudyRequest { paper: Some(true), trials: Some(200), ..usual() },
         StudyRequest { objective, ..usual() },
         StudyRequest { policy: Some("srm".into()), ..usual() },

@@ -55,11 +55,11 @@ fn records(folder: &Path) -> Vec<Record> {
 fn the_same_words_make_the_same_study_over_http_and_in_a_request() {
     let choices = [
         json!({}),
-        json!({"trials": 7, "burn_in": 2, "seed": 5, "score": "best", "nth_best": 2}),
+        json!({"policy": "srm", "trials": 7, "burn_in": 2, "seed": 5, "score": "best", "nth_best": 2}),
         json!({"sampler": "tpe", "caution": "fast", "exempt": 0.25, "enqueue": ["lr=0.5"]}),
         json!({"scheduler": "asha", "eta": 2, "rank": "upper", "rungs": 1}),
         json!({"budget_epochs": 40, "checkpoints": false}),
-        json!({"policy": "patience", "patience": 3, "refit": "once", "predictor": "gp"}),
+        json!({"policy": "patience", "patience": 3, "burn_in": 4}),
     ];
     for words in choices {
         let folder = tempfile::tempdir().expect("a folder");
@@ -94,7 +94,7 @@ fn decides_as_in_this_process(policy: &str) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let address = serve(folder.path(), local(), None);
     let fields = json!({
-        "space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 9, "trials": 16, "burn_in": 6, "policy": policy
+        "space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 9, "trials": 16, "burn_in": 3, "policy": policy
     });
     let fields = fields.as_object().expect("fields");
     let (status, answer) = call(address, "PUT", "/api/studies/s", &json!(fields).to_string());
@@ -282,6 +282,7 @@ fn workers_go_on_when_the_server_is_started_anew() {
             metric: Some("val_acc".to_owned()),
             epochs: Some(9),
             trials: Some(16),
+            policy: Some("srm".into()),
             burn_in: Some(6),
             ..StudyRequest::default()
         };
@@ -311,6 +312,7 @@ fn hosted(folder: &Path) -> StudyHost<EventStore> {
         metric: Some("val_acc".to_owned()),
         epochs: Some(9),
         trials: Some(16),
+        policy: Some("srm".into()),
         burn_in: Some(6),
         ..StudyRequest::default()
     };

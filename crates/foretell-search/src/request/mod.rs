@@ -225,7 +225,7 @@ pub struct StudyRequest {
     /// Never stop this fraction of the trials, as an audit of the stop rule.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true, "x-value" = "SHARE")))]
     pub exempt: Option<f64>,
-    /// Stop a trial after this many reports without an improvement (policy patience).
+    /// Stop a trial after this many reports without an improvement.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_PATIENCE, "x-heading" = "Stopping", "x-rare" = true)))]
     pub patience: Option<usize>,
     /// How to forecast the final value of a trial.

@@ -58,12 +58,6 @@ impl StudyRequest {
         told.or_else(|| there.cloned()).unwrap_or_else(|| DEFAULT_METRIC.to_owned())
     }
 
-    /// Whether there are objectives besides the metric.
-    pub(super) fn has_front(&self) -> bool {
-        let metric = self.metric_or(None);
-        self.objective.iter().flatten().any(|written| parts(written).0 != metric)
-    }
-
     /// The better direction for `metric` according to the objectives.
     ///
     /// # Errors

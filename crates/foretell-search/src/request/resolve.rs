@@ -15,11 +15,12 @@ use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::secret::{REDACTED, is_secret_name, redact_line};
 use crate::space::Space;
-use crate::stopping::ForecastRule;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
+use crate::stopping::{ForecastRule, NamedRule};
 use crate::study::{Queue, StudyError, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
+use serde_json::Map;
 
 impl StudyRequest {
     /// Returns the requested study. `there` is the study to continue, if any: its settings replace those that the request leaves open.
@@ -39,8 +40,17 @@ impl StudyRequest {
         there: Option<&StudySpec>,
         catalogue: &Catalogue,
     ) -> Result<StudySpec, Refusal> {
-        let spec = self.spec(there, catalogue)?;
-        self.checked(spec, there, catalogue)
+        let asked = self.without_unused(there, catalogue)?;
+        let spec = asked.spec(there, catalogue)?;
+        asked.checked(spec, there, catalogue)
+    }
+
+    /// As [`resolve_with`](Self::resolve_with) for a new study of a replay, which compares policies: a setting may be of another policy.
+    ///
+    /// # Errors
+    /// Those of [`resolve`](Self::resolve).
+    pub fn resolve_to_compare(self, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
+        self.checked(self.spec(None, catalogue)?, None, catalogue)
     }
 
     /// Returns the requested study without checking its queue, since an existing study may already contain it.
@@ -48,9 +58,10 @@ impl StudyRequest {
     /// # Errors
     /// The [`Refusal`] of the first field that is wrong.
     pub fn resolve_regardless_of_queue(&self, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
-        let mut spec = self.spec(None, catalogue)?;
+        let asked = self.clone().without_unused(None, catalogue)?;
+        let mut spec = asked.spec(None, catalogue)?;
         let queue = std::mem::take(&mut spec.queue);
-        Ok(StudySpec { queue, ..self.checked(spec, None, catalogue)? })
+        Ok(StudySpec { queue, ..asked.checked(spec, None, catalogue)? })
     }
 
     /// The `spec` of this request, if it is a valid study and goes with the one that is `there`.
@@ -60,7 +71,6 @@ impl StudyRequest {
         there: Option<&StudySpec>,
         catalogue: &Catalogue,
     ) -> Result<StudySpec, Refusal> {
-        spec.policy = spec.policy_in_force();
         // what was enqueued before may lie outside of the space as it is now
         let enqueued = there.map_or(&[][..], |there| &there.queue);
         let queue = std::mem::take(&mut spec.queue);
@@ -106,8 +116,7 @@ impl StudyRequest {
             self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
         self.check_shadow(named.as_ref())?;
         let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
-        let sets_forecasts = self.sets_forecasts(&usual);
-        let spec = StudySpec {
+        let mut spec = StudySpec {
             sampler: self.sampler(trials, &space, there, catalogue)?,
             schedule,
             rank: self.rank.or(there.map(|there| there.rank)).unwrap_or_default(),
@@ -131,7 +140,7 @@ impl StudyRequest {
             folds: self.folds.or(there.and_then(|there| there.folds)).filter(|folds| *folds != 1),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.max_burn_in(trials, there))),
-            policy: self.policy(named, is_rewarded || sets_forecasts, there),
+            policy: self.policy(named, is_rewarded, there),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
             criterion: self.criterion(usual.criterion),
@@ -148,7 +157,44 @@ impl StudyRequest {
             },
             space,
         };
-        Ok(spec.made(catalogue)?)
+        spec = spec.made(catalogue)?;
+        spec.policy = spec.policy_in_force();
+        Ok(spec)
+    }
+
+    /// The same without the settings of other policies than that of the study, which do not matter at their defaults.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the first such setting with another value.
+    fn without_unused(mut self, there: Option<&StudySpec>, catalogue: &Catalogue) -> Result<Self, Refusal> {
+        let mut given = self.fields();
+        given.retain(|field, _| !catalogue.policies_with(field).is_empty());
+        // who turns stopping off for one search leaves its settings in the study file
+        if given.is_empty() || self.stopping == Some(false) {
+            return Ok(self);
+        }
+        let spec = self.spec(there, catalogue)?;
+        given.retain(|field, _| !spec.uses(field));
+        let fields: Map<_, _> =
+            self.fields().into_iter().filter(|(field, _)| !given.contains_key(field)).collect();
+        let Self { ends_by_time, workload, .. } = self;
+        self = Self { ends_by_time, workload, ..Self::from_fields(&fields)? };
+        let usual = self.spec(there, catalogue)?.request().fields();
+        for (field, value) in given {
+            let by = catalogue.policies_with(&field);
+            let made = |name: &&str| catalogue.policy(&(*name).into(), &Map::new()).ok();
+            let own = by.iter().filter_map(made).find_map(|policy| policy.setting(&field).cloned());
+            if own.as_ref().or(usual.get(&field)) != Some(&value) {
+                let why = format!(
+                    "a setting of the policy {}, but the policy of this study is {}. Set `policy`{}, or leave it out",
+                    by.join(" or "),
+                    spec.policy.name(),
+                    if by.contains(&ForecastRule::NAME) { " or `paper`" } else { "" }
+                );
+                return Err(Refusal::new(&field, why));
+            }
+        }
+        Ok(self)
     }
 
     /// When a forecast stops a trial: as requested, otherwise as `usual`.
@@ -383,44 +429,25 @@ impl StudyRequest {
     }
 
     /// The policy that stops trials, with its caution.
-    fn policy(&self, named: Option<Policy>, by_forecasts: bool, there: Option<&StudySpec>) -> Policy {
-        let policy = self.policy_or(named, by_forecasts, there);
+    fn policy(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
+        let policy = self.policy_or(named, is_rewarded, there);
         let is_cautious = policy.setting("caution").is_some() && self.policy.is_none();
         self.caution.filter(|_| is_cautious).map_or(policy, Policy::cautious)
     }
 
-    fn policy_or(&self, named: Option<Policy>, by_forecasts: bool, there: Option<&StudySpec>) -> Policy {
-        let scheduler = self.scheduler.unwrap_or_default();
-        let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
-        match (named, there) {
+    /// The policy, by the first line that applies. With several objectives or a limit on a measured value forecasts decide in place of
+    /// chances: [`StudySpec::policy_in_force`].
+    fn policy_or(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
+        match (named, there, self.scheduler.unwrap_or_default()) {
             _ if self.stopping == Some(false) => Policy::none(),
-            (Some(named), _) => named,
-            (None, Some(there)) if self.stopping.is_none() => there.policy.clone(),
-            (None, _) if !by_default && self.shadow != Some(true) => Policy::none(),
-            (None, _) if by_forecasts || self.needs_forecasts() => ForecastRule.into(),
-            (None, _) => Policy::cautious(Caution::default()),
+            (Some(named), ..) => named,
+            (None, Some(there), _) if self.stopping.is_none() => there.policy.clone(),
+            (None, _, SchedulerName::Full) if is_rewarded || self.paper == Some(true) => ForecastRule.into(),
+            (None, _, SchedulerName::Full) => Policy::cautious(Caution::default()),
+            (None, _, SchedulerName::FHyperband) => ForecastRule.into(),
+            (None, ..) if self.shadow == Some(true) => ForecastRule.into(),
+            (None, ..) => Policy::none(),
         }
-    }
-
-    /// Whether a setting of the rule that stops by forecasts has another value than usually: to name a default changes no study.
-    fn sets_forecasts(&self, usual: &Stopping) -> bool {
-        let Stopping { burn_in, predictor, refit, criterion } = usual;
-        differs(self.stop_probability.as_ref(), &criterion.stop_probability)
-            || differs(self.offset.as_ref(), &criterion.offset)
-            || differs(self.nth_best.as_ref(), &criterion.nth_best)
-            || differs(self.agreeing_checks.as_ref(), &criterion.agreeing_checks)
-            || differs(self.error_budget.as_ref(), &criterion.error_budget)
-            || differs(self.predictor.as_ref(), predictor)
-            || differs(self.refit.map(Refit::growth).as_ref(), refit)
-            || differs(self.burn_in.as_ref(), burn_in)
-    }
-
-    /// Whether only forecasts may stop trials: several objectives or limits are not compared by the metric alone.
-    fn needs_forecasts(&self) -> bool {
-        self.scheduler.unwrap_or_default() != SchedulerName::Full
-            || self.paper == Some(true)
-            || self.limit.is_some()
-            || self.has_front()
     }
 }
 
@@ -444,11 +471,6 @@ impl Queued {
             },
         }
     }
-}
-
-/// Whether a value was given that is not the `usual` one.
-fn differs<T: PartialEq>(given: Option<&T>, usual: &T) -> bool {
-    given.is_some_and(|given| given != usual)
 }
 
 /// The name of the scheduler of a study that is there.

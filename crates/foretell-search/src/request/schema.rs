@@ -3,6 +3,7 @@
 use super::StudyRequest;
 use super::usual::in_words;
 use crate::catalogue::Catalogue;
+use crate::stopping::{ChainRule, NamedRule};
 use serde_json::{Map, Value, json};
 
 /// The keywords that schemars writes for the types of Rust, and nobody else needs.
@@ -25,6 +26,13 @@ impl StudyRequest {
                 let choice = |(name, about)| json!({"type": "string", "const": name, "description": about});
                 field.shift_remove("type");
                 field.insert("oneOf".to_owned(), known.into_iter().map(choice).collect());
+            }
+        }
+        for (name, field) in fields.iter_mut().filter(|(_, field)| field["x-heading"] == "Stopping") {
+            let by = catalogue.policies_with(name);
+            if !by.is_empty() && !by.contains(&ChainRule::NAME) {
+                let meaning = field["description"].as_str().unwrap_or_default().trim_end_matches('.');
+                field["description"] = format!("{meaning} (policy {})", by.join(", ")).into();
             }
         }
         for (name, values) in Self::usual() {

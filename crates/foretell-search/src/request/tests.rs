@@ -86,10 +86,10 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
     let again = |text: &str| request(text).resolve(Some(&there));
     assert_eq!(again("{}").as_ref(), Ok(&there));
     assert_eq!(again(r#"{"trials": 30}"#).map(|spec| spec.trials), Ok(30));
-    assert_eq!(again(r#"{"stop_probability": 0.9}"#).map(|spec| spec.criterion.stop_probability), Ok(0.9));
+    assert_eq!(again(r#"{"burn_in": 9}"#).map(|spec| spec.burn_in), Ok(9));
     assert_eq!(
-        again(r#"{"caution": "safe"}"#).map(|spec| (spec.burn_in, spec.policy)),
-        Ok((3, there.policy.clone()))
+        again(r#"{"policy": "srm", "stop_probability": 0.9}"#).map(|spec| spec.criterion.stop_probability),
+        Ok(0.9)
     );
     let refusal = again(r#"{"epochs": 9}"#).expect_err("other epochs");
     assert_eq!(refusal.field, "epochs");
@@ -109,7 +109,7 @@ fn another_caution_is_another_rule() {
 #[test]
 fn what_is_wrong_is_named_by_its_field() {
     let cases = [
-        (r#"{"burn_in": 99}"#, "burn_in", "burn-in of 99"),
+        (r#"{"policy": "srm", "burn_in": 99}"#, "burn_in", "burn-in of 99"),
         (r#"{"metric": "thing"}"#, "direction", "maximize or minimize"),
         (r#"{"space": {"lr": "cubic:1:2"}}"#, "space", "cubic"),
         (r#"{"space": "resnet"}"#, "space", "resnet"),
@@ -123,8 +123,8 @@ fn what_is_wrong_is_named_by_its_field() {
         ),
         (r#"{"epochs": "many"}"#, "epochs", "expected a whole number"),
         (r#"{"epochs": 1.5}"#, "epochs", "expected a whole number"),
-        (r#"{"predictor": "oracle"}"#, "predictor", "oracle"),
-        (r#"{"stop_probability": 2}"#, "stop_probability", "outside"),
+        (r#"{"policy": "srm", "predictor": "oracle"}"#, "predictor", "oracle"),
+        (r#"{"policy": "srm", "stop_probability": 2}"#, "stop_probability", "outside"),
         (r#"{"sampler": "q-learning"}"#, "sampler", "foretell-paper"),
         (r#"{"space": "metaqnn"}"#, "space", "foretell-paper"),
         (r#"{"sampler": "sobol"}"#, "sampler", "unknown"),
@@ -133,9 +133,9 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"scheduler": "hyperband", "trials": 7}"#, "trials", "`runs`"),
         (r#"{"scheduler": "asha", "caution": "safe"}"#, "caution", "rungs"),
         (r#"{"policy": "lce"}"#, "policy", "foretell-paper"),
-        (r#"{"predictor": "bnn+gaussian"}"#, "predictor", "foretell-paper"),
+        (r#"{"policy": "srm", "predictor": "bnn+gaussian"}"#, "predictor", "foretell-paper"),
         (r#"{"policy": "none", "shadow": true}"#, "shadow", "Remove one of them"),
-        (r#"{"refit": "never"}"#, "refit", "once"),
+        (r#"{"policy": "srm", "refit": "never"}"#, "refit", "once"),
         (r#"{"repeats": 2, "scheduler": "asha"}"#, "repeats", "the scheduler full"),
         (
             r#"{"scheduler": "hyperband", "epochs": 100000000000}"#,
@@ -148,9 +148,24 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"repeats": 18446744073709551615}"#, "repeats", "too large"),
         (r#"{"until_no_improvement": 18446744073709551615}"#, "until_no_improvement", "too large"),
         (r#"{"budget_epochs": 18446744073709551615}"#, "budget_epochs", "too large"),
-        (r#"{"nth_best": 18446744073709551615}"#, "nth_best", "too large"),
-        (r#"{"agreeing_checks": 18446744073709551615}"#, "agreeing_checks", "too large"),
+        (r#"{"policy": "srm", "nth_best": 18446744073709551615}"#, "nth_best", "too large"),
+        (r#"{"policy": "srm", "agreeing_checks": 18446744073709551615}"#, "agreeing_checks", "too large"),
         (r#"{"policy": "patience", "patience": 18446744073709551615}"#, "patience", "too large"),
+        (
+            r#"{"nth_best": 2}"#,
+            "nth_best",
+            "policy srm, but the policy of this study is chain. Set `policy` or",
+        ),
+        (r#"{"burn_in": 4}"#, "burn_in", "policy srm or median or patience"),
+        (
+            r#"{"patience": 4, "policy": "median"}"#,
+            "patience",
+            "policy patience, but the policy of this study is",
+        ),
+        (r#"{"eta": 4}"#, "eta", "policy asha"),
+        (r#"{"caution": "safe", "policy": "median"}"#, "caution", "policy srm or chain"),
+        (r#"{"offset": 0.1, "policy": "none"}"#, "offset", "this study is none"),
+        (r#"{"limit": ["lr<=0.1"], "nth_best": 2}"#, "nth_best", "policy srm"),
         (r#"{"trails": 7}"#, "trails", "Choose one of"),
         (r#"{"scheduler": "asha", "epochs": null}"#, "epochs", "the rungs of this scheduler"),
         (r#"{"space": null}"#, "space", "a new study needs a search space"),
@@ -181,7 +196,7 @@ fn a_study_names_all_its_settings_and_they_make_the_same_study() {
         r#"{"policy": "asha", "eta": 4}"#,
         r#"{"stopping": false, "sampler": "gp"}"#,
         r#"{"objective": ["val_acc", "lr:min", "latency:min"], "limit": "latency<=20"}"#,
-        r#"{"direction": "maximize", "repeats": 2, "burn_in": 5, "stop_probability": 0.9, "agreeing_checks": 3, "refit": 1.3, "predictor": "ridge"}"#,
+        r#"{"policy": "srm", "direction": "maximize", "repeats": 2, "burn_in": 5, "stop_probability": 0.9, "agreeing_checks": 3, "refit": 1.3, "predictor": "ridge"}"#,
     ];
     let all = serde_json::to_value(StudyRequest::default()).expect("JSON");
     let mut open: Vec<String> = all.as_object().expect("fields").keys().cloned().collect();
@@ -238,7 +253,7 @@ fn a_default_that_is_named_changes_no_study() {
             }
         }
     }
-    assert!(compared > 150, "only {compared} settings were compared");
+    assert!(compared > 200, "only {compared} settings were compared");
 }
 
 #[test]

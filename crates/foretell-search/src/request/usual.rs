@@ -14,13 +14,17 @@ const EXAMPLE_TRIALS: u64 = 1_000;
 type RequestCase = (&'static str, fn() -> StudyRequest);
 
 /// Requests that change defaults. In order: a later case is worded only where it adds something.
-const DEFAULT_CASES: [RequestCase; 5] = [
+const DEFAULT_CASES: [RequestCase; 6] = [
     ("with caution safe", || StudyRequest { caution: Some(Caution::Safe), ..StudyRequest::default() }),
     ("with caution fast", || StudyRequest { caution: Some(Caution::Fast), ..StudyRequest::default() }),
     ("with rungs", || StudyRequest { scheduler: Some(SchedulerName::Asha), ..StudyRequest::default() }),
     ("with rungs ranked by forecasts", || StudyRequest {
         scheduler: Some(SchedulerName::Asha),
         rank: Some(Rank::Mean),
+        ..StudyRequest::default()
+    }),
+    ("with several objectives or a limit on a measured value", || StudyRequest {
+        limit: Some(vec!["latency<=20".to_owned()]),
         ..StudyRequest::default()
     }),
     ("with `paper`", || StudyRequest { paper: Some(true), ..StudyRequest::default() }),

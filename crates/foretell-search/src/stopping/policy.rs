@@ -95,6 +95,21 @@ impl Policy {
         self.rule().map_or_else(Needs::default, |rule| rule.needs(max_resource))
     }
 
+    /// Whether the setting `field` of a request matters to it.
+    pub fn uses(&self, field: &str) -> bool {
+        let needs = self.needs(1);
+        self.setting(field).is_some()
+            || match field {
+                "burn_in" => needs.burn_in,
+                "offset" | "nth_best" => needs.incumbent,
+                "caution" => needs.forecasts && !needs.curve_alone,
+                "stop_probability" | "agreeing_checks" | "error_budget" | "refit" | "predictor" => {
+                    needs.forecasts
+                }
+                _ => false,
+            }
+    }
+
     /// Whether it stops trials.
     pub fn stops(&self) -> bool {
         !self.needs(1).nothing

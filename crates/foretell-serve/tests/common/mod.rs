@@ -154,8 +154,7 @@ pub(crate) fn done(address: SocketAddr, method: &str, path: &str, body: &str) ->
 }
 
 /// The settings of a small study.
-pub(crate) const STUDY: &str =
-    r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 9, "trials": 16, "burn_in": 6}"#;
+pub(crate) const STUDY: &str = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 9, "trials": 16, "policy": "srm", "burn_in": 6}"#;
 
 /// A server with the study `s`.
 pub(crate) fn made(folder: &Path) -> SocketAddr {

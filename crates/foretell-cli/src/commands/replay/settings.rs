@@ -271,7 +271,7 @@ fn resolve_setting(
         reward: None,
         ..request.clone()
     };
-    let study = asked.resolve_with(None, catalogue())?;
+    let study = asked.resolve_to_compare(catalogue())?;
     let sampler = sampler.map_or_else(SamplerSpec::default, |_| study.sampler.clone());
     Ok(Setting { study: StudySpec { sampler, trials: own.study.trials, ..study }, ..own })
 }

@@ -422,14 +422,21 @@ impl StudySpec {
         }
     }
 
-    /// The policy that stops trials: the chance to be the best is one of the metric alone, so that with other objectives or limits forecasts decide.
+    /// The policy that stops trials: the chance to be the best is one of the metric alone, so that with other objectives or limits on measured values forecasts decide.
     pub(crate) fn policy_in_force(&self) -> Policy {
-        let needs = self.policy.needs(self.max_resource);
-        let has_others = !self.objectives.is_empty() || !self.limits.is_empty();
-        match has_others && needs.gives_way() {
+        let known = self.space.known_names();
+        let is_measured = |limit: &Limit| limit.of.names().iter().any(|name| !known.contains(name));
+        let has_others = !self.objectives.is_empty() || self.limits.iter().any(is_measured);
+        match has_others && self.policy.needs(self.max_resource).gives_way() {
             true => ForecastRule.into(),
             false => self.policy.clone(),
         }
+    }
+
+    /// Whether the setting `field` of a stop rule matters to it: to its policy, its rungs, or the ranks there.
+    pub(crate) fn uses(&self, field: &str) -> bool {
+        let ranks = ["predictor", "burn_in", "refit"].contains(&field) && self.rank != Rank::Value;
+        self.policy.uses(field) || ranks || field == "eta" && !self.schedule.is_full()
     }
 
     /// Checks that the burn-in can end: by the study's own trials, and `warm_start` runs to learn from.
@@ -438,7 +445,7 @@ impl StudySpec {
     /// [`StudyError::BurnIn`] where it is longer than both together.
     pub fn check_burn_in(&self, warm_start: usize) -> Result<(), StudyError> {
         let (burn_in, trials) = (self.burn_in, self.trials);
-        let endless = self.policy.stops() && burn_in > trials + warm_start as u64;
+        let endless = self.uses("burn_in") && burn_in > trials + warm_start as u64;
         if endless { Err(StudyError::BurnIn { burn_in, trials, warm_start }) } else { Ok(()) }
     }
 
