@@ -55,7 +55,7 @@ impl From<EmptyEndsName> for EmptyEnds {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CurveFlags {
     /// Tool that wrote the logs (default: detected from their content).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "TOOL", value_parser = tool)]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_name = "TOOL", value_parser = tool)]
     pub(crate) log_format: Option<Format>,
     /// Read this metric: a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
     #[arg(long, help_heading = CURVES_HELP_HEADING)]
@@ -67,56 +67,56 @@ pub(crate) struct CurveFlags {
     #[arg(long, help_heading = CURVES_HELP_HEADING)]
     pub(crate) maximize: bool,
     /// Forecast the logarithm of the metric, as positive metrics that are minimized are by default.
-    #[arg(long, help_heading = CURVES_HELP_HEADING, conflicts_with = "linear_scale")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, conflicts_with = "linear_scale")]
     pub(crate) log_scale: bool,
     /// Forecast the metric itself instead of its logarithm.
-    #[arg(long, help_heading = CURVES_HELP_HEADING)]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING)]
     pub(crate) linear_scale: bool,
     /// Score each run by its last or its best value.
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_enum, default_value_t)]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_enum, default_value_t)]
     pub(crate) score: ScoreName,
     /// Forecast the value at this step (default: the last step that at least half of the runs reach).
     #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "STEP", value_parser = step)]
     pub(crate) target: Option<f64>,
     /// Column with the name of the run (default: detected by its heading).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "COLUMN")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
     /// Column with the step in a long file, or `epoch`, `step` or `time` in a tool's logs.
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "COLUMN")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_name = "COLUMN")]
     pub(crate) resource: Option<String>,
     /// Columns that are not features.
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) exclude: Vec<String>,
     /// Columns that are features, whatever their names.
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) include: Vec<String>,
     /// Columns that describe the architecture (default: detected by their names).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) architecture: Vec<String>,
     /// Columns with hyperparameters (default: detected by their names).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) hyperparameters: Vec<String>,
     /// Columns to convert to log10 (default: positive numbers that span more than a factor of 20).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) log_columns: Vec<String>,
     /// Columns to use as they are, without log10.
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) linear_columns: Vec<String>,
     /// File with the configurations of the runs, for a long file.
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
     /// Meaning of empty cells at the end of a run (default: diverged for two or more in a long file, or for one in a file of running runs;
     /// otherwise unmeasured).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_enum, value_name = "MEANING")]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_enum, value_name = "MEANING")]
     pub(crate) empty_ends: Option<EmptyEndsName>,
     /// Refuse lines longer than this, in MB (default: 8).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_line: Option<u64>,
     /// Refuse compressed files that expand to more than this, in MB (default: 64, or 200 times its size).
-    #[arg(long, help_heading = CURVES_HELP_HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_file: Option<u64>,
     /// Keep all runs with equal curves or configurations (default: only the first one of each).
-    #[arg(long, help_heading = CURVES_HELP_HEADING)]
+    #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING)]
     pub(crate) keep_repeats: bool,
 }
 

@@ -196,10 +196,35 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
 
 /// The command line `words`, and its flags as they were given.
 fn parsed(words: &[OsString]) -> Result<(Program, ArgMatches), clap::Error> {
+    let asks_for_short_help = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
     let mut command = Program::command();
+    if asks_for_short_help {
+        command = with_first_sentences(command);
+    }
     let matches = command.try_get_matches_from_mut(words)?;
     let program = Program::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     Ok((program, matches))
+}
+
+/// `command` with the first sentence of each option's help, and its default: `--help` has the rest.
+fn with_first_sentences(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| match arg.get_help().map(|text| first_sentence(&text.to_string())) {
+            Some(short) => arg.help(short).hide_possible_values(true),
+            None => arg,
+        })
+        .mut_subcommands(with_first_sentences)
+}
+
+/// The first sentence of `text`, without its examples, and the default that ends `text`.
+fn first_sentence(text: &str) -> String {
+    let (text, default) = match text.rfind(" (default: ") {
+        Some(start) => text.split_at(start),
+        None => (text, ""),
+    };
+    let sentence = text.split(". ").next().unwrap_or(text);
+    let short = sentence.split(", for example ").next().unwrap_or(sentence);
+    format!("{}{default}", short.trim_end_matches('.'))
 }
 
 fn print_completions(shell: clap_complete::Shell) -> failure::Outcome {

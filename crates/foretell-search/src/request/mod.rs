@@ -85,7 +85,7 @@ pub struct StudyRequest {
     /// The first objective is the metric to forecast, and with several, the search looks for the Pareto front. Can be repeated (in a file:
     /// a table `[objectives]` with lines such as weights = "min").
     #[serde(alias = "objectives", deserialize_with = "objectives::read")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-value" = "NAME[:min|:max]")))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-rare" = true, "x-value" = "NAME[:min|:max]")))]
     pub objective: Option<Vec<String>>,
     /// Set a limit that every trial must keep, such as `latency<=20` or `width*depth<=512`. Configurations whose parameters break it are not
     /// tried. A trial that certainly exceeds it is stopped and never becomes the best one. Can be repeated.
@@ -97,7 +97,7 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_TRIALS, "x-heading" = "Search")))]
     pub trials: Option<u64>,
     /// Spend at most this many epochs on all trials together, instead of training a fixed number of trials.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "EPOCHS", "minimum" = 1)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "EPOCHS", "minimum" = 1)))]
     pub budget_epochs: Option<u64>,
     /// In Python: whether the objective continues a paused trial after the epochs that it has trained.
     #[cfg_attr(
@@ -114,7 +114,7 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub until_no_improvement: Option<u64>,
     /// End the search once a completed trial reaches this score. Running trials complete.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "SCORE")))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "SCORE")))]
     pub target: Option<f64>,
     /// Train each configuration with this many seeds and compare configurations by their means. Each seed is a trial, and the remaining
     /// ones are skipped once the mean so far cannot win.
@@ -136,13 +136,13 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-rare" = true)))]
     pub score: Option<RunScore>,
     /// Seed for all random choices. The same seed repeats a search with one worker.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search")))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search", "x-rare" = true)))]
     pub seed: Option<u64>,
     /// How to choose the next configuration.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Search")))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Search", "x-rare" = true)))]
     pub sampler: Option<Named>,
     /// How to decide which trial to train next, and for how long.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true)))]
     pub scheduler: Option<SchedulerName>,
 
     /// Promote one in ETA trials at each rung (η, the reduction factor).
@@ -190,7 +190,7 @@ pub struct StudyRequest {
     pub reward: Option<String>,
 
     /// How to decide which trials to stop early.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping")))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub policy: Option<Named>,
     /// How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or third best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
@@ -202,7 +202,7 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub burn_in: Option<u64>,
     /// Learn from earlier runs, so that forecasts start sooner: recorded curves, or the folder of a study.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-value" = "CURVES")))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true, "x-value" = "CURVES")))]
     pub learn_from: Option<Vec<String>>,
     /// Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)).
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
@@ -239,7 +239,7 @@ pub struct StudyRequest {
     pub stopping: Option<bool>,
     /// Train every trial to the end, but record which ones would have been stopped. The report shows how much training that would have
     /// saved, and which good trials it would have lost.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping")))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping", "x-rare" = true)))]
     pub shadow: Option<bool>,
 
     /// Whether the search ends by the clock: the number of trials then does not end it.

@@ -42,7 +42,7 @@ pub(crate) struct ReplayArguments {
     curves: Vec<PathBuf>,
 
     /// Compare every value of the flags that matter to each stop rule, instead of the settings of a search and the usual peers.
-    #[arg(long, help_heading = "Stopping")]
+    #[arg(long, hide_short_help = true, help_heading = "Stopping")]
     all: bool,
     /// Stop rules to compare, each with every value of the flags that matter to it.
     #[arg(long, value_delimiter = ',', value_parser = StoppingWay::parser(), help_heading = "Stopping")]
@@ -50,16 +50,16 @@ pub(crate) struct ReplayArguments {
     #[command(flatten)]
     pub(super) asked: ComparedFlags,
     /// Check no run before this many points.
-    #[arg(long, default_value_t = 1, help_heading = "Stopping")]
+    #[arg(long, hide_short_help = true, default_value_t = 1, help_heading = "Stopping")]
     pub(super) first_check: u64,
     /// Check each run every this many points.
-    #[arg(long, default_value_t = 1, help_heading = "Stopping")]
+    #[arg(long, hide_short_help = true, default_value_t = 1, help_heading = "Stopping")]
     pub(super) check_every: u64,
     /// Points of each run before all but the best are stopped (policy i-epoch; default: 5 % of them).
-    #[arg(long, value_name = "POINTS", help_heading = "Stopping")]
+    #[arg(long, hide_short_help = true, value_name = "POINTS", help_heading = "Stopping")]
     i_epochs: Option<u64>,
     /// Number of runs that then continue (policy i-epoch; default: 10, or all).
-    #[arg(long, value_name = "RUNS", help_heading = "Stopping")]
+    #[arg(long, hide_short_help = true, value_name = "RUNS", help_heading = "Stopping")]
     keep: Option<u64>,
 
     /// How to order the runs. Samplers that learn take the recorded configuration nearest to each proposal (default: the sampler of a search
@@ -67,21 +67,28 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_delimiter = ',', value_parser = samplers(), help_heading = "Scheduling")]
     sampler: Vec<String>,
     /// Cut runs at this many points of their curves: R in formulas (default: whole runs).
-    #[arg(long, help_heading = "Scheduling")]
+    #[arg(long, hide_short_help = true, help_heading = "Scheduling")]
     pub(super) max_resource: Option<u64>,
     /// Repeat all brackets of Hyperband this many times.
-    #[arg(long, default_value_t = 40, help_heading = "Scheduling")]
+    #[arg(long, hide_short_help = true, default_value_t = 40, help_heading = "Scheduling")]
     pub(super) runs: u64,
     /// Count promoted runs as if each rung started from scratch.
-    #[arg(long, help_heading = "Scheduling")]
+    #[arg(long, hide_short_help = true, help_heading = "Scheduling")]
     pub(super) retrain: bool,
     /// Learn from this many runs first, as from an earlier search.
-    #[arg(long, default_value_t = 0, value_name = "RUNS", help_heading = "Scheduling")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        default_value_t = 0,
+        value_name = "RUNS",
+        help_heading = "Scheduling"
+    )]
     pub(super) warm_start: usize,
     /// Learn from this many earlier searches of that size. They are replayed first, one after another, with the same stop rule, and their
     /// curves count as far as they were trained.
     #[arg(
         long,
+        hide_short_help = true,
         default_value_t = 0,
         value_name = "SEARCHES",
         conflicts_with = "warm_start",
@@ -89,10 +96,22 @@ pub(crate) struct ReplayArguments {
     )]
     pub(super) earlier_searches: usize,
     /// Curves from which the earlier searches take their runs (default: the same).
-    #[arg(long, value_name = "CURVES", requires = "earlier_searches", help_heading = "Scheduling")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "CURVES",
+        requires = "earlier_searches",
+        help_heading = "Scheduling"
+    )]
     pub(super) earlier_from: Option<PathBuf>,
     /// Metric of these curves, if they have several or name it otherwise (default: as --metric).
-    #[arg(long, value_name = "NAME", requires = "earlier_from", help_heading = "Scheduling")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "NAME",
+        requires = "earlier_from",
+        help_heading = "Scheduling"
+    )]
     pub(super) earlier_metric: Option<String>,
     /// Use this many runs per order, as in a study of that size (default: all; 40 with a sampler that learns).
     #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
@@ -103,40 +122,40 @@ pub(crate) struct ReplayArguments {
 
     /// Add an objective, such as `weights:min` or `width^2*depth:min`: a value of the runs' configurations, or a formula of these. The
     /// report then shows how much of the front is kept. Can be repeated.
-    #[arg(long, value_name = "NAME[:min|:max]")]
+    #[arg(long, hide_short_help = true, value_name = "NAME[:min|:max]")]
     pub(super) objective: Vec<String>,
 
     /// Average over this many random orders of the runs.
     #[arg(long, default_value_t = 10)]
     pub(super) orderings: usize,
     /// Check this often per recorded point; 5, for example, interpolates four points between two recorded ones.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, hide_short_help = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) finer: u32,
     /// Seed for orders, samples and predictors.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, hide_short_help = true, default_value_t = 0)]
     pub(super) seed: u64,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR).
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
+    #[arg(long, hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
     pub(super) draws: Option<u32>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
     /// Write the orders to this file, for other tools. Each line is a JSON object {"curves","ordering","points","scores"}, where larger
     /// scores are better.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(super) write_orders: Option<PathBuf>,
     /// Plot the result to this file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
     /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, hide_short_help = true, value_name = "SIZE")]
     pub(super) plot_size: Option<Size>,
     /// Write a page with the answer, the plots and the table to this file (.html). A folder of logs gets savings.html and savings.svg by
     /// default.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
     /// Which figure to plot (default: speedup; with Hyperband iterations).
-    #[arg(long, value_enum)]
+    #[arg(long, hide_short_help = true, value_enum)]
     figure: Option<FigureKind>,
     #[command(flatten)]
     pub(super) reading: CurveFlags,

@@ -60,7 +60,7 @@ pub(crate) struct Control {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8675", require_equals = true, help_heading = "Output")]
     pub(super) serve: Option<std::net::SocketAddr>,
     /// Run the trials on other machines, as many at a time as --workers sets.
-    #[arg(long, value_name = "ENGINE", help_heading = "More machines")]
+    #[arg(long, hide_short_help = true, value_name = "ENGINE", help_heading = "More machines")]
     pub(super) on: Option<On>,
     /// Pass this option to `sbatch` for each worker, as NAME=VALUE or in full. For example: partition=gpu, time=4:00:00, gres=gpu:1,
     /// account=lab.

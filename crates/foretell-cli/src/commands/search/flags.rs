@@ -54,7 +54,7 @@ pub(crate) struct SearchArguments {
     pub(super) workers: Option<u16>,
     /// Name the study, which is then stored in foretell-out/NAME. Searching again with this name continues the study, even with other
     /// ranges, another sampler or more epochs.
-    #[arg(long, value_name = "NAME", help_heading = "Search", conflicts_with = "out", value_parser = study_name)]
+    #[arg(long, hide_short_help = true, value_name = "NAME", help_heading = "Search", conflicts_with = "out", value_parser = study_name)]
     pub(super) name: Option<String>,
     /// Add a note about the study, which `foretell study ls` shows.
     #[arg(long, hide_short_help = true, value_name = "TEXT", help_heading = "Search")]
@@ -77,11 +77,11 @@ pub(crate) struct SearchArguments {
 
     /// Search built-in networks instead of parameters: metaqnn (default), cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3,
     /// resnet-39 or alexnet. Your own command can train those of metaqnn, with `{net}` in place of the network.
-    #[arg(long, help_heading = "Built-in networks")]
+    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) space: Option<String>,
     /// Train on this data: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR,
     /// folder:DIR (one folder of images per class) or folder:SIDE:DIR; lstm on words (default), text:PATH or characters:PATH.
-    #[arg(long, help_heading = "Built-in networks")]
+    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) data: Option<String>,
     /// Scale the number of filters, cells and units by this factor. 1 is the width in the paper, for example 64 to 512 filters (quickstart:
     /// 0.125).
@@ -108,10 +108,10 @@ pub(crate) struct SearchArguments {
     pub(super) control: Control,
 
     /// Output format.
-    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t, help_heading = "Output")]
     pub(super) format: Format,
     /// Plot the study to this file (.svg or .png).
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Output")]
     pub(super) plot: Option<PathBuf>,
     /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, hide_short_help = true, value_name = "SIZE", help_heading = "Output")]
