@@ -210,21 +210,20 @@ fn parsed(words: &[OsString]) -> Result<(Program, ArgMatches), clap::Error> {
 fn with_first_sentences(command: clap::Command) -> clap::Command {
     command
         .mut_args(|arg| match arg.get_help().map(|text| first_sentence(&text.to_string())) {
-            Some(short) => arg.help(short).hide_possible_values(true),
+            Some(short) => arg.help(short),
             None => arg,
         })
         .mut_subcommands(with_first_sentences)
 }
 
-/// The first sentence of `text`, without its examples, and the default that ends `text`.
+/// The first sentence of `text`, and the default that ends `text`.
 fn first_sentence(text: &str) -> String {
     let (text, default) = match text.rfind(" (default: ") {
         Some(start) => text.split_at(start),
         None => (text, ""),
     };
     let sentence = text.split(". ").next().unwrap_or(text);
-    let short = sentence.split(", for example ").next().unwrap_or(sentence);
-    format!("{}{default}", short.trim_end_matches('.'))
+    format!("{}{default}", sentence.trim_end_matches('.'))
 }
 
 fn print_completions(shell: clap_complete::Shell) -> failure::Outcome {
