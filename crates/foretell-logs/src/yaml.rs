@@ -17,7 +17,7 @@ const MAX_NODES: usize = 100_000;
 pub struct YamlNode {
     /// The bytes of the text where it stands, with its tag and its anchor.
     pub span: Range<usize>,
-    /// Its tag, written out: `tag:yaml.org,2002:float`.
+    /// The tag, written out: `tag:yaml.org,2002:float`.
     pub tag: Option<String>,
     /// The content.
     pub content: YamlContent,
@@ -171,7 +171,7 @@ impl YamlNode {
         }
     }
 
-    /// The same, to change. What an alias stands for is a copy: its anchor stays as it is.
+    /// A child to change. What an alias stands for is a copy: its anchor stays as it is.
     pub fn child_mut(&mut self, step: usize) -> &mut Self {
         match &mut self.content {
             YamlContent::List(items) => &mut items[step],

@@ -22,7 +22,7 @@ pub const CONFIG_PLACEHOLDER: &str = "config";
 /// The reason why a configuration file cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path}: {source}", path = path.display())]
     File {
         /// The file.
@@ -30,13 +30,13 @@ pub enum ConfigFileError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Its name does not tell its form.
+    /// The file's name does not tell the format.
     #[error("{path}: the format of the file is unknown. Use a file that ends in .json, .yaml, .yml or .toml", path = path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
     },
-    /// It is no JSON, YAML or TOML.
+    /// The text is no JSON, YAML or TOML.
     #[error("{path}: {problem}", path = path.display())]
     Invalid {
         /// The file.
@@ -131,6 +131,7 @@ impl ConfigFile {
         let path = std::path::absolute(directory.join(self.copy_file_name()))?;
         fs::create_dir_all(directory)?;
         write_atomically(&path, self.with_parameters(parameters)?.as_bytes())?;
+        // placeholders are filled in later, and braces in the path must not be taken for theirs
         let path = path.to_string_lossy().replace('{', "{{").replace('}', "}}");
         let placeholder = format!("{{{CONFIG_PLACEHOLDER}}}");
         Ok(command.iter().map(|word| word.replace(&placeholder, &path)).collect())
@@ -206,6 +207,7 @@ impl ConfigFile {
             let item =
                 find_toml_item(document.as_item_mut(), name).ok_or_else(|| self.missing_error(name))?;
             let place = item.as_value_mut().ok_or_else(|| self.missing_error(name))?;
+            // the spaces and the comment around the old value would go with it
             let decor = place.decor().clone();
             let flag = value
                 .as_str()
@@ -288,7 +290,7 @@ fn find_value<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// The same in TOML.
+/// Finds `name` in an item of TOML.
 fn find_toml_item<'a>(item: &'a mut Item, name: &str) -> Option<&'a mut Item> {
     if name.is_empty() {
         return Some(item);

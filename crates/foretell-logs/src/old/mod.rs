@@ -92,7 +92,7 @@ impl Format {
         Self::Foretell,
     ];
 
-    /// Its name: `tensorboard`.
+    /// The format's name: `tensorboard`.
     pub fn name(self) -> &'static str {
         match self {
             Self::TensorBoard | Self::TensorBoardTable => "tensorboard",

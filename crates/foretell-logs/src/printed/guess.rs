@@ -17,9 +17,9 @@ use std::cmp::Reverse;
 pub struct Guess {
     /// The value for `--metric`: a name, or a template of its line.
     pub source: String,
-    /// Its label.
+    /// The label.
     pub name: String,
-    /// Its reports.
+    /// The reports.
     pub whole: Whole,
     /// Other names that were printed with a known direction.
     pub others: Vec<String>,

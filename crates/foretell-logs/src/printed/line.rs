@@ -90,7 +90,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The same for lines of the same form: a hash of their labels without digits.
+    /// A hash of the labels without digits, equal for lines of one form.
     pub(crate) fn shape(&self) -> u64 {
         let mut shape = DefaultHasher::new();
         for field in &self.fields {

@@ -20,7 +20,7 @@ pub(crate) enum Notation {
 }
 
 impl PrintedNumber {
-    /// The same number by both ways.
+    /// A number that both ways of reading give alike.
     pub(crate) fn plain(value: f64) -> Self {
         Self { point: Some(value), comma: Some(value) }
     }

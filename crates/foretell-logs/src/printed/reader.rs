@@ -181,20 +181,20 @@ impl ReportReader {
         }
     }
 
-    /// The same reader, without the filter: it reads every line.
+    /// Removes the filter: the reader reads every line.
     #[cfg(test)]
     pub(crate) fn with_every_line(mut self) -> Self {
         self.collector.read_every_line();
         self
     }
 
-    /// The same for a whole training of `resource` epochs.
+    /// Sets the length of a whole training, `resource` epochs.
     #[must_use]
     pub fn with_resource(self, resource: u64) -> Self {
         Self { whole: Some(resource), ..self }
     }
 
-    /// The same, which reads the series that was `chosen` for an earlier trial, as far as there is one like it.
+    /// Reads the series that was `chosen` for an earlier trial, as far as there is one like it.
     #[must_use]
     pub fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
         chosen.iter().for_each(|chosen| self.follow(chosen));
@@ -274,7 +274,7 @@ impl ReportReader {
         self.read_line(line, false)
     }
 
-    /// The same for a line that the next one is drawn over, as progress bars are.
+    /// Reads a line that the next one is drawn over, as progress bars are.
     pub fn read_transient(&mut self, line: &[u8]) -> Vec<Read> {
         self.read_line(line, true)
     }

@@ -186,14 +186,14 @@ impl<E: Executor, S: Store> Driver<E, S> {
         }
     }
 
-    /// The same driver within `limits`.
+    /// Sets the `limits`.
     #[must_use]
     pub fn with_limits(mut self, limits: RunLimits) -> Self {
         self.trainer.retries = limits.retries;
         Self { limits, ..self }
     }
 
-    /// The same driver, which lets the best report of a trial count where trainings print it last. For a study whose score nobody chose.
+    /// Lets the best report of a trial count where trainings print it last. For a study whose score nobody chose.
     #[must_use]
     pub fn with_score_detection(self) -> Self {
         Self { detected: ScoreDetector::in_study(self.host.session.study()), ..self }
@@ -308,6 +308,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let session = &self.host.session;
         match self.host.allows_remote_trials() {
             false => session.busy(),
+            // a trial that awaits a model is busy but does not run, and its worker must stay free for it
             true => self.trainer.running_trials().count() + session.busy() - session.running().count(),
         }
     }
@@ -319,6 +320,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
             return Ok(());
         };
         let running = self.trainer.running_trials().count();
+        // one worker fewer instead of an error: a training that ends gives its files back. If nothing runs, waiting would free
+        // none
         if running > 0 && is_out_of_files(error.as_ref()) {
             (self.workers, self.postponed) = (running, Some(given));
             return self.notify_observer(
@@ -353,6 +356,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
             }
             TrainingEvent::Heard(heard) => heard,
         };
+        // before it is recorded: an observer that refuses a report keeps it out of the log
         if let Heard::Report(reading) = heard {
             self.show_report(trial, reading, observe)?;
         }

@@ -255,6 +255,7 @@ fn parse_frame(line: &[u8]) -> Result<(Option<LineStamp>, &[u8]), LineProblem> {
     let (version, rest) = parse_number(line, BEFORE_VERSION)?;
     let rest = strip_start(rest, BEFORE_CHECKSUM)?;
     let found = u32::try_from(version).map_err(|_| LineProblem::Frame)?;
+    // before anything else is looked at: in a later version the rest may be different, which is no damage
     if ![UNNUMBERED_VERSION, VERSION].contains(&found) {
         return Err(LineProblem::Version { found });
     }

@@ -37,7 +37,7 @@ impl LogPosition {
 pub struct TornLine {
     /// The line, from 1.
     pub line: usize,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub bytes: u64,
     /// The first 64 KiB of its text, what was not UTF-8 replaced.
     pub text: String,
@@ -88,7 +88,7 @@ impl<R: DeserializeOwned> LogReader<R> {
         Self::open_until(path.as_ref(), position, u64::MAX)
     }
 
-    /// The same, without what the file has beyond byte `end`.
+    /// Opens the log without what the file has beyond byte `end`.
     pub(super) fn open_until(path: &Path, position: LogPosition, end: u64) -> Result<Self, EventLogError> {
         let opened = super::check_regular_file(path).and_then(|()| File::open(path));
         let mut file = opened.map_err(EventLogError::file("open", path))?;

@@ -97,6 +97,7 @@ fn spawn_guardian(program: &[OsString], directory: &Path) -> io::Result<Child> {
     // a group of its own: Ctrl-C is for the search
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn()?;
+    // otherwise it would be taken for a process that left its trial, and ended with it
     is_helper(child.id());
     Ok(child)
 }

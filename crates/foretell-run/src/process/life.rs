@@ -54,7 +54,7 @@ struct OutputStream {
 /// A started trial, and all that is needed to see it through.
 pub(crate) struct TrialProcess {
     child: Child,
-    /// Its record in its folder: its name in its environment, its control group.
+    /// The record in the trial's folder: the trial's name in the environment, and its control group.
     record: Option<ProcessRecord>,
     /// The processes that have left it without a name, and are to end with it.
     nameless: Vec<ProcessIdentity>,
@@ -124,7 +124,7 @@ impl TrialProcess {
         }
     }
 
-    /// The same, with `watch` kept, and a file `followed`.
+    /// Keeps the `watch` settings, and reads the file `followed`.
     pub(crate) fn with_watch(mut self, watch: WatchSettings, followed: Option<FollowedFile>) -> Self {
         self.followed = followed;
         self.output.is_followed = self.followed.is_some();
@@ -138,17 +138,18 @@ impl TrialProcess {
         self
     }
 
-    /// The same, which its folder remembers by `record`: processes that left its group are found by it.
+    /// Keeps the `record` of the trial's folder, by which processes that left the group are found.
     pub(crate) fn with_record(self, record: ProcessRecord) -> Self {
         Self { record: Some(record), ..self }
     }
 
-    /// Its processes outside its group: members of its control group, and those that this process has adopted when their parents
+    /// The trial's processes outside its group: members of its control group, and those that this process has adopted when their parents
     /// ended, see [`adopt_orphans`](crate::adopt_orphans).
     fn find_strays(&self, census: &ProcessCensus) -> Vec<u32> {
         let leader = self.child.id();
         let Some(record) = &self.record else { return Vec::new() };
         let adopted = census.children_except(leader).filter(|&pid| has_token(pid, &record.token));
+        // an id may belong to a stranger once its process has ended
         let nameless = self.nameless.iter().filter(|it| it.is_alive()).map(|it| it.pid);
         let members = record.control_group.iter().flat_map(ControlGroup::process_ids);
         adopted
@@ -186,7 +187,7 @@ impl TrialProcess {
         true
     }
 
-    /// It answers for `stray`, which ends with it.
+    /// Takes on `stray`, which ends with the trial.
     pub(crate) fn answer_for(&mut self, stray: ProcessIdentity) {
         if !self.nameless.contains(&stray) {
             self.nameless.push(stray);
@@ -224,6 +225,7 @@ impl TrialProcess {
 
     /// Notes that it takes too long, or that nothing is heard of it, and asks for its end.
     fn check_limits(&mut self, now: Instant, others: ReportPace, outbox: &mut Outbox) {
+        // a trial that is ending is silent, and must not get a second reason for its end
         if self.stop || self.fault.is_some() {
             return;
         }
@@ -330,6 +332,7 @@ impl TrialProcess {
     /// Notes that there is nothing to read: once the trial is gone, that is the end. A process that left the group may
     /// hold the stream open, but what the group wrote is read.
     pub(crate) fn note_no_output(&mut self) {
+        // a process that left the group may hold the stream open for ever, so its end is not waited for
         if self.gone {
             self.stream.file = None;
         }
@@ -397,6 +400,8 @@ impl TrialProcess {
                 signal_all(Signal::SIGTERM);
                 self.kill_at = Some(now + self.grace);
             }
+            // before the arm below: a process that hangs in the operating system would otherwise be killed again and again, and
+            // hold up the search
             Some(at) if ended && now >= at + VANISH_TIMEOUT => self.gone = true,
             Some(at) if now >= at => signal_all(Signal::SIGKILL),
             _ => {}
@@ -413,6 +418,8 @@ impl TrialProcess {
         let rest = self.followed.as_mut().map(|followed| std::mem::take(&mut followed.lines).into_rest());
         rest.into_iter().for_each(|rest| self.output.take_rest(rest, true, status));
         self.output.finish(matches!(status, ProcessStatus::Exited(_)) && !self.stopped_by_us, outbox);
+        // after the reports up to this position: a search that resumes reads on from here, and would pass over any that are not
+        // recorded
         if let Some(followed) = &self.followed {
             self.output.send_message(
                 MessageKind::Read(followed.source_position(0, self.output.last_step())),

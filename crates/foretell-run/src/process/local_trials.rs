@@ -76,14 +76,14 @@ impl LocalTrials {
         Self { processes, setup, params_watch: None, is_watched: false }
     }
 
-    /// The same, which are read by the series that an earlier run of the study chose, as its log has it.
+    /// Trials that are read by the series that an earlier run of the study chose, as its log has it.
     #[must_use]
     pub fn with_series(self, series: Option<&str>) -> Self {
         let chosen = series.and_then(|series| serde_json::from_str(series).ok());
         Self { processes: self.processes.with_chosen_series(chosen), ..self }
     }
 
-    /// The same, which wait out a full disk as `room` says before they start.
+    /// Trials that wait out a full disk as `room` says before they start.
     #[must_use]
     pub fn with_full_disk_wait(self, room: FullDiskWait) -> Self {
         Self { processes: self.processes.with_full_disk_wait(room), ..self }

@@ -36,6 +36,7 @@ impl Terminal {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
         }
         let mut settings = tcgetattr(&slave).ok()?;
+        // a terminal writes a carriage return before each newline unless it is raw
         cfmakeraw(&mut settings);
         tcsetattr(&slave, SetArg::TCSANOW, &settings).ok()?;
         Some(Self { reads: master, writes: slave })

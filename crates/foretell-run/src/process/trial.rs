@@ -171,6 +171,7 @@ impl TrialSpec {
         {
             let placeholder = format!("{{{name}}}");
             if filled.contains(&placeholder) {
+                // the other placeholders are filled in later, and braces in the path must not be taken for theirs
                 let path = absolute_path(&path)?.to_string_lossy().replace('{', "{{").replace('}', "}}");
                 filled = filled.replace(&placeholder, &path);
             }

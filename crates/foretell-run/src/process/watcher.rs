@@ -207,10 +207,12 @@ impl WatchLoop {
             match command {
                 Some(WatcherCommand::Watch(process, starting)) => {
                     self.processes.push(*process);
+                    // only now: before it is watched, a look for strays would take it for one
                     drop(starting);
                 }
                 Some(WatcherCommand::Stop(trial)) => {
                     self.processes.iter_mut().filter(|it| it.trial() == trial).for_each(TrialProcess::stop);
+                    // the signal goes out in this turn, because a fast trial would train on until the next look
                     self.next_look = Instant::now();
                 }
                 None => {
@@ -253,6 +255,7 @@ impl WatchLoop {
             + RETRY_INTERVAL;
         let wait = match (is_urgent, is_soon) {
             (true, _) => Duration::ZERO,
+            // a process ends soon after its output, and the next trial would wait for a whole interval
             (_, true) => RETRY_INTERVAL,
             _ => until_look,
         };

@@ -27,8 +27,8 @@ pub struct Elsewhere<S: Store> {
 }
 
 impl<E: Executor, S: Store> Driver<E, S> {
-    /// The same driver, which answers calls between its own steps. Its study then ends once all trials have ended, and not when
-    /// its own workers have nothing to do.
+    /// Answers calls between the driver's own steps. The study then ends once all trials have ended, and not when
+    /// the driver's own workers have nothing to do.
     ///
     /// # Errors
     /// [`DriverError::Store`] if a training that runs elsewhere still could not be taken up.
