@@ -175,6 +175,7 @@ pub(super) fn rows(
 ) -> Vec<Row> {
     let row = |(variant, outcome)| row(curves, table, variant, outcome, arguments);
     let mut rows: Vec<Row> = variants.into_iter().zip(outcomes).map(row).collect();
+    // after all rows are made, because the saving of a row is measured by the rows of no stopping and of perfect foresight
     for i in 0..rows.len() {
         rows[i].saving_of_oracle = saving_of_oracle(&rows, i);
     }
@@ -214,6 +215,7 @@ fn saving_of_oracle(rows: &[Row], i: usize) -> Option<f64> {
 }
 
 fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, arguments: &ReplayArguments) -> Row {
+    // a finer replay counts several points for each recorded one, so its sums are divided to be epochs of the records
     let finer = f64::from(arguments.finer);
     let (speedup_mean, speedup_stderr) = outcome.speedup();
     let StudySpec { burn_in, rank, refit, exempt, ref sampler, .. } = *variant.study();
