@@ -119,7 +119,7 @@ const OTHER_RATE_WORDS: &str = "min warmup end final last stop eps";
 /// The proposal for an option.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Proposal {
-    /// Its rank: the smaller, the more important.
+    /// The rank: the smaller, the more important.
     pub(super) place: usize,
     /// `log:1e-4:1`.
     pub(super) kind: String,

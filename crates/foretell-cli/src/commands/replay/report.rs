@@ -113,7 +113,7 @@ pub(super) struct Totals {
     pub(super) regret_sd_stderr: f64,
     /// The mean regret of the orderings that lost the best, in the metric's unit; none if none did.
     pub(super) regret_where_lost: Option<f64>,
-    /// The same as `regret_sd_mean`, and its standard error.
+    /// `regret_sd_mean` of the orderings that lost the best, and its standard error.
     pub(super) regret_sd_where_lost: Option<f64>,
     pub(super) regret_sd_where_lost_stderr: Option<f64>,
 }
@@ -148,7 +148,7 @@ pub(super) struct FrontRow {
     pub(super) kept: f64,
     /// The fraction of its hypervolume that was kept.
     pub(super) hypervolume_kept: f64,
-    /// The same two fractions for runs chosen at random at the same cost.
+    /// Both fractions for runs chosen at random at the same cost.
     pub(super) kept_at_random: f64,
     pub(super) hypervolume_kept_at_random: f64,
 }

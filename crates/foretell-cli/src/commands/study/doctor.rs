@@ -61,7 +61,7 @@ struct Problem {
     problem: String,
     /// Whether its record is kept all the same.
     kept: bool,
-    /// Its fate.
+    /// What becomes of the line.
     #[serde(skip)]
     fate: &'static str,
 }
