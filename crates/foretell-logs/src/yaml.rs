@@ -127,6 +127,7 @@ impl<'a> YamlReader<'a> {
         };
         let tag = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix));
         let node = YamlNode { span: bytes, tag, content };
+        // only now that the node is whole: an alias of the node it is in would have no end
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
         }
@@ -138,6 +139,7 @@ impl<'a> YamlReader<'a> {
         let node = self.anchors.get(&anchor);
         let node =
             node.ok_or_else(|| format!("line {}: an alias of the node it is in", span.start.line()))?;
+        // a copy counts in full, because aliases of aliases would otherwise fill the memory
         self.nodes += node.size();
         if self.nodes > MAX_NODES { Err("too many aliases".to_owned()) } else { Ok(node.clone()) }
     }
@@ -207,6 +209,7 @@ impl YamlNode {
             YamlContent::Map(fields) => {
                 let (merged, own): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| key.is_merge_key());
                 let mut map = Map::new();
+                // before the map's own entries, which would otherwise be replaced by merged ones of their name
                 merged.iter().for_each(|(_, value)| merge_entries(&value.json(), &mut map));
                 for (key, value) in own {
                     let key = key.text().map_or_else(|| key.to_flow_text(), str::to_owned);

@@ -32,6 +32,7 @@ pub(crate) fn pack(run: &mut RunLog, keep_times: bool) {
             series.packed = Some(packed);
         }
     }
+    // only now, because the epochs of all other series were taken from these
     run.series
         .iter_mut()
         .filter(|(name, _)| is_epoch(name))
@@ -115,6 +116,7 @@ impl EpochSurvey {
     fn are_known(&mut self) -> bool {
         self.counts.sort_unstable();
         let median = self.counts.get(self.counts.len() / 2).copied().unwrap_or(0);
+        // where all values lie within one epoch, only the steps tell them apart, unless each run has a single value
         !self.missing && (median > 1 || !self.several)
     }
 }

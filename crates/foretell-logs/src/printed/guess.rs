@@ -105,6 +105,8 @@ fn find_metric_source(series: &Series, collector: &Collector, text: &str) -> Opt
         let parsed = MetricSource::parse(&source).ok()?;
         let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
         let is_same = comparable_values(&whole.reports) == wanted;
+        // a search reads line by line, so that a metric that only the whole output shows is of no use. Of several trainings it
+        // reads the first one, and cannot be compared
         let is_alike = || {
             whole.trainings.len() > 1
                 || whole.goes_back
