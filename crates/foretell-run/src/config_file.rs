@@ -89,7 +89,7 @@ impl ConfigFile {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`ConfigFileError::File`], and those of [`with_text`](Self::with_text).
+    /// [`ConfigFileError::File`], and those of [`from_text`](Self::from_text).
     pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
         format_of(path)?;
         let text = crate::regular::read_to_string(path)
@@ -100,7 +100,7 @@ impl ConfigFile {
     /// The file at `path`, which was read elsewhere as `text`.
     ///
     /// # Errors
-    /// [`ConfigFileError::Unknown`] and [`ConfigFileError::Invalid`].
+    /// [`ConfigFileError::UnknownFormat`] and [`ConfigFileError::Invalid`].
     pub fn from_text(path: &Path, text: String) -> Result<Self, ConfigFileError> {
         let form = format_of(path)?;
         let this = Self { path: path.to_owned(), form, text };
@@ -158,7 +158,7 @@ impl ConfigFile {
     /// that does not apply keeps the value of the file, as an option that is left out of a command keeps its default.
     ///
     /// # Errors
-    /// [`ConfigFileError::Missing`] and [`ConfigFileError::Place`].
+    /// [`ConfigFileError::Missing`] and [`ConfigFileError::InvalidPlace`].
     pub fn with_parameters(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
         let mut documents = self.parse_documents()?;
         let is_flag = |name: &str, documents: &mut [Value]| {
@@ -279,6 +279,7 @@ fn find_value<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     }
     match value {
         Value::Object(fields) => {
+            // a key may contain dots itself, so that each dot is tried as the end of a level
             let (first, rest) = levels(name).find(|(first, _)| fields.contains_key(*first))?;
             find_value(fields.get_mut(first)?, rest)
         }

@@ -93,7 +93,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// Opens the log at `path` for writing and reads its records into memory; makes it, and its folder, where there is
     /// none. [`open_each`](Self::open_each) does the same in bounded memory.
     ///
-    /// A torn last line is cut off the file and reported in [`OpenedLog::dropped`].
+    /// A torn last line is cut off the file and reported in [`OpenedLog::torn_line`].
     ///
     /// # Errors
     /// [`EventLogError::Lock`] when another process writes it, [`EventLogError::Line`] when a line before the last is

@@ -169,6 +169,7 @@ impl EventReader<'_> {
         }
         let value = match (simple, tensor) {
             (Some(value), _) => Some(value),
+            // only of the plugin for scalars, because a tensor of another one may hold a single number, too
             (None, Some(tensor)) if self.plugins.get(tag) == Some(&true) => tensor_scalar(tensor)?,
             _ => None,
         };

@@ -174,6 +174,7 @@ impl MetricPattern {
 /// The regular expression of a template.
 fn expression(text: &str) -> String {
     let mut expression = String::new();
+    // otherwise the template `acc {value}` would be found in `val_acc 0.5`, too
     if text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
         expression.push_str(r"\b");
     }

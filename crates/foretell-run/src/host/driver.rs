@@ -98,7 +98,7 @@ pub enum RunOutcome {
     Canceled,
     /// Nothing runs, but the study is not done.
     Unfinished,
-    /// One of the [`Limits`] was reached, named by the text.
+    /// One of the [`RunLimits`] was reached, named by the text.
     LimitReached(&'static str),
 }
 
@@ -227,6 +227,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         self.stop_all(ran.is_ok());
         ran?;
         self.dismiss(observe)?;
+        // because no trial can be promoted any more, the checkpoints of stopped ones go, too
         if self.host.session.is_done() {
             (0..self.host.session.study().trials().len() as u64)
                 .for_each(|trial| self.discard_if_ended(trial));

@@ -917,7 +917,7 @@ pub fn carry_out_manual_order<S: Store>(
 /// Refuses an order about a trial that is not running.
 ///
 /// # Errors
-/// [`HostError::NoTrial`] and [`HostError::Ended`].
+/// [`HostError::NoTrial`] and [`HostError::TrialEnded`].
 pub fn check_running(study: &Study, trial: u64) -> Result<(), HostError> {
     match study.trial(trial) {
         None => Err(HostError::NoTrial { trial }),

@@ -89,6 +89,7 @@ fn unflip_bit_in_version(line: &[u8], version: u32) -> Option<(Vec<u8>, usize)> 
     };
     let mut whole = line.to_vec();
     whole[bit / 8] ^= 1 << (bit % 8);
+    // the line must pass as a whole, because the bit was found by parts of it
     Some((whole, bit)).filter(|(whole, _)| is_whole_line(whole))
 }
 

@@ -96,7 +96,7 @@ impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
     /// Looks through the log, and keeps it locked until this is dropped.
     ///
     /// # Errors
-    /// Those of [`look`](Self::look), and [`EventLogError::Lock`] while somebody writes the log.
+    /// Those of [`open_unlocked`](Self::open_unlocked), and [`EventLogError::Lock`] while somebody writes the log.
     pub fn open_locked(path: impl AsRef<Path>) -> Result<Self, EventLogError> {
         let (_, path, lock) = open_locked(path.as_ref())?;
         Self::read_lines(&path, Some(lock))

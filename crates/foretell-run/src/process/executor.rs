@@ -49,7 +49,7 @@ const MAX_OPEN_FILES: u64 = 1 << 16;
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use foretell_run::{LocalProcesses, MessageKind, MetricSource, TrialSpec, Watch};
+/// use foretell_run::{LocalProcesses, MessageKind, MetricSource, TrialSpec, WatchSettings};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let parameters = serde_json::json!({"lr": 0.1});
@@ -67,7 +67,7 @@ const MAX_OPEN_FILES: u64 = 1 << 16;
 ///     working_dir: None,
 ///     environment: BTreeMap::new(),
 ///     metric: MetricSource::default(),
-///     watch: WatcherState::default(),
+///     watch: WatchSettings::default(),
 /// };
 /// let mut executor = LocalProcesses::default();
 /// executor.start(&spec)?;

@@ -147,6 +147,7 @@ impl LocalTrials {
 impl Executor for LocalTrials {
     fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError> {
         let directory = trial_directory(&self.setup.directory, start.trial);
+        // another machine may still write there, so that this attempt gets a copy
         if runs_elsewhere(&directory) {
             checkpoints::copied(&directory)?;
         }
@@ -161,6 +162,7 @@ impl Executor for LocalTrials {
             |error: &ExecutorError| error.as_ref(),
             || self.start_once(start, worker, resumes),
         )?;
+        // even if nothing was reported, because a worker that was cut off before its first report may have left a checkpoint
         Ok(if has_checkpoint { Begin::Resumed } else { Begin::Anew })
     }
 

@@ -39,7 +39,7 @@ use foretell_search::known_resource;
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
 /// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
-/// | `PYTHONPATH`, …          | with the [`Hook`] in front, where one is asked for       |
+/// | `PYTHONPATH`, …          | with the hook ([`HookScope`]) in front, where one is asked for       |
 /// | `TERM`, `PAGER`           | `xterm` and `cat`: it prints to a terminal                |
 ///
 /// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
@@ -47,7 +47,7 @@ use foretell_search::known_resource;
 pub struct TrialSpec {
     /// The trial's number.
     pub trial: u64,
-    /// Program and arguments, with placeholders `{lr}`, `{params_json}` (see [`crate::fill_in`]).
+    /// Program and arguments, with placeholders `{lr}`, `{params_json}` (see [`crate::fill_placeholders`]).
     pub command: Vec<String>,
     /// The configuration: what placeholders stand for.
     pub parameters: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Trainings that run elsewhere: their workers call through a [`HostDoor`](crate::Door).
+//! Trainings that run elsewhere: their workers call through a [`HostDoor`](crate::HostDoor).
 
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let own = match (is_open, has_own) {
             (false, _) => wait,
             (true, true) => wait.min(CALL_WAIT),
+            // without trials of its own the driver waits for calls, below: otherwise they would wait for messages that cannot
+            // come
             (true, false) => Duration::ZERO,
         };
         for (given, happening) in self.trainer.receive_events(own, None) {
