@@ -258,7 +258,7 @@ fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
     Some(usable.get(MIN_REPLAY_RUNS - 1).map_or(common, |reached| common.min(*reached)))
 }
 
-/// See [`target`].
+/// The step at which `runs` are compared: see [`target`].
 pub(crate) fn common_end(runs: &[RawRun]) -> Option<f64> {
     target(&runs.iter().map(|run| (run.end(), run.ended)).collect::<Vec<_>>())
 }

@@ -12,10 +12,14 @@ use crate::log::atomic_write::write_atomically;
 /// The file in a study's folder that says who runs which trial, for the next process that hosts the study.
 const LEASES_FILE: &str = "leases.json";
 /// A training that only reports may be silent for this many times the mean pause between the study's reports.
+// of the mean and not the longest pause, because a trial that changes workers has a pause as long as its lease: leases would
+// grow
 const SILENCE_PAUSE_FACTOR: u32 = 10;
 /// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
+// with a minute, a script with epochs of ten minutes would lose every trial to another worker (decision 42)
 const MAX_REPORT_LEASE: Duration = Duration::from_secs(3600);
 /// A trial that has started again so often without passing its furthest epoch does not start once more.
+// otherwise a trial that takes longer than its workers may run would start again for ever
 const MAX_VAIN_STARTS: u32 = 2;
 
 /// The time that a trial may be silent before another worker gets it.

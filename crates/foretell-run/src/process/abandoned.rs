@@ -23,7 +23,7 @@ use crate::regular;
 pub(crate) const TOKEN_VARIABLE: &str = "FORETELL_START";
 /// The time that killed processes may take to vanish before that is an error.
 const VANISH_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time between two looks for them.
+/// The time between two looks for processes that are to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The outcome for the processes that are recorded in a trial's folder.

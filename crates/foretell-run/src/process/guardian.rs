@@ -60,6 +60,8 @@ impl Guardian {
     ) -> io::Result<Self> {
         let say_death = say.clone();
         let (program, directory) = (program.to_vec(), directory.to_owned());
+        // a process instead of PR_SET_PDEATHSIG, which needs unsafe code and reaches only the first process of a trial
+        // (decision 37)
         let mut child = spawn_guardian(&program, &directory)?;
         let (stays, leaves) = channel::<()>();
         let watch = move || {

@@ -159,12 +159,12 @@ impl TrialProcess {
             .collect()
     }
 
-    /// The id of its first process.
+    /// The id of the trial's first process.
     pub(crate) fn leader_pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether its first process has ended.
+    /// Whether the trial's first process has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         has_ended(&mut self.child)
     }
@@ -194,7 +194,7 @@ impl TrialProcess {
         }
     }
 
-    /// Reads the file that it appends its metrics to, `most` buffers of it.
+    /// Reads the file that the trial appends its metrics to, `most` buffers of it.
     pub(crate) fn read_followed(
         &mut self,
         most: usize,
@@ -223,7 +223,7 @@ impl TrialProcess {
         }
     }
 
-    /// Notes that it takes too long, or that nothing is heard of it, and asks for its end.
+    /// Notes that the trial takes too long, or that nothing is heard of it, and asks for its end.
     fn check_limits(&mut self, now: Instant, others: ReportPace, outbox: &mut Outbox) {
         // a trial that is ending is silent, and must not get a second reason for its end
         if self.stop || self.fault.is_some() {
@@ -268,12 +268,12 @@ impl TrialProcess {
         self.output.trial
     }
 
-    /// Asks for its end; [`look_after`](Self::look_after) sees to it.
+    /// Asks for the trial's end; [`look_after`](Self::look_after) sees to it.
     pub(crate) fn stop(&mut self) {
         self.stop = true;
     }
 
-    /// Kills it at once, where nobody can watch it, and what has left its group.
+    /// Kills the trial at once, where nobody can watch it, and what has left its group.
     pub(crate) fn kill(&mut self) -> ProcessStatus {
         signal_group(self.child.id(), Signal::SIGKILL);
         // the census shows what a panic may have left out
@@ -282,7 +282,7 @@ impl TrialProcess {
         status_from_wait(self.child.wait())
     }
 
-    /// Does `work` for it; a panic becomes its failure, and no other trial's.
+    /// Does `work` for the trial; a panic fails this trial, and no other.
     pub(crate) fn run_guarded(&mut self, work: impl FnOnce(&mut Self)) {
         if !self.given_up
             && let Err(why) = caught(|| work(self))
@@ -291,7 +291,7 @@ impl TrialProcess {
         }
     }
 
-    /// Kills it: `why` says how this program panicked while it looked after it.
+    /// Kills the trial: `why` says how this program panicked while it looked after the trial.
     pub(crate) fn give_up(&mut self, why: &str) {
         if !self.given_up {
             (self.given_up, self.stop) = (true, true);
@@ -301,12 +301,12 @@ impl TrialProcess {
         }
     }
 
-    /// What it prints to, as long as there may be more to read.
+    /// The stream that the trial prints to, as long as there may be more to read.
     pub(crate) fn open_stream(&self) -> Option<BorrowedFd<'_>> {
         self.stream.file.as_ref().map(AsFd::as_fd).filter(|_| !self.given_up)
     }
 
-    /// Reads what it prints to, which has something to read, its end included; at most one `buffer`.
+    /// Reads the stream that the trial prints to, which has something to read, its end included; at most one `buffer`.
     pub(crate) fn read_output(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
         may_panic("read");
         let OutputStream { file, lines, read_since_gone } = &mut self.stream;
@@ -338,12 +338,12 @@ impl TrialProcess {
         }
     }
 
-    /// Whether nothing of it runs any more.
+    /// Whether nothing of the trial runs any more.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// Whether its output ended a moment ago: then its process ends soon, and a look is worth while.
+    /// Whether the trial's output ended a moment ago: then the process ends soon, and a look is worth while.
     pub(crate) fn is_ending(&self, now: Instant) -> bool {
         !self.gone && self.closed.is_some_and(|closed| now < closed + EXPECTED_END_DELAY)
     }

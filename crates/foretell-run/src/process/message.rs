@@ -110,7 +110,7 @@ pub enum TrialNotice {
 }
 
 impl TrialNotice {
-    /// Why every training of its command would fail so, if it shows that.
+    /// Why every training of the command would fail so, if the notice shows that.
     pub(crate) fn command_fault(&self) -> Option<String> {
         match self {
             Self::Unread { .. } => Some(self.to_string()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::log::room::{FullDiskWait, WaitingGuard, is_disk_full};
 
-/// The file that keeps it, in a trial's folder.
+/// The file with a trial's output, in the trial's folder.
 pub(crate) const OUTPUT_FILE: &str = "output.log";
 /// The number of lines a failure message shows.
 pub(crate) const TAIL_LINES: usize = 20;

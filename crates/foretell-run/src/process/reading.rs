@@ -89,12 +89,12 @@ impl TrialOutput {
         self.reports.take_header(header);
     }
 
-    /// The last step that it reported, or that it continues from.
+    /// The last step that the trial reported, or that it continues from.
     pub(crate) fn last_step(&self) -> u64 {
         self.reports.step()
     }
 
-    /// Notes that the file that it follows was read up to `position`.
+    /// Notes that the followed file was read up to `position`.
     pub(crate) fn note_source_position(&mut self, position: SourcePosition) {
         self.batch.push(MessageKind::Read(position));
     }
@@ -123,7 +123,7 @@ impl TrialOutput {
         }
     }
 
-    /// The names and numbers that it printed, if it has not reported.
+    /// The names and numbers that the trial printed, if it has not reported.
     pub(crate) fn printed_numbers(&self) -> String {
         self.reports.seen().map(Seen::text).unwrap_or_default()
     }

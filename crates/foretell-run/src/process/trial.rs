@@ -130,14 +130,14 @@ impl TrialSpec {
         Ok(fill_placeholders(&command, &self.placeholder_values(&command))?)
     }
 
-    /// A reader of its reports, which goes on after step `from`.
+    /// A reader of the trial's reports, which goes on after step `from`.
     pub(crate) fn report_reader(&self, from: u64) -> ReportReader {
         ReportReader::new(self.metric.clone(), from)
             .with_resource(self.max_resource)
             .with_one_time_values(&self.watch.once)
     }
 
-    /// The file that it appends its metrics to.
+    /// The file that the trial appends its metrics to.
     pub(crate) fn followed_path(&self) -> Result<Option<PathBuf>, StartError> {
         let Some(follow) = &self.watch.follow else {
             return Ok(self.watch.hook.reports_file(&self.directory));

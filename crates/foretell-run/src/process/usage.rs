@@ -20,7 +20,7 @@ use crate::process::strays::run_helper;
 use crate::regular;
 use crate::supervised::{may_panic, supervised};
 
-/// The file that keeps it, in a trial's folder.
+/// The file with the measurements of a trial, in the trial's folder.
 const USAGE_FILE: &str = "usage.json";
 /// A trial is measured after this time, then after twice as long each time, and at last every [`MAX_SAMPLE_INTERVAL`].
 const FIRST_SAMPLE_DELAY: Duration = Duration::from_millis(500);
