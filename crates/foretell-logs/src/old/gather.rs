@@ -106,7 +106,7 @@ pub(crate) fn read(
     let survey = Survey::from_runs(&gathered.runs, &gathered.left_out);
     let metric = metric(&survey, options, &file)?;
     let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| !series.has_points());
-    // each run has kept the points of its own best name only, and cannot give those of the metric that all have in common
+    // each run has kept the points of its own best name only, which may not be the metric that was chosen for all of them
     if wanted.metric.is_none() && gathered.runs.iter().any(unread) {
         wanted.metric = Some(metric.clone());
         gathered = gather(paths, options, &wanted, None, watch)?;

@@ -215,7 +215,7 @@ impl Collector {
 
     fn read_plain_text(&mut self, text: &str, is_transient: bool, held: &mut [Entry]) {
         let (before, text) = text.split_at(prefix(text));
-        // the summary is asked first, because it counts its lines
+        // in this order, because the first one counts the lines of a summary
         if self.is_in_layer_summary(text) || self.is_irrelevant(text) {
             return;
         }

@@ -45,7 +45,7 @@ pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
     let is_unsure = records.iter().any(|record| record.place.is_unsure);
     let ascend = records.windows(2).all(|pair| pair[0].place.step <= pair[1].place.step);
     let counts_steps = half(steps)
-        // a number that may be an amount, as in `Steps: 1000`, counts as a step only if it rises
+        // a number that may be an amount, as in `Steps: 1000`, counts as a step only if it never falls
         && (!is_unsure || ascend)
         && (different_steps > 1 || (records.len() == 1 && epochs == 0 && !records[0].place.is_unsure));
     let are_batches =

@@ -844,7 +844,7 @@ impl<S: Store> StudyHost<S> {
         let value = known.score_at(step, spec.max_resource).map(|score| spec.direction.value(score));
         match (value, reading.value) {
             (Some(value), Some(given)) if value.total_cmp(&given).is_eq() => Ok(true),
-            // after a value that is not finite the curve has no more values to compare with
+            // a training that diverged has no value at this step to compare with
             (None, None) if step <= known.step && curve.diverged_at().is_some() => Ok(true),
             (Some(value), _) => Err(HostError::ConflictingValue { trial, step, value }),
             (None, _) if step <= known.step => Err(HostError::StepPassed { trial, step: known.step }),

@@ -138,7 +138,7 @@ impl HttpLink {
         body: &Value,
     ) -> Result<(u16, Vec<u8>), ureq::Error> {
         match self.exchange_once(method, address, body) {
-            // safe even if the first one arrived, because asks and attempts are numbered, and a report twice changes nothing
+            // safe even if the first one arrived, because asks and attempts are numbered, and a report or an end that comes twice changes nothing
             Err(ureq::Error::Io(_) | ureq::Error::Protocol(_)) => self.exchange_once(method, address, body),
             exchanged => exchanged,
         }
