@@ -62,7 +62,7 @@ impl Asked {
         serde_json::from_str(&read_regular_file(&directory.join(FILE)).ok()?).ok()
     }
 
-    /// The same with the secrets that the study's `directory` has, to run its command again.
+    /// Restores the secrets that the study's `directory` has, to run its command again.
     pub(crate) fn with_secrets(self, directory: &Path) -> Result<Self, Failure> {
         let restore = |words: &[String]| restore_secrets(directory, words).map_err(Failure::input);
         Ok(Self { words: restore(&self.words)?, command: restore(&self.command)?, ..self })

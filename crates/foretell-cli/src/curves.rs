@@ -218,6 +218,7 @@ impl CurveFlags {
             metric: Some(self.metric.clone().unwrap_or_else(|| finished.metric.name.clone())),
             direction: Some(finished.metric.direction),
             keep_all_columns: true,
+            // two running runs with equal values so far are still two runs, and each needs a forecast
             deduplicate: false,
             running: true,
             empty_between: finished.empty_between,
@@ -324,6 +325,7 @@ impl CurveFlags {
             note(&format!("{}: {text}", recorded.name));
         }
         let first = recorded.runs.iter().flat_map(|run| run.curve.steps()).copied().fold(target, f64::min);
+        // a grid of recorded steps contains the first one, so without it all values are interpolated
         if history.grid().iter().all(|point| point.total_cmp(&first).is_ne()) {
             let why = match history.thinned() {
                 Some(steps) => format!("there are {steps} different steps, more than 2000"),
@@ -467,6 +469,7 @@ fn read_printed(
     options: &ReadOptions,
 ) -> Result<Recorded, Failure> {
     const TABLE_EXTENSIONS: [&str; 6] = ["csv", "tsv", "jsonl", "json", "parquet", "gz"];
+    // the error of a broken table would otherwise be hidden by an attempt to read its rows as printed output
     let is_table =
         path.extension().is_some_and(|ending| TABLE_EXTENSIONS.iter().any(|table| ending == *table));
     let files = if is_table { Vec::new() } else { printed_logs::below(&[path.to_owned()]) };

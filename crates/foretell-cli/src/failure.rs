@@ -26,7 +26,7 @@ impl Failure {
         Self::Midway(error.to_string())
     }
 
-    /// Its message.
+    /// The message.
     pub(crate) fn message(&self) -> &str {
         let (Self::Input(message) | Self::Midway(message) | Self::Interrupted(message, _)) = self;
         message

@@ -75,7 +75,7 @@ impl Interrupt {
         self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// The same for the warning of a cluster that a job's time is over soon, SIGUSR1.
+    /// Installs the handler for SIGUSR1, by which a cluster warns that a job's time is over soon.
     pub(crate) fn install_warning(&self) -> Result<(), Failure> {
         let number = usize::try_from(SIGUSR1).map_err(Failure::midway)?;
         flag::register_usize(SIGUSR1, Arc::clone(&self.signal), number).map_err(Failure::midway)?;

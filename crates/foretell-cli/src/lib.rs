@@ -136,6 +136,7 @@ pub fn run(words: &[OsString]) -> u8 {
 
 /// As [`run`], where studies may have the parts of `catalogue`. A process has one catalogue: that of its first command.
 pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
+    // before the command line is parsed, because flags and their help list the names of its parts
     catalogue::set(catalogue);
     let (program, matches) = match parsed(words) {
         Ok(parsed) => parsed,

@@ -75,7 +75,9 @@ fn field_meaning(schema: &Value) -> String {
 fn help(schema: &Value) -> String {
     let text = first_text_of(schema, &["x-flag-help", "description"]);
     match &schema["default"] {
+        // a text that explains its default would otherwise have two
         _ if text.contains("(default: ") => text,
+        // a flag that takes no value shows its default by its name: `no-stopping` is off
         Value::Null | Value::Bool(_) => text.trim_end_matches('.').to_owned(),
         default => {
             let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
@@ -286,7 +288,7 @@ fn compared_default(name: &str) -> Option<String> {
     }
 }
 
-/// The same flags where several values of each may be given, with commas between them, to be compared.
+/// Flags of a study where several values of each may be given, with commas between them, to be compared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ComparedFlags {
     given: Map<String, Value>,
@@ -324,7 +326,7 @@ impl ComparedFlags {
         self.given.iter().filter_map(last).collect()
     }
 
-    /// The same as a request.
+    /// The last value of each given field, as a request.
     pub(crate) fn request(&self) -> StudyRequest {
         // each value was read on its own
         StudyRequest::from_fields(&self.fields()).unwrap_or_default()
@@ -363,6 +365,7 @@ impl FromArgMatches for ComparedFlags {
             let values: Vec<Value> = values(matches, name, schema).collect();
             for value in &values {
                 let one = Map::from_iter([(name.clone(), value.clone())]);
+                // read alone, because a field of a request holds one value and a refusal must name the one that is wrong
                 StudyRequest::from_fields(&one).map_err(|refusal| invalid_value(&refusal))?;
             }
             given.insert(name.clone(), values.into());

@@ -27,6 +27,7 @@ pub(crate) fn collect(
     let direction = direction(&raw, options, &mut notes);
     let declared = declared_groups(&raw, file, options, &mut notes)?;
     let columns = feature_columns(&raw, options, &mut notes);
+    // before `runs`, because that takes the values out of `raw`
     let gappy = raw.runs.iter().filter(|run| run.empty_inside > 0 || count_gaps(&run.values) > 0).count();
     let runs = runs(&mut raw, direction, &columns.groups, file)?;
     let empty_between = crate::raw::empty_between(&raw.runs);

@@ -35,7 +35,7 @@ pub(crate) fn finite_only(text: &str) -> Option<String> {
     replace_special_numbers(text, |_| "null".to_owned())
 }
 
-/// The same with texts of these names.
+/// The text with `NaN`, `Infinity` and `-Infinity` in quotation marks, as strings; `None` if it has none.
 fn quoted(text: &str) -> Option<String> {
     replace_special_numbers(text, |word| format!("\"{word}\""))
 }

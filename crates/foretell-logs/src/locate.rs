@@ -89,6 +89,7 @@ fn add_output_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
         let is_link = path.symlink_metadata().is_ok_and(|data| data.is_symlink());
         if name.starts_with('.') {
         } else if path.is_dir() {
+            // a link may lead back to a folder above, so that the search would not end
             if !is_link && depth > 0 {
                 add_output_files(&path, depth - 1, files);
             }

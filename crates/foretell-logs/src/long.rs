@@ -369,6 +369,7 @@ fn read_id(table: &Table, column: usize) -> Result<String, Error> {
         let (file, column) = (table.file().to_owned(), table.headers()[column].clone());
         return Err(Error::NoId { file, line: table.line(), column });
     }
+    // pandas writes whole numbers as `1.0` if one of their column is missing, and ids of two files must agree
     Ok(id.strip_suffix(".0").filter(|whole| whole.parse::<u64>().is_ok()).unwrap_or(id).to_owned())
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One run as it stands in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RawRun {
-    /// Its name; `None` if the file has none.
+    /// The run's name; `None` if the file has none.
     pub(crate) id: Option<String>,
     /// The line it first stands in.
     pub(crate) line: u64,
@@ -28,7 +28,7 @@ pub(crate) struct RawRun {
 }
 
 impl RawRun {
-    /// Its last step; `None` if its last value is not finite.
+    /// The last step; `None` if the last value is not finite.
     pub(crate) fn end(&self) -> Option<f64> {
         self.steps.last().copied().filter(|_| self.values.last().is_some_and(|value| value.is_finite()))
     }

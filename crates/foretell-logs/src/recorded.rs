@@ -103,6 +103,7 @@ impl Recorded {
         if removed == 0 {
             return self;
         }
+        // the run that others repeat may be among those removed, so that the first one left takes its place
         let mut first_left: BTreeMap<usize, usize> = BTreeMap::new();
         let mut repeats = Vec::new();
         for (at, _) in keep.iter().enumerate().filter(|(_, kept)| **kept) {

@@ -90,6 +90,7 @@ impl Source {
         };
         let mut reader = BufReader::with_capacity(1 << 16, LineNormalizer::new(plain, limits.line));
         let begins = reader.fill_buf().map_err(|source| read_error(file, gzip, 0, source))?;
+        // a history has one list per metric, so that no row is complete before its end
         if !parquet && history::begins_one(begins) {
             let mut bytes = Vec::new();
             reader.read_to_end(&mut bytes).map_err(|source| read_error(file, gzip, 0, source))?;
@@ -132,6 +133,7 @@ impl Source {
                 counts[at] += 1;
             }
         }
+        // reversed, because the last of equal counts wins: a heading of one column gets the comma
         let best = (0..3).rev().max_by_key(|&at| counts[at]).expect("three separators");
         b",;\t"[best]
     }
@@ -219,6 +221,7 @@ impl<R: Read> LineNormalizer<R> {
                 Ok(read) => filled += read,
                 Err(error) if filled == 0 => return Err(error),
                 Err(error) => {
+                    // what was read before the error goes first, so that the error is named with its line
                     self.pending = Some(error);
                     break;
                 }
@@ -254,6 +257,7 @@ fn strip_byte_order_mark(buffer: &mut [u8], filled: usize) -> usize {
 
 impl<R: Read> Read for LineNormalizer<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // a byte-order mark has three bytes, and would otherwise be seen in parts
         if buffer.len() < 3 {
             return Err(io::Error::other("a buffer of at least 3 bytes is needed"));
         }

@@ -77,7 +77,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The same file from its beginning.
+    /// Opens the file again, from its beginning.
     pub(crate) fn again(&self) -> Result<Self, Error> {
         Self::open(Source::open(&self.file, self.limits)?)
     }

@@ -37,6 +37,7 @@ pub(crate) fn families(headers: &[String]) -> Vec<Family> {
     for (at, header) in headers.iter().enumerate() {
         let prefix = header.trim_end_matches(|c: char| c.is_ascii_digit());
         let Ok(step) = header[prefix.len()..].parse::<f64>() else { continue };
+        // a longer number would not be exact as a step
         if header.len() - prefix.len() > 15 {
             continue;
         }
@@ -72,6 +73,7 @@ pub(crate) fn curve_family<'a>(families: &'a [Family], metric: Option<&str>) -> 
     };
     let best = named().filter(|family| 2 * family.columns.len() >= longest).min_by_key(rank);
     best.or_else(|| {
+        // reversed, because the last of equal lengths wins: the first one of the table is meant
         let unnamed = families.iter().rev().filter(|family| family.columns.len() >= 3);
         unnamed.max_by_key(|family| family.columns.len())
     })

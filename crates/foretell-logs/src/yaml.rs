@@ -17,7 +17,7 @@ const MAX_NODES: usize = 100_000;
 pub struct YamlNode {
     /// The bytes of the text where it stands, with its tag and its anchor.
     pub span: Range<usize>,
-    /// Its tag, written out: `tag:yaml.org,2002:float`.
+    /// The tag, written out: `tag:yaml.org,2002:float`.
     pub tag: Option<String>,
     /// The content.
     pub content: YamlContent,
@@ -127,6 +127,7 @@ impl<'a> YamlReader<'a> {
         };
         let tag = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix));
         let node = YamlNode { span: bytes, tag, content };
+        // only now that the node is whole: an alias of the node it is in would have no end
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
         }
@@ -138,6 +139,7 @@ impl<'a> YamlReader<'a> {
         let node = self.anchors.get(&anchor);
         let node =
             node.ok_or_else(|| format!("line {}: an alias of the node it is in", span.start.line()))?;
+        // a copy counts in full, because aliases of aliases would otherwise fill the memory
         self.nodes += node.size();
         if self.nodes > MAX_NODES { Err("too many aliases".to_owned()) } else { Ok(node.clone()) }
     }
@@ -171,7 +173,7 @@ impl YamlNode {
         }
     }
 
-    /// The same, to change. What an alias stands for is a copy: its anchor stays as it is.
+    /// A child to change. What an alias stands for is a copy: its anchor stays as it is.
     pub fn child_mut(&mut self, step: usize) -> &mut Self {
         match &mut self.content {
             YamlContent::List(items) => &mut items[step],
@@ -207,6 +209,7 @@ impl YamlNode {
             YamlContent::Map(fields) => {
                 let (merged, own): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| key.is_merge_key());
                 let mut map = Map::new();
+                // before the map's own entries, which would otherwise be replaced by merged ones of their name
                 merged.iter().for_each(|(_, value)| merge_entries(&value.json(), &mut map));
                 for (key, value) in own {
                     let key = key.text().map_or_else(|| key.to_flow_text(), str::to_owned);

@@ -52,7 +52,9 @@ pub(crate) fn save<N: Module>(
     let unfinished = path.with_extension("unfinished");
     let mut file = std::fs::File::create(&unfinished).map_err(failed)?;
     file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(failed)?;
+    // only now does it get its name, so that a crash leaves no half of a checkpoint under it
     std::fs::rename(&unfinished, &path).map_err(failed)?;
+    // after the new one is in place, so that there is a whole one at any moment
     for old in list_checkpoints(directory)?.iter().rev().skip(KEPT_CHECKPOINTS) {
         std::fs::remove_file(old).map_err(|source| Error::write(old, source))?;
     }
@@ -63,7 +65,7 @@ pub(crate) fn save<N: Module>(
 pub(crate) struct RestoredCheckpoint<N> {
     /// The progress of the training.
     pub header: Header,
-    /// Its network and optimizer.
+    /// Network and optimizer.
     pub learner: Option<Learner<N>>,
     /// Newer checkpoints that were damaged and skipped.
     pub damaged: Vec<PathBuf>,
@@ -83,6 +85,7 @@ pub(crate) fn load<N: Module>(
     let mut damaged = Vec::new();
     for path in list_checkpoints(directory)?.into_iter().rev() {
         let bytes = std::fs::read(&path).map_err(|e| Error::read(&path, e))?;
+        // a checkpoint of another version is not damaged, so no older one is continued in its place
         if bytes.starts_with(FORMAT_PREFIX)
             && bytes.len() >= FIRST_LINE.len()
             && !bytes.starts_with(FIRST_LINE)
@@ -105,6 +108,7 @@ pub(crate) fn load<N: Module>(
                 return Ok(Some(RestoredCheckpoint { header, learner, damaged }));
             }
             Err(reason) => {
+                // the newest is reported, because it is the one that would have been continued
                 newest_fault.get_or_insert(Error::Damaged { path: path.clone(), reason });
                 damaged.push(path);
             }

@@ -48,6 +48,7 @@ fn list_batch_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
             name.starts_with("data_batch_") && name.ends_with(".bin")
         })
         .collect();
+    // a folder is listed in no fixed order, and the parts would otherwise depend on it
     paths.sort();
     if paths.is_empty() {
         return Err(Error::NoFiles {

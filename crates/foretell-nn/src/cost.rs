@@ -14,7 +14,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The same and a layer whose weights have `shape` and are applied at `places`.
+    /// Adds a layer whose weights have `shape` and are applied at `places`.
     pub(crate) fn with(self, shape: &[usize], places: usize) -> Self {
         let weights: u64 = shape.iter().map(|&size| size as u64).product();
         Self { weights: self.weights + weights, multiply_adds: self.multiply_adds + weights * places as u64 }

@@ -38,7 +38,7 @@ pub enum Error {
     RecordSize {
         /// The file.
         path: PathBuf,
-        /// Its size in bytes.
+        /// Size of the file in bytes.
         bytes: usize,
         /// The size of a record in bytes.
         record: usize,
@@ -150,9 +150,9 @@ pub enum Error {
         space: String,
         /// The parameter.
         name: &'static str,
-        /// Its value, or that it is missing.
+        /// Value of the parameter, or that it is missing.
         found: String,
-        /// Its range.
+        /// Range of the parameter.
         expected: String,
     },
     /// A network does not fit the size of the images.
@@ -203,9 +203,9 @@ pub enum Error {
     Plan {
         /// The field of `TrainSpec`.
         field: &'static str,
-        /// Its value.
+        /// Value of the field.
         found: String,
-        /// Its range.
+        /// Range of the field.
         expected: String,
     },
     /// The name of a schedule of the learning rate is not known.
@@ -241,7 +241,7 @@ pub enum Error {
     Checksum {
         /// The file.
         path: PathBuf,
-        /// Its checksum.
+        /// Checksum of the file.
         found: String,
         /// The published one.
         expected: String,
@@ -267,9 +267,9 @@ pub enum Error {
         path: PathBuf,
         /// The first field that differs.
         field: String,
-        /// Its value in the checkpoint.
+        /// Value in the checkpoint.
         found: String,
-        /// Its value in this training.
+        /// Value in this training.
         expected: String,
     },
 }

@@ -93,6 +93,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
 fn list_sorted(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(directory).map_err(|error| Error::read(directory, error))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    // a folder is listed in no fixed order, and the parts would otherwise depend on it
     paths.sort();
     Ok(paths)
 }

@@ -17,6 +17,7 @@ pub(crate) struct Identity {
     pub(crate) epochs: usize,
     pub(crate) batch_size: usize,
     pub(crate) learning_rate: Option<f64>,
+    // checkpoints from before there was a choice of schedules lack it, and would otherwise be refused
     #[serde(default)]
     pub(crate) schedule: Option<RateSchedule>,
     pub(crate) seed: u64,

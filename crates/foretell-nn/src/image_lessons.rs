@@ -18,7 +18,7 @@ const EVALUATION_BATCH_SIZE: usize = 128;
 pub(crate) trait ImageNetwork: Module {
     /// Logits, shape (images, classes), of `images`, shape (images, channels, height, width).
     ///
-    /// It is training if there are random numbers for its dropout, and is judged without.
+    /// The network is training if there are random numbers for its dropout, and is judged without.
     fn logits(&mut self, images: Tensor<4>, training: Option<&mut ChaCha8Rng>) -> Tensor<2>;
 }
 

@@ -41,7 +41,7 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// The same images less the mean of the training images, as cuda-convnet's networks and AlexNet see them; `mirror` is whether the
+    /// Takes the mean of the training images off all images, as cuda-convnet's networks and AlexNet see them; `mirror` is whether the
     /// network is one that learns from mirrored images.
     #[must_use]
     pub(crate) fn subtract_mean_image(self, mirror: bool) -> Self {

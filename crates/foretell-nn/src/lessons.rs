@@ -45,6 +45,7 @@ pub(crate) struct EpochSeeds {
 impl EpochSeeds {
     /// The random stream of this epoch for `purpose`.
     pub(crate) fn stream(self, purpose: Purpose) -> rand_chacha::ChaCha8Rng {
+        // the attempt is in the upper half, so that no two epochs of a trial share a stream
         stream(self.seed, purpose, ((self.attempt as u64) << 32) | self.epoch as u64)
     }
 }

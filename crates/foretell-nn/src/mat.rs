@@ -18,11 +18,11 @@ const COMPRESSED_TYPE: u32 = 15;
 /// An array: its sizes, and its values in MATLAB's order, the first index fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
-    /// Its name.
+    /// Name of the array.
     pub(crate) name: String,
-    /// Its sizes.
+    /// Sizes of the array.
     pub(crate) sizes: Vec<usize>,
-    /// Its values.
+    /// Values of the array.
     pub(crate) values: Vec<u8>,
 }
 
@@ -66,6 +66,7 @@ fn next_element(bytes: &[u8]) -> Result<(MatElement<'_>, &[u8]), String> {
     let (kind, from, size, padded) = match kind >> 16 {
         0 => {
             let size = number(4)? as usize;
+            // a compressed element is not padded, so the next one follows at once
             (kind, 8, size, if kind == COMPRESSED_TYPE { size } else { size.next_multiple_of(8) })
         }
         small => (kind & 0xffff, 4, small as usize, 4),
@@ -95,6 +96,7 @@ fn array((kind, bytes): MatElement<'_>) -> Result<Option<Array>, String> {
         }
         _ => return Ok(None),
     };
+    // checked, because the sizes in a damaged file may overflow
     let count = sizes.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
     if count != Some(values.len()) {
         return Err(format!("array {name} has sizes {sizes:?} but {} values", values.len()));

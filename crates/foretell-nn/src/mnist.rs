@@ -81,6 +81,7 @@ fn read_idx<const D: usize>(path: &Path, magic: u32) -> Result<([usize; D], Vec<
         return Err(Error::Magic { path: path.to_owned(), found: number(0), expected: magic });
     }
     let sizes: [usize; D] = std::array::from_fn(|i| number(i + 1) as usize);
+    // saturating, because the sizes in a damaged file may overflow
     let needed =
         sizes.iter().fold(1_usize, |product, &size| product.saturating_mul(size)).saturating_add(header);
     if bytes.len() != needed {

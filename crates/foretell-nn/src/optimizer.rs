@@ -72,13 +72,13 @@ impl Optimizer {
         Self { rule, penalty: 0.0, progress: Progress::default() }
     }
 
-    /// The same with an L2 penalty for all parameters without one of their own.
+    /// Sets an L2 penalty for all parameters without one of their own.
     pub(crate) fn with_penalty(mut self, penalty: f64) -> Self {
         self.penalty = penalty;
         self
     }
 
-    /// Its progress.
+    /// Progress of the optimizer.
     pub(crate) fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -117,6 +117,7 @@ impl Optimizer {
         });
         drop(gradients);
         let shorten = clip.map_or(1.0, |largest| largest / gradient_norm(&slopes)).min(1.0);
+        // counted before the values change, because Adam's correction is that of the step being made
         self.progress.steps += 1;
         let mut slopes = slopes.into_iter().enumerate();
         network.visit(&mut |parameter| {
@@ -128,6 +129,7 @@ impl Optimizer {
     }
 
     fn change(&mut self, place: usize, parameter: &mut Parameter, slope: Option<Vec<f32>>, step: StepSize) {
+        // a parameter without a gradient has memories, too, so that these stay in the order of visits
         if self.progress.memories.len() == place {
             let zeros = || Tensor::zeros([parameter.count()]);
             self.progress.memories.push((0..self.rule.memories()).map(|_| zeros()).collect());
@@ -139,6 +141,7 @@ impl Optimizer {
         parameter.change(|values| {
             let mut lists: Vec<Vec<f32>> = memories.drain(..).map(Tensor::into_values).collect();
             let (mut values, mut slope) = (values.into_values(), slope);
+            // the penalty is added to the shortened gradient, because only the gradient of the loss is to be shortened
             add_penalty(&mut slope, &values, step.shorten, penalty);
             update_values(rule, step.rate, steps, &mut values, &slope, &mut lists);
             memories.extend(lists.into_iter().map(constant));

@@ -22,7 +22,7 @@ pub fn attempt_rate(attempt: usize) -> f64 {
 
 /// The learning rate in epoch `epoch` (from 1) of `epochs` planned, starting at `initial`.
 ///
-/// It falls to a fifth at each quarter of the plan: η = η₀ · 0.2^⌊4·(epoch − 1)/`epochs`⌋, so three times in all. MetaQNN's plan
+/// The rate falls to a fifth at each quarter of the plan: η = η₀ · 0.2^⌊4·(epoch − 1)/`epochs`⌋, so three times in all. MetaQNN's plan
 /// is 20 epochs with a step of 5; other plans keep the proportion. Because the rate depends on the whole plan, a training that
 /// is paused early equals the start of the full one.
 ///

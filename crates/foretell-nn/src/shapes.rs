@@ -68,6 +68,7 @@ pub(crate) fn draw(
 fn images(side: usize, count: usize, seed: u64, purpose: Purpose) -> Images {
     let mut pixels = Vec::with_capacity(count * 3 * side * side);
     for index in 0..count {
+        // a stream for each image, so that an image is the same however many are drawn
         pixels.extend(image(side, index % CLASSES, &mut stream(seed, purpose, index as u64)));
     }
     Images {
@@ -103,6 +104,7 @@ impl PlacedFigure {
     /// The fraction of the pixel at (x, y) that the figure covers, 0 to 1; edges are as soft as a pixel is wide.
     fn cover(&self, x: f32, y: f32, pixel: f32) -> f32 {
         let (dx, dy) = (x - self.center[0], y - self.center[1]);
+        // no figure reaches so far, so its outline need not be computed
         if dx * dx + dy * dy > 2.3 * self.radius * self.radius {
             return 0.0;
         }

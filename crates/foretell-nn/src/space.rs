@@ -24,7 +24,7 @@ pub(crate) fn telling<'a>(
 
 /// A family of networks: parameters, network and training recipe.
 pub trait Space: Sync {
-    /// Its name, such as `cuda-convnet`.
+    /// Name of the space, such as `cuda-convnet`.
     fn name(&self) -> &'static str;
 
     /// The space in a few words.

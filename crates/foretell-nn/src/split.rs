@@ -43,6 +43,7 @@ fn balanced_order(labels: &[u8], seed: u64) -> Vec<usize> {
             (seen[usize::from(label)], label, index)
         })
         .collect();
+    // by turn before label, so that the classes alternate
     turns.sort_unstable();
     turns.into_iter().map(|(_, _, index)| index).collect()
 }

@@ -34,7 +34,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// The same text with a vocabulary of the `words` most frequent; the others are read as the unknown word.
+    /// Limits the vocabulary to the `words` most frequent; the others are read as the unknown word.
     #[must_use]
     pub fn limit_vocabulary(mut self, words: usize) -> Self {
         if self.words.len() <= words || words == 0 {
@@ -84,6 +84,7 @@ pub(crate) fn draw(train: Option<usize>, validation: Option<usize>, seed: u64) -
 }
 
 fn drawn(count: usize, seed: u64, purpose: Purpose) -> Vec<u16> {
+    // both parts have the same rules, so that what is learned from one holds in the other
     let mut rules = stream(seed, Purpose::Split, 0);
     let followers: Vec<[u16; 4]> = (0..DRAWN_WORDS * DRAWN_WORDS)
         .map(|_| std::array::from_fn(|_| rules.random_range(0..DRAWN_WORDS) as u16))
@@ -187,6 +188,7 @@ fn number_words(train: &[String], validation: &[String]) -> Corpus {
     let mut words: Vec<&str> = words.into_iter().map(|(word, _)| word).collect();
     words.truncate(MAX_WORDS);
     if !words.contains(&UNKNOWN) {
+        // the rarest word gives way, because words outside of the vocabulary need a number
         words.pop();
         words.push(UNKNOWN);
     }

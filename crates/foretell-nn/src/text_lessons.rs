@@ -24,7 +24,7 @@ pub(crate) trait TextNetwork: Module {
 
     /// Logits of the next tokens, shape (steps · sequences, words), for `tokens`, and the last states.
     ///
-    /// It is training if there are random numbers for its dropout, and is judged without.
+    /// The network is training if there are random numbers for its dropout, and is judged without.
     fn logits(
         &self,
         tokens: Tokens,

@@ -88,6 +88,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
             if reported == self.header.reports.len() {
                 self.advance_epoch();
                 if let Some(directory) = &self.spec.checkpoint_dir {
+                    // before the report, so that no epoch that was reported is lost
                     checkpoint::save(directory, &self.header, self.learner.as_ref())?;
                 }
             }
@@ -106,6 +107,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
 
     /// Trains the next epoch; at the start, attempt after attempt until one learns.
     fn advance_epoch(&mut self) {
+        // a single start is not judged, because there is no other to take its place
         let judged = self.header.reports.is_empty() && self.starts.len() > 1;
         while let (Some(attempt), Some(learner)) = (self.header.attempt, self.learner.take()) {
             if !judged {

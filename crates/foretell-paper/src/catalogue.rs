@@ -13,7 +13,7 @@ pub fn full_catalogue() -> Catalogue {
     with_laboratory(Catalogue::default())
 }
 
-/// The same catalogue, and the parts of the laboratory.
+/// Adds the parts of the laboratory to `catalogue`.
 #[must_use]
 pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
     let rule = |mode| move |_: &serde_json::Value| Ok(Arc::new(LceRule { mode }) as Arc<dyn StopRule>);

@@ -22,7 +22,7 @@ pub const CONFIG_PLACEHOLDER: &str = "config";
 /// The reason why a configuration file cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path}: {source}", path = path.display())]
     File {
         /// The file.
@@ -30,13 +30,13 @@ pub enum ConfigFileError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Its name does not tell its form.
+    /// The file's name does not tell the format.
     #[error("{path}: the format of the file is unknown. Use a file that ends in .json, .yaml, .yml or .toml", path = path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
     },
-    /// It is no JSON, YAML or TOML.
+    /// The text is no JSON, YAML or TOML.
     #[error("{path}: {problem}", path = path.display())]
     Invalid {
         /// The file.
@@ -89,7 +89,7 @@ impl ConfigFile {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`ConfigFileError::File`], and those of [`with_text`](Self::with_text).
+    /// [`ConfigFileError::File`], and those of [`from_text`](Self::from_text).
     pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
         format_of(path)?;
         let text = crate::regular::read_to_string(path)
@@ -100,7 +100,7 @@ impl ConfigFile {
     /// The file at `path`, which was read elsewhere as `text`.
     ///
     /// # Errors
-    /// [`ConfigFileError::Unknown`] and [`ConfigFileError::Invalid`].
+    /// [`ConfigFileError::UnknownFormat`] and [`ConfigFileError::Invalid`].
     pub fn from_text(path: &Path, text: String) -> Result<Self, ConfigFileError> {
         let form = format_of(path)?;
         let this = Self { path: path.to_owned(), form, text };
@@ -131,6 +131,7 @@ impl ConfigFile {
         let path = std::path::absolute(directory.join(self.copy_file_name()))?;
         fs::create_dir_all(directory)?;
         write_atomically(&path, self.with_parameters(parameters)?.as_bytes())?;
+        // placeholders are filled in later, and braces in the path must not be taken for theirs
         let path = path.to_string_lossy().replace('{', "{{").replace('}', "}}");
         let placeholder = format!("{{{CONFIG_PLACEHOLDER}}}");
         Ok(command.iter().map(|word| word.replace(&placeholder, &path)).collect())
@@ -157,7 +158,7 @@ impl ConfigFile {
     /// that does not apply keeps the value of the file, as an option that is left out of a command keeps its default.
     ///
     /// # Errors
-    /// [`ConfigFileError::Missing`] and [`ConfigFileError::Place`].
+    /// [`ConfigFileError::Missing`] and [`ConfigFileError::InvalidPlace`].
     pub fn with_parameters(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
         let mut documents = self.parse_documents()?;
         let is_flag = |name: &str, documents: &mut [Value]| {
@@ -206,6 +207,7 @@ impl ConfigFile {
             let item =
                 find_toml_item(document.as_item_mut(), name).ok_or_else(|| self.missing_error(name))?;
             let place = item.as_value_mut().ok_or_else(|| self.missing_error(name))?;
+            // the spaces and the comment around the old value would go with it
             let decor = place.decor().clone();
             let flag = value
                 .as_str()
@@ -277,6 +279,7 @@ fn find_value<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     }
     match value {
         Value::Object(fields) => {
+            // a key may contain dots itself, so that each dot is tried as the end of a level
             let (first, rest) = levels(name).find(|(first, _)| fields.contains_key(*first))?;
             find_value(fields.get_mut(first)?, rest)
         }
@@ -288,7 +291,7 @@ fn find_value<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// The same in TOML.
+/// Finds `name` in an item of TOML.
 fn find_toml_item<'a>(item: &'a mut Item, name: &str) -> Option<&'a mut Item> {
     if name.is_empty() {
         return Some(item);

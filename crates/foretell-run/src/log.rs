@@ -93,7 +93,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// Opens the log at `path` for writing and reads its records into memory; makes it, and its folder, where there is
     /// none. [`open_each`](Self::open_each) does the same in bounded memory.
     ///
-    /// A torn last line is cut off the file and reported in [`OpenedLog::dropped`].
+    /// A torn last line is cut off the file and reported in [`OpenedLog::torn_line`].
     ///
     /// # Errors
     /// [`EventLogError::Lock`] when another process writes it, [`EventLogError::Line`] when a line before the last is
@@ -154,6 +154,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// # Errors
     /// Those of [`append`](Self::append); the log holds none of `records` then.
     pub fn append_all(&mut self, records: &[R]) -> Result<(), EventLogError> {
+        // before each write: in a file that was deleted or replaced, records would be acknowledged that nobody can read
         if let Some(how) = self.file.displaced(&self.path, self.end.bytes, self.torn) {
             let (path, acknowledged) = (self.path.clone(), self.end.records);
             return Err(EventLogError::Displaced { path, how, acknowledged });
@@ -249,6 +250,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     }
 
     fn write_lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        // the rest of a write that failed would join with the first new line to one that cannot be read
         self.cut_unacknowledged()?;
         let written = write_all(self.file.as_mut(), lines);
         if written.is_err() {

@@ -85,12 +85,12 @@ pub(crate) fn substitute_placeholders(
 /// - `{*widths}` is a list: its values are arguments of their own, divided at commas or blanks, without brackets.
 ///
 /// ```
-/// use foretell_run::fill_in;
+/// use foretell_run::fill_placeholders;
 /// use serde_json::json;
 ///
 /// let command = ["train", "--opt", "{opt}", "--momentum", "{m}", "--amp={amp}", "--widths", "{*widths}"].map(str::to_owned);
 /// let parameters = json!({"opt": "adam", "m": null, "amp": true, "widths": "[64,32]"});
-/// let filled = fill_in(&command, parameters.as_object().unwrap()).unwrap();
+/// let filled = fill_placeholders(&command, parameters.as_object().unwrap()).unwrap();
 /// assert_eq!(filled, ["train", "--opt", "adam", "--amp", "--widths", "64", "32"]);
 /// ```
 ///
@@ -114,6 +114,7 @@ pub fn fill_placeholders(
             Some(("", name, list)) if name.starts_with('*') => filled.extend(list_items(list)),
             _ => filled.push(value),
         }
+        // a flag with its value in the same word, as in `--lr=0.1`, must not go with the word behind it
         flag_before = text.starts_with('-') && !text.contains(['=', '{']);
     }
     Ok(filled)

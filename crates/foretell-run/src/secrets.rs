@@ -27,6 +27,7 @@ pub fn keep_secrets<const N: usize>(study: &Path, lines: [&[String]; N]) -> io::
             of_line.entry(name.to_owned()).or_default().push(value.to_owned());
             REDACTED.to_owned()
         });
+        // a line that shows `***` was redacted before, and must not replace the secret that is kept
         of_line.retain(|_, values| !values.iter().any(|value| value == REDACTED));
         for (name, values) in of_line {
             let known = found.entry(name).or_default();

@@ -54,7 +54,7 @@ impl fmt::Debug for Catalogue {
 }
 
 impl Catalogue {
-    /// The same, and the predictor that `make` makes as `name`.
+    /// Adds the predictor that `make` makes, as `name`.
     #[must_use]
     pub fn with_predictor(
         mut self,
@@ -65,7 +65,7 @@ impl Catalogue {
         self
     }
 
-    /// The same, and the samplers of a `family` as `name`; `about` is a sentence for help texts.
+    /// Adds the samplers of a `family`, as `name`; `about` is a sentence for help texts.
     #[must_use]
     pub fn with_sampler(
         mut self,
@@ -78,14 +78,14 @@ impl Catalogue {
         self
     }
 
-    /// The same, and the stop rule `R`, by its own name.
+    /// Adds the stop rule `R`, by its own name.
     #[must_use]
     pub fn with_rule<R: NamedRule>(mut self) -> Self {
         add_rule::<R>(&mut self.stop_rules);
         self
     }
 
-    /// The same, and the stop rule that `make` makes of its settings as `name`; `about` is a sentence for help texts. For a rule whose
+    /// Adds the stop rule that `make` makes of its settings, as `name`; `about` is a sentence for help texts. For a rule whose
     /// settings are its fields, [`with_rule`](Self::with_rule) is shorter.
     #[must_use]
     pub fn with_stop_rule(
@@ -98,7 +98,7 @@ impl Catalogue {
         self
     }
 
-    /// The same, and the space that `make` makes of its settings as `name`; `about` is a sentence for help texts.
+    /// Adds the space that `make` makes of its settings, as `name`; `about` is a sentence for help texts.
     #[must_use]
     pub fn with_space(
         mut self,
@@ -233,6 +233,7 @@ impl Catalogue {
         there: Option<&SamplerSpec>,
     ) -> Result<SamplerSpec, PartError> {
         let part = self.samplers.part(named, &Map::new())?;
+        // settings of another sampler must not be taken over: the same name may mean another thing there
         let there = there.filter(|there| there.name() == named.name).map(SamplerSpec::settings);
         Ok(match part.made() {
             Some(family) if part.settings().is_null() => {

@@ -43,9 +43,9 @@ pub enum ConditionError {
 /// A requirement of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
-    /// It is one of these.
+    /// The value is one of these.
     AnyOf(Vec<Value>),
-    /// It is none of these.
+    /// The value is none of these.
     NoneOf(Vec<Value>),
     /// This comparison of it with a number holds.
     Compared(Comparison, f64),
@@ -107,7 +107,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Its tests, all of which have to be passed.
+    /// The tests, all of which have to be passed.
     pub fn clauses(&self) -> &[ConditionClause] {
         &self.clauses
     }

@@ -10,9 +10,9 @@ use std::fmt;
 pub struct Difference {
     /// The field's name.
     pub field: String,
-    /// Its value in the first one, as JSON.
+    /// The value in the first one, as JSON.
     pub there: String,
-    /// Its value in the second one, as JSON.
+    /// The value in the second one, as JSON.
     pub here: String,
 }
 

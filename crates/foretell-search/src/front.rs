@@ -18,22 +18,22 @@ pub struct FrontObjective {
 /// A completed trial on the front.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrontTrial {
-    /// Its number.
+    /// The trial's number.
     pub trial: u64,
-    /// Its value in each objective, in its own unit, the metric first.
+    /// The value in each objective, in its own unit, the metric first.
     pub values: Vec<f64>,
-    /// Its configuration.
+    /// The trial's configuration.
     pub configuration: Configuration,
 }
 
 /// A stopped trial that might have been on the front.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrontStopped {
-    /// Its number.
+    /// The trial's number.
     pub trial: u64,
     /// The forecast final value of the metric.
     pub forecast: RecordedForecast,
-    /// Its values in the other objectives, in their own units.
+    /// The values in the other objectives, in their own units.
     pub others: Vec<f64>,
     /// The probability that no completed trial would have dominated it.
     pub probability: f64,
@@ -42,7 +42,7 @@ pub struct FrontStopped {
 /// A trial that was on the front when it ended, with the progress of the study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FrontStep {
-    /// Its number.
+    /// The trial's number.
     pub trial: u64,
     /// Epochs that the study had spent.
     pub epochs: u64,
@@ -66,7 +66,7 @@ pub struct Front {
     pub safe: Option<f64>,
     /// The volume that the front dominates, in [0, 1]. Each objective is scaled by the range of all completed trials.
     pub hypervolume: f64,
-    /// Its growth, by the current ranges.
+    /// The growth of this volume, by the current ranges.
     pub growth: Vec<FrontStep>,
     /// The errors in objectives and limits that the trials so far show.
     pub problems: Vec<String>,

@@ -27,7 +27,7 @@ const PARTS_PER_EPOCH: f64 = 1e6;
 
 /// Decides whether to stop running trainings, based on completed ones. It is for tools with their own trials: Optuna, Ray, a training loop.
 ///
-/// It is a [`Study`] with full training whose trials come from outside. So it decides by the study's code and has the study's
+/// A judge is a [`Study`] with full training whose trials come from outside. So it decides by the study's code and has the study's
 /// defaults, those of [`StudySpec::new`]. A whole training takes as many steps as the longest one that has finished; one that ended
 /// before, for example by its own early stopping, counts with its last value.
 ///
@@ -257,6 +257,7 @@ impl Judge {
     ) -> Option<Decision> {
         let &last = points.last()?;
         self.watch_length(id, (points[0].0, last.0));
+        // where steps count from 0, the last one is one less than the number of epochs, so the end would otherwise never be reached
         let begun = if points[0].0 == 0.0 { 1.0 } else { 0.0 };
         let is_outside = last.0 + begun >= self.last || last.0 < self.first;
         if self.finished.is_empty() || is_outside || !self.relation.allows_stopping() {
@@ -311,6 +312,7 @@ impl Judge {
         self.parts = if finer { PARTS_PER_EPOCH } else { self.parts };
         let begins = runs.iter().filter_map(|run| run.curve.steps().first().copied());
         self.first = begins.fold(self.first, f64::min);
+        // a run that is handed in a second time would otherwise teach twice
         let new: Vec<Run> = runs.into_iter().filter(|run| self.ended.insert(run.id.clone())).collect();
         let from = self.finished.len();
         self.finished.extend(new);
@@ -344,6 +346,7 @@ impl Judge {
         let open = self.open(&run.id, &run.configuration, &points);
         for &(step, value) in points.get(open.points..).unwrap_or_default() {
             let reported = self.reported(open.trial, step, value);
+            // recorded without a decision, because a training that has ended cannot be stopped any more
             let Ok(()) = self.study.take_report::<Infallible>(&reported, &mut |_| Ok(()));
         }
         self.running.remove(&run.id);
@@ -359,6 +362,7 @@ impl Judge {
             if points.get(open.points - 1).is_some_and(same) {
                 return open;
             }
+            // the tool has started this training again: the reports so far are of another attempt, which must not count twice
             self.forget(id);
         }
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = configuration.clone();
@@ -385,6 +389,7 @@ impl Judge {
 
 /// Whether two reports have one value; those that are not finite are alike.
 fn same_value(a: f64, b: f64) -> bool {
+    // the study stores no value that is not finite, so NaN and an infinity cannot be told apart
     a.total_cmp(&b).is_eq() || (!a.is_finite() && !b.is_finite())
 }
 

@@ -172,6 +172,7 @@ impl LengthWatch {
         self.longest = self.longest.max(length);
         self.count += 1;
         let (count, longest) = (self.count, self.longest);
+        // trainings of one length show how long all are; where lengths differ, each may have ended for its own reasons
         let enough =
             if self.shortest == longest { MIN_EQUAL_LENGTHS } else { burn_in.max(MIN_VARIED_LENGTHS) };
         let is_short = longest.saturating_mul(2) <= resource || longest < resource && count >= enough;

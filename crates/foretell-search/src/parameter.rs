@@ -177,9 +177,9 @@ pub enum ParameterKind {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameter {
-    /// Its name: letters, digits, `_`, `-` and `.`.
+    /// The name: letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// Its values.
+    /// The values that it can take.
     #[serde(flatten)]
     pub kind: ParameterKind,
     /// When it applies; always, if absent.

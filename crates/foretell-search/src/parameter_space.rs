@@ -33,7 +33,7 @@ pub enum ParameterSpaceError {
     UnknownParent {
         /// The conditional parameter.
         name: String,
-        /// Its condition.
+        /// The parameter's condition.
         condition: String,
         /// The parameter that its condition names.
         parent: String,
@@ -65,7 +65,7 @@ pub enum ParameterSpaceError {
     Never {
         /// The conditional parameter.
         name: String,
-        /// Its condition.
+        /// The parameter's condition.
         condition: String,
         /// The parameter that its condition names.
         parent: String,
@@ -77,7 +77,7 @@ pub enum ParameterSpaceError {
     Absent {
         /// The parameter.
         name: String,
-        /// Its values.
+        /// The parameter's values.
         kind: String,
     },
     /// A configuration has a value outside of the parameter's values.
@@ -95,9 +95,9 @@ pub enum ParameterSpaceError {
     Inactive {
         /// The parameter.
         name: String,
-        /// Its value.
+        /// The parameter's value.
         value: String,
-        /// Its condition.
+        /// The parameter's condition.
         condition: String,
     },
     /// A configuration names a parameter that the space does not have.
@@ -183,7 +183,7 @@ impl ParameterSpace {
         Ok(configuration)
     }
 
-    /// The same, its values not checked.
+    /// Reads a configuration as [`read`](Self::read) does, without checking its values.
     pub(crate) fn parts(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
         let mut configuration = Configuration::new();
         for pair in split_at_commas(text) {

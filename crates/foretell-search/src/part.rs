@@ -29,7 +29,7 @@ impl PartError {
 pub struct Named {
     /// The name.
     pub name: String,
-    /// Its settings; `null` for none.
+    /// The part's settings; `null` for none.
     pub settings: Value,
 }
 
@@ -80,17 +80,17 @@ impl<T: ?Sized> Part<T> {
         Self { named, made: None }
     }
 
-    /// Its name and settings.
+    /// The part's name and settings.
     pub fn named(&self) -> &Named {
         &self.named
     }
 
-    /// Its name.
+    /// The part's name.
     pub fn name(&self) -> &str {
         &self.named.name
     }
 
-    /// Its settings.
+    /// The part's settings.
     pub fn settings(&self) -> &Value {
         &self.named.settings
     }

@@ -51,7 +51,7 @@ impl RangeError {
     }
 }
 
-/// That no field is above `most`.
+/// Checks that no field is above `most`.
 pub(crate) fn at_most(most: u64, fields: &[(&'static str, u64)]) -> Result<(), RangeError> {
     match fields.iter().find(|(_, value)| *value > most) {
         Some(&(field, value)) => Err(RangeError::Endless { field, value, most }),
@@ -59,7 +59,7 @@ pub(crate) fn at_most(most: u64, fields: &[(&'static str, u64)]) -> Result<(), R
     }
 }
 
-/// That no field is 0.
+/// Checks that no field is 0.
 pub(crate) fn at_least_one(fields: &[(&'static str, u64)]) -> Result<(), RangeError> {
     match fields.iter().find(|(_, value)| *value == 0) {
         Some((field, _)) => Err(RangeError::Zero { field }),
@@ -67,12 +67,12 @@ pub(crate) fn at_least_one(fields: &[(&'static str, u64)]) -> Result<(), RangeEr
     }
 }
 
-/// That `value` is in [0, 1).
+/// Checks that `value` is in [0, 1).
 pub(crate) fn share(field: &'static str, value: f64) -> Result<(), RangeError> {
     if (0.0..1.0).contains(&value) { Ok(()) } else { Err(RangeError::Share { field, value }) }
 }
 
-/// That `factor`, if any, is a finite number above 1.
+/// Checks that `factor`, if any, is a finite number above 1.
 pub(crate) fn growth(field: &'static str, factor: Option<f64>) -> Result<(), RangeError> {
     match factor {
         Some(value) if !(value > 1.0 && value.is_finite()) => Err(RangeError::Growth { field, value }),

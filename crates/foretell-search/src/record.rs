@@ -95,9 +95,9 @@ pub enum Record {
     WarmStart {
         /// Where it is from.
         id: String,
-        /// Its configuration.
+        /// The run's configuration.
         configuration: Configuration,
-        /// Its curve, in the metric's unit: steps and values.
+        /// The run's curve, in the metric's unit: steps and values.
         points: Vec<(f64, f64)>,
     },
     /// A configuration was enqueued: the next new trial has it. Where it names only some parameters, the sampler chooses the rest.
@@ -133,7 +133,7 @@ pub enum Record {
     Started {
         /// The trial's number, from 0.
         trial: u64,
-        /// Its configuration; empty where it is lost.
+        /// The trial's configuration; empty where it is lost.
         configuration: Configuration,
         /// The seed its process is given.
         seed: u32,

@@ -80,6 +80,7 @@ fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<OrderingDraw,
             let wanted = bracket.totals().configurations as usize;
             let end = trials.len() + wanted;
             while trials.len() < end {
+                // a bracket takes its runs from one shuffle, so that none is in it twice unless it has more places than there are runs
                 if left.is_empty() || left.len() < wanted.min(pool.len()) {
                     shuffle(&mut pool, &mut random);
                     left.clone_from(&pool);

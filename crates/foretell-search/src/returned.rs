@@ -6,7 +6,7 @@ use std::fmt;
 /// Two values are equal up to this fraction: a report may have gone through single precision.
 const EQUAL_TOLERANCE: f64 = 1e-6;
 
-/// The same for a factor between them, which takes up both roundings.
+/// The tolerance of a factor between them, which takes up both roundings.
 const FACTOR_TOLERANCE: f64 = 1e-5;
 
 /// So many trials are needed to tell whether values that are not equal go together.
@@ -123,7 +123,7 @@ impl Relation {
         }
     }
 
-    /// Its name, if a user has to know of it: not where each trial returns its last report, as is usual.
+    /// The name of the relation, if a user has to know of it: not where each trial returns its last report, as is usual.
     pub fn unusual_name(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
@@ -135,7 +135,7 @@ impl Relation {
         }
     }
 
-    /// Its [name](Self::noteworthy) and a sentence for the user, if there is something to say.
+    /// The [name](Self::unusual_name) and a sentence for the user, if there is something to say.
     pub fn said(self) -> Option<(&'static str, String)> {
         self.unusual_name().map(|name| (name, self.to_string()))
     }
@@ -212,6 +212,7 @@ fn factor(trials: &[Returned], score: RunScore) -> Option<f64> {
     // the largest reports tell the factor best
     let largest = trials.iter().max_by(|a, b| a.reported(score).abs().total_cmp(&b.reported(score).abs()))?;
     let factor = largest.value / largest.reported(score);
+    // trials that all return one value, and all report one, would have a factor whatever the two are
     let differ = trials.iter().any(|trial| !is_near(trial.value, trials[0].value, EQUAL_TOLERANCE));
     let holds = |trial: &Returned| is_near(trial.value, factor * trial.reported(score), FACTOR_TOLERANCE);
     let is_one = factor.is_finite() && factor > 0.0 && differ && trials.len() >= MIN_FACTOR_TRIALS;

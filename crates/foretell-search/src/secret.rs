@@ -47,6 +47,7 @@ pub fn replace_secrets(words: &[String], replace: &mut dyn FnMut(&str, &str) -> 
     let mut option: Option<&str> = None;
     let mut replaced = Vec::with_capacity(words.len());
     for word in words {
+        // another option after `--token` shows that it has no value, so it must not be hidden
         let named = option.take().filter(|_| is_secret_value(word) && !word.starts_with('-'));
         let is_option = word.starts_with('-') && !word.contains('=') && is_secret_name(word);
         replaced.push(match (named, word.split_once('=')) {

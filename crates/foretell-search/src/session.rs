@@ -23,7 +23,7 @@ const HOPELESS_FAILURES: u64 = 3;
 pub struct Start {
     /// The trial's number, from 0.
     pub trial: u64,
-    /// Its configuration.
+    /// The trial's configuration.
     pub configuration: Configuration,
     /// The seed of its training.
     pub seed: u32,
@@ -62,7 +62,7 @@ impl Answer {
 pub enum Ending {
     /// As it should: it was trained as far as asked for, ended by itself, or was stopped.
     Finished,
-    /// It failed, for the given reason.
+    /// The training failed, for the given reason.
     Failed(String),
 }
 
@@ -149,6 +149,7 @@ impl<S: Store> Session<S> {
             let held: BTreeSet<u64> = self.held.keys().copied().collect();
             match self.with_study(|study, append| study.start_next(|trial| held.contains(&trial), append))? {
                 WorkerTurn::Nothing => return Ok(None),
+                // nothing was left to train, so the worker is still idle and takes the next job
                 WorkerTurn::Closed(_) => {}
                 WorkerTurn::Started(trial) | WorkerTurn::Undecided(trial) => {
                     if self.is_held_or_decided(trial)? {
@@ -321,6 +322,7 @@ impl<S: Store> Session<S> {
         };
         let ended = Input::Ended { trial, failure };
         if let Some(waiting) = self.held.get_mut(&trial) {
+            // the end waits behind the reports, because in the log it must come after the decisions on them
             waiting.push_back(ended);
             return Ok(());
         }
@@ -432,8 +434,10 @@ impl<S: Store> Session<S> {
             if self.study.needs_fit(trial) {
                 continue;
             }
+            // the trial is held until its decision is stored: where the store fails, the next call must find it here again
             let decided = self.decide(trial)?;
             let waiting = self.held.remove(&trial).unwrap_or_default();
+            // nobody awaits an answer about a training that is not handed out yet: `ask` gives it
             if !self.has_start(trial) {
                 answers.push(decided);
             }
@@ -458,11 +462,13 @@ impl<S: Store> Session<S> {
                 Input::WorkerIdle => Ok(()),
             };
             if let Err(error) = taken {
+                // the event is put back, so that nothing is lost: the next call tries it again
                 waiting.push_front(input);
                 self.held.insert(trial, waiting);
                 return Err(error);
             }
             if let Some(held) = self.held.get_mut(&trial) {
+                // this event needs another model, so the rest waits, too
                 held.append(&mut waiting);
             }
         }
@@ -513,6 +519,7 @@ impl<S: Store> Session<S> {
     fn take_report(&mut self, trial: u64, step: u64, report: &Input) -> Result<Answer, StoreError> {
         self.record(trial, step, report)?;
         let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
+        // the same call may also store a start that failed before, so not every record is this report's
         let recorded = self.news.iter().any(is_own);
         let answer = if self.is_held(trial) { Answer::goes_on(trial) } else { self.decide(trial)? };
         let is_over = self.study.trial(trial).is_some_and(|trial| step > trial.until);
@@ -606,6 +613,7 @@ impl<S: Store> Session<S> {
         &mut self,
         call: impl FnOnce(&mut Study, &mut dyn FnMut(&Record) -> Result<(), StoreError>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        // R is read before the call, because a record of a new R replaces it
         let (before, resource) = (self.news.len(), self.study.spec().resource());
         let Self { study, store, news, .. } = self;
         let called = call(study, &mut |record| {

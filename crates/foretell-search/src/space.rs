@@ -21,7 +21,7 @@ pub enum Space {
 
 /// A space of another crate. Its trials are configurations.
 pub trait SearchSpace: Send + Sync {
-    /// Its settings in full, as logs keep them; `null` where the settings of the request are all of them.
+    /// The settings in full, as logs keep them; `null` where the settings of the request are all of them.
     fn settings(&self) -> Json {
         Json::Null
     }

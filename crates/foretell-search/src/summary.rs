@@ -49,7 +49,7 @@ pub struct StoppingAudit {
 /// A trial that was stopped, or would have been stopped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StoppedTrial {
-    /// Its number.
+    /// The trial's number.
     pub trial: u64,
     /// The step.
     pub step: u64,

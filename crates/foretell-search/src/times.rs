@@ -99,7 +99,7 @@ struct TrialTime {
     spent: u64,
     /// Since when it runs.
     since: Option<RecordTime>,
-    /// Its last step; from there epochs are counted.
+    /// The last step; from there epochs are counted.
     step: u64,
     /// Whether it has reported since it started last.
     has_reported: bool,
@@ -274,7 +274,7 @@ fn seconds(milliseconds: f64) -> f64 {
 }
 
 impl TrialTime {
-    /// Its milliseconds if it runs; those and 1 if it has ended.
+    /// The trial's milliseconds if it runs; those and 1 if it has ended.
     fn parts(&self) -> (u64, (u64, u64)) {
         match self.since {
             Some(_) => (self.spent, (0, 0)),
@@ -288,6 +288,7 @@ impl TrialTime {
         let passed = now.since(since);
         self.spent += passed;
         self.since = Some(now);
+        // between two runs of the search nothing was trained, so the pause says nothing of an epoch's time
         (since.run == now.run).then_some(passed)
     }
 }

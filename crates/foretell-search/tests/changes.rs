@@ -31,7 +31,7 @@ fn run(spec: StudySpec, store: Memory) -> Result<Session, SessionError> {
     run_with(spec, store, 0)
 }
 
-/// The same, where trainings that are stopped run on for `late` more steps.
+/// Runs the study, where trainings that are stopped run on for `late` more steps.
 fn run_with(spec: StudySpec, store: Memory, late: u64) -> Result<Session, SessionError> {
     let mut session = Session::open(spec, Parts::default(), store)?;
     while let Some(start) = session.ask()? {

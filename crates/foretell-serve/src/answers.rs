@@ -96,6 +96,7 @@ pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<St
             let make = || {
                 let damaged = |error| Problem::conflict(format!("{study}: {error}"));
                 let reader = LogReader::<Record>::open(&log, LogPosition::START).map_err(damaged)?;
+                // no more records than the fold has read, so that the view shows the study at one moment
                 let records = reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX));
                 let records = records.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
                 let view = StudyView::new(found, fold.times(), records);

@@ -36,6 +36,7 @@ impl ConnectionCounter {
 
     /// Counts one more from `address`. If this server has no place at all, an error with the limit.
     pub(crate) fn open(&self, address: IpAddr) -> Result<Connection, String> {
+        // an address of version 4 may arrive in the form of version 6, and would otherwise be counted as another one
         let place = network_address(address.to_canonical());
         let mut open = self.counts();
         let Limits { connections, connections_per_address, .. } = self.limits;

@@ -44,7 +44,7 @@ pub(crate) struct Seen {
     /// The number of the last record about it.
     pub(crate) changed: u64,
     pub(crate) decisions: Vec<Decision>,
-    /// Its other metrics, without the study's, by name.
+    /// The trial's other metrics, without the study's, by name.
     pub(crate) metrics: BTreeMap<String, Series>,
     /// The progress of the study when the trial ended last.
     pub(crate) ended: Option<Ended>,
@@ -182,6 +182,7 @@ impl Fold {
             Ok(now) => {
                 let goes_on = self.looked.is_some_and(|before| before.file == now.file)
                     && self.trouble.is_none()
+                    // a file that became shorter cannot be continued: it was replaced, repaired or begun again
                     && now.length >= self.position.bytes;
                 self.looked = Some(now);
                 self.trouble = self.follow(goes_on).err();
@@ -260,6 +261,7 @@ impl Fold {
             Err(StudyError::MoreTrials { .. }) if number > self.surveyed => return Err(ReadHalt::Raised),
             Err(error) => return Err(ReadHalt::Trouble(format!("{}: {error}", self.log.display()))),
         }
+        // only once the record was followed, so that one that is refused is read again
         self.position = position;
         self.times.see(record, stamp.map(RecordTime::from));
         self.trials.resize_with(study.trials().len(), Seen::default);

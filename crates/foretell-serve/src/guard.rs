@@ -88,6 +88,7 @@ fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), Admiss
     if options.address.ip().is_loopback() && !is_local_host(host) {
         return Err((StatusCode::FORBIDDEN, "foreign Host"));
     }
+    // a browser names the page that sends a request, so that what another page makes it send can be refused
     if let Some(origin) = text(headers, &ORIGIN)
         && origin.split_once("://").map(|(_, place)| place) != Some(host)
     {

@@ -57,12 +57,12 @@ impl Route {
         Self { path, handler, method, id, summary, about, parameters, body, answers, conflict }
     }
 
-    /// The same, described in such sentences.
+    /// Describes the address in such sentences.
     pub(crate) fn about(self, sentences: &[&str]) -> Self {
         Self { about: sentences.join(" "), ..self }
     }
 
-    /// The same, which takes a parameter in its `query` or in a `header`.
+    /// Takes a parameter in the `query` or in a `header`.
     pub(crate) fn with(
         mut self,
         place: &'static str,
@@ -74,32 +74,32 @@ impl Route {
         self
     }
 
-    /// The same, which takes a `T` as its body.
+    /// Takes a `T` as the body.
     pub(crate) fn takes<T: JsonSchema>(self, example: Value) -> Self {
         let settings = SchemaSettings::draft2020_12().with(|all| all.inline_subschemas = true);
         self.with_body_schema(settings.into_generator().subschema_for::<T>().to_value(), example)
     }
 
-    /// The same, which takes a body of such a `schema`.
+    /// Takes a body of such a `schema`.
     pub(crate) fn with_body_schema(self, schema: Value, example: Value) -> Self {
         // a body whose fields may all be left out may be left out itself
         let is_needed = schema.get("required").is_some();
         Self { body: Some((schema, example, is_needed)), ..self }
     }
 
-    /// The same, which answers a `T`.
+    /// Answers a `T`.
     pub(crate) fn answers<T: JsonSchema>(mut self, status: u16, about: &'static str) -> Self {
         self.answers.push((status, about, Ok(SchemaGenerator::subschema_for::<T>)));
         self
     }
 
-    /// The same, which answers content of the type `mime`.
+    /// Answers content of the type `mime`.
     pub(crate) fn with_content(mut self, mime: &'static str, about: &'static str) -> Self {
         self.answers.push((200, about, Err(mime)));
         self
     }
 
-    /// The same, which refuses requests that contradict the existing study.
+    /// Refuses requests that contradict the existing study.
     pub(crate) fn conflicts(self, conflict: &'static str) -> Self {
         Self { conflict, ..self }
     }

@@ -47,7 +47,7 @@ pub(crate) struct Owner {
 
 /// The outcome of an order.
 pub(crate) enum OrderOutcome {
-    /// It is recorded.
+    /// The order is recorded.
     Recorded(foretell_search::Answer),
     /// The process that drives the study will record it.
     HandedOn,
@@ -161,6 +161,7 @@ impl Owner {
                 Ok((is_new, spec))
             }
             Err(problem) => {
+                // the lock of the log is released first, because the files are removed only while nobody holds them
                 drop(store);
                 if is_new {
                     discard_empty_log(&log);

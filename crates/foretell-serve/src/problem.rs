@@ -63,7 +63,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}. Send the request again"))
     }
 
-    /// The same problem, of the field `name`.
+    /// Names the field that is wrong.
     pub(crate) fn with_field(self, name: &str) -> Self {
         Self { field: Some(name.to_owned()), ..self }
     }

@@ -50,6 +50,7 @@ impl Server {
             // the first thread stays: where the system gives no second one, requests wait for it, and nothing panics
             .thread_keep_alive(THREAD_KEEP_ALIVE)
             .build()?;
+        // a system without a thread to give is an error now, instead of a panic at the first request
         drop(foretell_run::supervised("probe", || (), |_| ())?);
         runtime.block_on(runtime.spawn_blocking(|| ())).map_err(std::io::Error::from)?;
         let listener = runtime.block_on(TcpListener::bind(address));

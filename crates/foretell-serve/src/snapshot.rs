@@ -37,7 +37,7 @@ impl<T> AsRef<[u8]> for SharedBytes<T> {
 }
 
 impl Snapshot {
-    /// Its events. Each keeps all of it in memory, so that no second snapshot is made before all readers have taken it.
+    /// The events. Each keeps all of the snapshot in memory, so that no second one is made before all readers have taken it.
     pub(crate) fn events(self: &Arc<Self>) -> Vec<Bytes> {
         let event = |place| {
             Bytes::from_owner(SharedBytes(Arc::clone(self), |all: &Self, place| &all.events[place], place))

@@ -165,6 +165,7 @@ pub(crate) async fn work(
         );
         Problem::conflict(text).with_field("study")
     })?;
+    // without a token, anybody who reaches this address would be told the secret
     if served.options.token.is_none() && redact_words(&work.command) != work.command {
         let text = format!(
             "{study}: its command contains a secret, which only workers get that know a token. Set FORETELL_TOKEN for the search and its workers"

@@ -43,7 +43,7 @@ impl Shown {
         self.life == fold.life() && self.records == fold.records()
     }
 
-    /// The same, which is sent decisions if it `has` asked for them.
+    /// Sends decisions if the reader `has` asked for them.
     pub(crate) fn with_decisions(self, has: bool) -> Self {
         Self { is_brief: !has, ..self }
     }
@@ -70,6 +70,7 @@ pub(crate) fn is_little(fold: &Fold, shown: &Shown) -> bool {
 /// back with.
 pub(crate) fn news(fold: &Fold, shown: &mut Shown, send: &mut dyn FnMut(Value, Option<u64>)) {
     let Some(study) = fold.study() else { return };
+    // a reader that knows of more records than there are has seen another log, so nothing of it can be continued
     let anew = shown.life != fold.life() || shown.records > fold.records();
     if anew {
         *shown = Shown::until(0, fold).with_decisions(!shown.is_brief);
@@ -167,6 +168,7 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         (view["decided"], view["decisions"]) =
             (decisions.into(), json!(decision_views(&seen.decisions[decisions..])));
     }
+    // sent once, because the configuration of a trial cannot change
     if has.is_none() {
         view["configuration"] = json!(known.configuration);
     }

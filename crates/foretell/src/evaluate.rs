@@ -182,6 +182,7 @@ impl Evaluation {
         let tail = (1.0 - level) / 2.0;
         let inside = |o: &&Outcome| {
             let p = o.forecast.probability_at_most(o.truth);
+            // without a spread the probability jumps from 0 to 1 at the mean, so only the mean itself is inside
             if o.forecast.scale > 0.0 {
                 (tail..=1.0 - tail).contains(&p)
             } else {
@@ -212,6 +213,7 @@ impl Evaluation {
 /// # Errors
 /// [`EvaluationError::Observed`] if that leaves nothing to see or nothing to forecast.
 pub fn observed_points(observed: f64, points: usize) -> Result<usize, EvaluationError> {
+    // 0.29 · 100 is 28.999… in floating point, and must not lose a point
     let tau = (observed * points as f64 + 1e-9).floor() as usize;
     if (1..points).contains(&tau) {
         Ok(tau)
@@ -443,6 +445,7 @@ fn evaluate_fold(
     let running = asked.iter().map(|one| (&one.run.configuration, &one.seen));
     let forecaster = Forecaster::with_history(history.clone(), Arc::clone(predictor)).among(running);
     let started = Instant::now();
+    // models are fitted here instead of by the first forecast, so that both are timed apart
     let taus: BTreeSet<usize> = asked.iter().map(|one| history.prefix_of(&one.seen).len()).collect();
     let fits: Vec<Result<(), FitError>> =
         taus.into_iter().filter(|&tau| tau > 0).map(|tau| forecaster.fit(tau)).collect();
@@ -469,6 +472,7 @@ fn evaluate_fold(
     }
     let predict_seconds = started.elapsed().as_secs_f64() / outcomes.len().max(1) as f64;
     match fits.into_iter().find_map(Result::err) {
+        // runs that are cut off at other points of the grid may have been forecast all the same
         Some(error) if outcomes.is_empty() => Err(error),
         _ => Ok(FoldForecasts { outcomes, apart, fit_seconds, predict_seconds }),
     }

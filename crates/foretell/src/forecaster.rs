@@ -103,7 +103,7 @@ impl Forecaster {
         Self { history, finished, unfinished: Vec::new(), encoder, predictor, models: Mutex::default() }
     }
 
-    /// The same forecaster, which lets predictors learn from running curves too, if they can: see
+    /// Returns this forecaster, which then lets predictors learn from running curves too, if they can: see
     /// [`TrainingSet::unfinished_prefixes`](crate::TrainingSet::unfinished_prefixes).
     #[must_use]
     pub fn among<'a>(self, running: impl IntoIterator<Item = (&'a Configuration, &'a Curve)>) -> Self {
@@ -214,6 +214,7 @@ impl Forecaster {
         };
         let direction = history.direction();
         let incumbent = direction.score(history.value(incumbent)) - criterion.offset;
+        // the offset is in the metric's unit, so it was taken off above, before the scale was applied
         let at_once = StopCriterion { offset: 0.0, ..*criterion };
         Ok(at_once.decide(&forecast, history.score(direction.value(incumbent))))
     }

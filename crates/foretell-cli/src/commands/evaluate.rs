@@ -181,6 +181,7 @@ fn measure_curves(
             EvaluationError::Observed { .. } => {
                 format!(" (up to step {}). Change --observed or --target", last_step(&history))
             }
+            // with fewer than three runs no value of --train would help
             EvaluationError::TooFewRuns { got: 3.., .. } => ", with --train".to_owned(),
             _ => String::new(),
         };
@@ -228,6 +229,7 @@ fn runs_with_setting(
     let Some((name, value)) = asked else { return Ok(vec![true; recorded.runs.len()]) };
     let found: Vec<Option<Value>> =
         (0..recorded.runs.len()).map(|at| recorded.whole(at).configuration.get(name).cloned()).collect();
+    // a setting that no run has is refused, because an empty side of the split would only fail later, without naming the flag
     let held: Vec<bool> = found.iter().map(|found| found.as_ref() == Some(value)).collect();
     if held.contains(&true) {
         return Ok(held);

@@ -26,7 +26,7 @@ pub(crate) struct Measured {
     pub(crate) predictor: String,
     /// The fraction observed, as asked for.
     pub(crate) observed: f64,
-    /// Its result.
+    /// The result.
     pub(crate) result: Evaluation,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn accuracy(cells: &[AccuracyCell<'_>], subtitle: String) -> Accuracy
 }
 
 impl Measured {
-    /// Its point in the figure of accuracy.
+    /// The point in the figure of accuracy.
     pub(crate) fn accuracy(&self) -> AccuracyCell<'_> {
         let (r2_mean, r2_stderr) = self.result.r2_summary();
         let r2_stderr = if self.result.r2.len() > 1 { r2_stderr } else { f64::NAN };

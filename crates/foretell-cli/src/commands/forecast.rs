@@ -181,6 +181,7 @@ fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     let recorded = run
         .zip(target)
         .and_then(|(run, target)| history.run_score().curve(&run.curve).interpolate_at(target));
+    // a diverged run counts with the lowest score, which no value of its curve made
     let recorded = recorded.filter(|_| score > history.lowest());
     recorded.map_or(history.value(score), |score| history.direction().value(score))
 }
@@ -246,6 +247,7 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
         recorded.map_or((low.min(high), low.max(high)), |value| (value, value))
     };
     let sd = |f: &Forecast| {
+        // halved before the difference, because the difference of two values near the largest number would be infinite
         (value(f.quantile(0.841_344_746)) / 2.0 - value(f.quantile(0.158_655_254)) / 2.0).abs()
     };
     Row {

@@ -75,6 +75,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Outcome {
     }
     .map_err(failed)?;
     writer.finish().map_err(failed)?;
+    // after the curves: if writing them fails, the list of sources must not claim that they were read
     if let ImportedRuns::Recorded(_, Some(manifest)) = &read {
         let text = serde_json::to_string(manifest).map_err(Failure::midway)?;
         foretell_run::write_output(&sources(out), text).map_err(failed)?;
@@ -144,6 +145,7 @@ fn read_files(arguments: &ImportArguments) -> Result<ImportedRuns, Failure> {
     if flags.are_logs(&arguments.files)? {
         let before = before(arguments)?;
         let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        // an update keeps the metric of the import before, so it must not ask again
         if flags.metric.is_none() && before.is_none() && asks {
             flags.metric = choose_metric(&flags.survey(&arguments.files)?)?;
         }
@@ -195,6 +197,7 @@ fn read_tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<ImportedRuns, Fa
         for mut run in recorded.runs {
             if !taken.insert(run.id.clone()) {
                 run.id = format!("{}/{}", recorded.name, run.id);
+                // tables of equal names may have runs of equal names
                 while !taken.insert(run.id.clone()) {
                     run.id.push('+');
                 }

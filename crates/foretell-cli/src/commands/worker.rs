@@ -82,6 +82,7 @@ fn settings(arguments: &WorkerArguments) -> Result<WorkerSettings, Failure> {
     let access = ServerAccess::parse(&arguments.address, token).map_err(Failure::input)?;
     let slots = arguments.slots.map_or(arguments.gpus.len().max(1), usize::from);
     let mut environment: BTreeMap<String, String> = threads(slots, false);
+    // last, so that a variable that the user sets overrides the limits of threads
     environment.extend(arguments.env.iter().cloned());
     Ok(WorkerSettings {
         access,

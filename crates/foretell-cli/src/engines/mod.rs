@@ -29,9 +29,9 @@ pub(crate) trait Engine: Send {
 /// Why an engine starts no workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EngineError {
-    /// It may later.
+    /// The engine may start some later.
     Now(String),
-    /// It never will.
+    /// The engine never will.
     Ever(String),
 }
 
@@ -97,6 +97,7 @@ impl EngineThread {
 
 impl EngineLoop {
     fn run(mut self) {
+        // not at once, because the first workers were started before this thread
         let (mut said, mut next) = (String::new(), Instant::now() + TEND_INTERVAL);
         loop {
             if self.is_over() {

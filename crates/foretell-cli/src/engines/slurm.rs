@@ -97,6 +97,7 @@ impl Slurm {
     fn owner_script(&self, words: &[String]) -> String {
         let mut text = self.script_head("owner-%j.log").replace(&self.name, &self.owner_name());
         _ = writeln!(text, "#SBATCH --requeue");
+        // only the options that say where a job may run are taken over, because the owner needs none of the workers' GPUs and memory
         let kept = ["--partition", "--account", "--qos"];
         let kept = |option: &&String| kept.iter().any(|name| option.starts_with(name));
         self.options.iter().filter(kept).for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
@@ -211,6 +212,7 @@ impl Engine for Slurm {
         if jobs.len() < wanted {
             self.submit_workers(wanted - jobs.len())?;
         } else {
+            // only jobs that wait are canceled: a worker that runs would lose its trial, and ends by itself when it gets no other
             let surplus = jobs.iter().filter(|job| !job.runs).take(jobs.len() - wanted);
             let surplus: Vec<String> = surplus.map(|job| job.id.clone()).collect();
             if !surplus.is_empty() {

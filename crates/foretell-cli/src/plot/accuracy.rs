@@ -14,14 +14,14 @@ pub(crate) struct AccuracyPoint {
     pub observed: f64,
     /// Mean R² over repeats, at most 1.
     pub r2_mean: f64,
-    /// Its standard error; not finite for a single repeat.
+    /// Standard error of R²; not finite for a single repeat.
     pub r2_stderr: f64,
 }
 
 /// One predictor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccuracySeries {
-    /// Its name; the same name has the same color in every panel.
+    /// Name of the predictor, which has the same color in every panel.
     pub predictor: String,
     /// By observed fraction.
     pub points: Vec<AccuracyPoint>,
@@ -30,7 +30,7 @@ pub(crate) struct AccuracySeries {
 /// One set of curves.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccuracyPanel {
-    /// Its name.
+    /// Name of the set.
     pub curves: String,
     /// The predictors tried on it.
     pub series: Vec<AccuracySeries>,

@@ -10,7 +10,7 @@ use super::scale::Range;
 /// One predictor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CalibrationSeries {
-    /// Its name.
+    /// Name of the predictor.
     pub predictor: String,
     /// (nominal, empirical) coverage, each 0–1, by nominal coverage.
     pub points: Vec<(f64, f64)>,

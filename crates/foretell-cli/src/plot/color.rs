@@ -16,7 +16,7 @@ impl Color {
         Self { rgb: [r, g, b], opacity: 1.0 }
     }
 
-    /// The same color at another opacity.
+    /// Changes the opacity.
     pub(crate) const fn with_opacity(self, opacity: f32) -> Self {
         Self { rgb: self.rgb, opacity }
     }

@@ -10,7 +10,7 @@ use super::scale::{Range, short};
 /// One unfinished run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FanRun {
-    /// Its name.
+    /// Name of the run.
     pub name: String,
     /// (resource, metric in the user's direction), by resource.
     pub points: Vec<(f64, f64)>,

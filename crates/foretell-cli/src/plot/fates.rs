@@ -10,22 +10,22 @@ use super::scale::{Range, short};
 /// The fate of a run under early stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordedFate {
-    /// It would have run to the end.
+    /// Would have run to the end.
     Kept,
-    /// It would have been stopped correctly.
+    /// Would have been stopped correctly.
     Stopped,
-    /// It would have been stopped wrongly: it is one of the wanted runs.
+    /// Would have been stopped wrongly, although it is one of the wanted runs.
     StoppedWrongly,
 }
 
 /// One recorded run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordedRun {
-    /// Its name.
+    /// Name of the run.
     pub name: String,
     /// The whole recorded curve: (resource, metric in the user's direction), by resource.
     pub points: Vec<(f64, f64)>,
-    /// Its fate under early stopping.
+    /// Fate under early stopping.
     pub fate: RecordedFate,
     /// At which resource it would have been stopped; nothing for runs that are kept.
     pub stopped_at: Option<f64>,
@@ -81,6 +81,7 @@ impl Fates {
     }
 
     fn curves(&self, panel: &Panel) -> Shape {
+        // later ones are drawn above earlier ones, and the few that were stopped wrongly must not be hidden
         let order = [RecordedFate::Stopped, RecordedFate::Kept, RecordedFate::StoppedWrongly];
         let runs = order.into_iter().flat_map(|fate| self.runs.iter().filter(move |r| r.fate == fate));
         panel.clip(runs.map(|run| self.curve(panel, run)).collect())

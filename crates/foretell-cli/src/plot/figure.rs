@@ -44,9 +44,9 @@ impl Rect {
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stroke {
-    /// Its color.
+    /// The color.
     pub color: Color,
-    /// Its width in pixels.
+    /// The width in pixels.
     pub width: f64,
     /// Length of dash and gap in pixels; `None` is solid.
     pub dash: Option<(f64, f64)>,
@@ -85,11 +85,11 @@ pub(crate) enum Anchor {
 pub(crate) struct Text {
     /// Where the base line is.
     pub at: Place,
-    /// Its content.
+    /// The content.
     pub content: String,
     /// Font size in pixels.
     pub size: f64,
-    /// Its color.
+    /// The color.
     pub color: Color,
     /// The end that is at `at`.
     pub anchor: Anchor,
@@ -106,17 +106,17 @@ impl Text {
         Self { at, content, size, color, anchor: Anchor::Start, bold: false, halo: false }
     }
 
-    /// The same text anchored elsewhere.
+    /// Anchors the text elsewhere.
     pub(crate) fn anchored(self, anchor: Anchor) -> Self {
         Self { anchor, ..self }
     }
 
-    /// The same text in bold.
+    /// Sets the text in bold.
     pub(crate) fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
-    /// The same text with a white rim.
+    /// Draws a white rim around the letters.
     pub(crate) fn with_halo(self) -> Self {
         Self { halo: true, ..self }
     }
@@ -137,7 +137,7 @@ pub(crate) enum Shape {
     Text(Text),
     /// Shapes that belong together.
     Group {
-        /// Its kind (`class` in SVG).
+        /// The kind (`class` in SVG).
         class: &'static str,
         /// The hint that the pointer shows (SVG alone).
         hint: Option<String>,

@@ -9,7 +9,7 @@ use super::scale::{Range, short};
 /// A trial at its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FrontPoint {
-    /// Its name.
+    /// Name of the trial.
     pub name: String,
     /// The other objective.
     pub x: f64,

@@ -9,7 +9,7 @@ use super::panel::Panel;
 /// One variant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HyperbandSeries {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
     /// (iteration, mean speed-up, its standard error), by iteration; the error is not finite for a single run.
     pub points: Vec<(f64, f64, f64)>,

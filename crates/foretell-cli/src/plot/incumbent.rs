@@ -9,7 +9,7 @@ use foretell_search::BestSoFarPoint;
 /// One policy.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BestSoFarSeries {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
     /// By resource.
     pub points: Vec<BestSoFarPoint>,

@@ -9,7 +9,7 @@ use super::panel::LABEL;
 pub(crate) struct EndLabel {
     /// Height of its line's end, in pixels.
     pub y: f64,
-    /// Its content.
+    /// Text of the label.
     pub content: String,
     /// The color of its line.
     pub color: Color,

@@ -48,9 +48,9 @@ pub(crate) enum Mark {
 /// One entry of the key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
-    /// Its mark.
+    /// The mark.
     pub mark: Mark,
-    /// Its meaning.
+    /// The meaning.
     pub label: String,
 }
 

@@ -26,7 +26,7 @@ impl Panel {
         Self { area, x: Scale::linear(x, area.left, area.right), y: Scale::linear(y, area.bottom, area.top) }
     }
 
-    /// The same panel with a logarithmic horizontal axis, if its range is positive.
+    /// A copy with a logarithmic horizontal axis, if its range is positive.
     pub(crate) fn with_log_x(self) -> Self {
         Self { x: Scale::log(self.x.range, self.area.left, self.area.right), ..self }
     }
@@ -77,7 +77,7 @@ impl Panel {
         (x.is_finite() && y.is_finite()).then(|| (self.x.pixel(x), self.y.pixel(y)))
     }
 
-    /// The same grid and ticks for every panel: `x_label` below, `y_label` above the vertical axis.
+    /// Grid, ticks and names of the axes: `x_label` below, `y_label` above the vertical axis.
     pub(crate) fn frame(&self, x_label: &str, y_label: &str) -> Vec<Shape> {
         let mut shapes = self.grid();
         shapes.extend(self.x_axis());

@@ -83,6 +83,7 @@ impl Canvas<'_> {
     fn text(&mut self, text: &Text, mask: Option<&Mask>) {
         let glyphs: Vec<Path> = glyphs(text);
         if text.halo {
+            // all rims come before the first letter, because the rim of one would otherwise cover its neighbor
             for glyph in &glyphs {
                 self.stroke(Some(glyph.clone()), &Stroke::solid_line(WHITE, 4.0), mask);
             }

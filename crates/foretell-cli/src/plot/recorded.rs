@@ -10,11 +10,11 @@ use super::scale::{Range, short};
 /// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CurveOutcome {
-    /// It completed, better than this fraction of the completed runs (0–1), with this value.
+    /// Completed, better than this fraction of the completed runs (0–1), with this value.
     ToTheEnd(f64, f64),
-    /// It diverged.
+    /// Diverged.
     Diverged,
-    /// It ended earlier.
+    /// Ended earlier.
     Unfinished,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct DrawnCurve {
 /// One set of curves.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CurvePanel {
-    /// Its name.
+    /// Name of the set.
     pub name: String,
     /// How many runs there are.
     pub runs: usize,

@@ -146,6 +146,7 @@ fn format_power(value: f64, step: f64, digits: usize) -> String {
 
 /// The first and the last multiple of `step` in the range, in steps; `None` if there is no such multiple.
 fn multiples_within(range: Range, step: f64) -> Option<(f64, f64)> {
+    // with a little room, because an end that is a multiple of the step would otherwise be lost by rounding
     let (first, last) = ((range.low / step - 1e-9).ceil(), (range.high / step + 1e-9).floor());
     (first.is_finite() && first <= last).then_some((first, last))
 }

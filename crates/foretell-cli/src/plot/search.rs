@@ -12,33 +12,33 @@ use foretell_search::colors::WORST_SHARE;
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchFate {
-    /// It ran to the end while forecasts could have stopped it.
+    /// Ran to the end while forecasts could have stopped it.
     Completed,
-    /// It ran to the end during the burn-in.
+    /// Ran to the end during the burn-in.
     BurnIn,
-    /// It was stopped by its forecast.
+    /// Stopped by its forecast.
     Stopped,
-    /// It was trained to its rung and not promoted.
+    /// Trained to its rung and not promoted.
     Paused,
-    /// It is still running.
+    /// Still running.
     Running,
-    /// It crashed or diverged.
+    /// Crashed or diverged.
     Failed,
 }
 
 /// A forecast of a trial's final score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SearchForecast {
-    /// Its mean, in the metric's unit.
+    /// The mean, in the metric's unit.
     pub mean: f64,
-    /// Its standard deviation, in the metric's unit.
+    /// The standard deviation, in the metric's unit.
     pub deviation: f64,
 }
 
 /// One trial of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SearchTrial {
-    /// Its name, such as `trial 17`.
+    /// Name, such as `trial 17`.
     pub name: String,
     /// (resource, metric in the user's direction), by resource; not finite where nothing was measured.
     pub points: Vec<(f64, f64)>,
@@ -151,6 +151,7 @@ impl Search {
         if self.has_many_trials() {
             let mut opacity = 0.0;
             for (share, own) in TRIAL_BANDS {
+                // the narrow band lies on the wide one, so that its color in the picture is made of both
                 opacity += (1.0 - opacity) * own;
                 let mark = Mark::Band(GRAY.with_opacity(opacity));
                 keys.push(Key::new(mark, format!("{:.0} % of the trials", 100.0 * share)));
@@ -399,7 +400,7 @@ impl Search {
 }
 
 impl SearchTrial {
-    /// Its last value, or its forecast if it ended early; none if it failed.
+    /// The trial's last value, or its forecast if it ended early; none if it failed.
     fn result(&self) -> Option<f64> {
         let foreseen = self.forecast.map(|forecast| forecast.mean).filter(|mean| mean.is_finite());
         match self.fate {

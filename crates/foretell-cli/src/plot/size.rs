@@ -25,7 +25,7 @@ thread_local! {
 pub(crate) struct Size {
     width: f64,
     height: f64,
-    /// Its place in [`LENGTH_UNITS`].
+    /// Place of the unit in [`LENGTH_UNITS`].
     unit: usize,
 }
 

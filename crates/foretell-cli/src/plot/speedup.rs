@@ -14,7 +14,7 @@ pub(crate) struct SpeedupPoint {
     pub stop_probability: f64,
     /// Resource without stopping divided by resource spent: mean over orderings, at least 1.
     pub speedup: f64,
-    /// Its standard error; not finite for a single ordering.
+    /// Standard error of the speed-up; not finite for a single ordering.
     pub stderr: f64,
     /// Share of orderings in which the best run was kept, 0–1.
     pub best_kept: f64,
@@ -23,7 +23,7 @@ pub(crate) struct SpeedupPoint {
 /// One variant, such as a predictor or an offset.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SpeedupSeries {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
     /// By stop probability.
     pub points: Vec<SpeedupPoint>,

@@ -8,7 +8,7 @@ use super::scale::Range;
 /// A metric that is watched.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Watched {
-    /// Its name.
+    /// Name of the metric.
     pub metric: String,
     /// Whether larger values are better, as far as its name shows.
     pub maximize: bool,

@@ -159,6 +159,7 @@ fn curves(study: &Study, name: &str) -> plot::Search {
 }
 
 fn trial(index: usize, trial: &Trial, direction: Direction, burn_in: bool) -> plot::SearchTrial {
+    // a study that only watches is shown as stopping would have left it, so curves end at their decision
     let cut = trial.shadow.as_ref().map(|decision| decision.step as f64);
     let points = trial.curve.steps().iter().zip(trial.curve.scores());
     let points = points.filter(|(step, _)| cut.is_none_or(|cut| **step <= cut));

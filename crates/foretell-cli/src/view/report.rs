@@ -69,7 +69,7 @@ impl StudyDocument {
 }
 
 impl StudyDocument {
-    /// The same with the `most` best trials.
+    /// Adds the `most` best trials.
     pub(crate) fn with_top(self, study: &Study, metrics: &LastMetrics, most: usize) -> Self {
         Self { top: Some(rank_with_metrics(study, metrics, most)), ..self }
     }
@@ -216,7 +216,7 @@ pub(crate) fn ranked(study: &Study, most: usize) -> Vec<Leader> {
     study.leaders().filter_map(leader).take(most).collect()
 }
 
-/// The same with the last values of their other metrics.
+/// The `most` best trials with the last values of their other metrics.
 fn rank_with_metrics(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader> {
     let own = study.spec().metric.as_str();
     let others = |trial: u64| {
@@ -292,6 +292,7 @@ fn commands(study: &Study, document: &StudyDocument) -> String {
 fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
     let spec = study.spec();
     if let TrialState::Completed { value } = yours.state {
+        // with repeats or folds a trial counts with their mean, so its own value would not be the one compared
         let value = study.leaders().find(|leader| leader.0 == 0).map_or(value, |leader| leader.1);
         let gain = spec.direction.score(best.score) - spec.direction.score(value);
         return Some(format!(
@@ -300,6 +301,7 @@ fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
             metric_difference(gain, best.score, 4)
         ));
     }
+    // yours ended early, so that only the values after equally many epochs can be compared
     let (step, score) = yours.curve.last()?;
     let there = study.trial(best.trial)?.curve.value_at(step)?;
     Some(format!(
@@ -351,6 +353,7 @@ pub(crate) fn best_incomplete(study: &Study, directory: &Path) -> Option<String>
     let spec = study.spec();
     let result = |(number, trial): (u64, &Trial)| {
         let ended = matches!(trial.state, TrialState::Stopped { .. } | TrialState::Paused { .. });
+        // a trial that breaks a limit is no result, and one whose configuration is lost cannot be completed
         let counts = ended && !trial.is_unknown() && !trial.breaks_limit;
         Some((number, spec.direction.score(trial.result().filter(|_| counts)?)))
     };
@@ -360,6 +363,7 @@ pub(crate) fn best_incomplete(study: &Study, directory: &Path) -> Option<String>
     let state = if matches!(trial.state, TrialState::Paused { .. }) { "left at a rung" } else { "stopped" };
     let words =
         ["foretell", "study", "run", &directory.display().to_string(), "--trial", &number.to_string()];
+    // without the recorded command of a search, `study run` cannot train it, so the trial's own command is shown instead
     let how = match asked::Asked::read(directory) {
         Some(_) => Some(words.map(str::to_owned).to_vec()),
         None => asked::command_of(directory, spec, number, &trial.configuration),
@@ -529,6 +533,7 @@ fn early_ranks_line(study: &Study) -> Option<String> {
     let whole = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
     let (early, ends): (Vec<f64>, Vec<f64>) = whole
         .filter_map(|trial| {
+            // interpolated, because a trial may have reported before and after the half, but not there
             trial.curve.interpolate_at(half as f64).zip(spec.run_score.value_of(&trial.curve))
         })
         .unzip();

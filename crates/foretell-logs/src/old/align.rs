@@ -32,6 +32,7 @@ pub(crate) fn pack(run: &mut RunLog, keep_times: bool) {
             series.packed = Some(packed);
         }
     }
+    // only now, because the epochs of all other series were taken from these
     run.series
         .iter_mut()
         .filter(|(name, _)| is_epoch(name))
@@ -115,6 +116,7 @@ impl EpochSurvey {
     fn are_known(&mut self) -> bool {
         self.counts.sort_unstable();
         let median = self.counts.get(self.counts.len() / 2).copied().unwrap_or(0);
+        // where all values lie within one epoch, only the steps tell them apart, unless each run has a single value
         !self.missing && (median > 1 || !self.several)
     }
 }
@@ -256,7 +258,7 @@ fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
     Some(usable.get(MIN_REPLAY_RUNS - 1).map_or(common, |reached| common.min(*reached)))
 }
 
-/// See [`target`].
+/// The step at which `runs` are compared: see [`target`].
 pub(crate) fn common_end(runs: &[RawRun]) -> Option<f64> {
     target(&runs.iter().map(|run| (run.end(), run.ended)).collect::<Vec<_>>())
 }

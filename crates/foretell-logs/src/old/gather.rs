@@ -106,6 +106,7 @@ pub(crate) fn read(
     let survey = Survey::from_runs(&gathered.runs, &gathered.left_out);
     let metric = metric(&survey, options, &file)?;
     let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| !series.has_points());
+    // each run has kept the points of its own best name only, which may not be the metric that was chosen for all of them
     if wanted.metric.is_none() && gathered.runs.iter().any(unread) {
         wanted.metric = Some(metric.clone());
         gathered = gather(paths, options, &wanted, None, watch)?;
@@ -213,6 +214,7 @@ pub(crate) fn gather(
         }
         sources.extend(here);
     }
+    // the error of a single source is the answer; among others it is left out, so that one broken log does not hide the rest
     let alone = sources.len() == 1;
     for (at, source) in sources.iter().enumerate() {
         watch(Progress { read: at, of: sources.len(), runs: gathered.runs.len() });

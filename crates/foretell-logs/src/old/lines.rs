@@ -165,6 +165,7 @@ pub(crate) fn read_optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<Ru
         if several {
             run.id = format!("{}/{}", study.name, run.id);
         }
+        // one run carries the note on the journal, so that it is said once
         run.damage = run.damage.or(damage.take());
         runs.push(run);
     }

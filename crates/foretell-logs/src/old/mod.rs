@@ -92,7 +92,7 @@ impl Format {
         Self::Foretell,
     ];
 
-    /// Its name: `tensorboard`.
+    /// The format's name: `tensorboard`.
     pub fn name(self) -> &'static str {
         match self {
             Self::TensorBoard | Self::TensorBoardTable => "tensorboard",
@@ -119,7 +119,7 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether its files are text tables.
+    /// Whether files of this format are text tables.
     fn is_table(self) -> bool {
         matches!(
             self,

@@ -46,6 +46,7 @@ impl NumberSequence {
         let first = numbers.first().copied().unwrap_or(0.0);
         let by = numbers.get(1).map_or(0.0, |second| second - first);
         let even = Self::Even { first, by };
+        // by their bits, because the points must come back as they were logged
         let is_even =
             numbers.iter().enumerate().all(|(at, number)| even.get(at).to_bits() == number.to_bits());
         if is_even { even } else { Self::Listed(numbers.into()) }

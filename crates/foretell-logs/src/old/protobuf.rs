@@ -102,6 +102,7 @@ impl<'a> Iterator for Fields<'a> {
         }
         let field = self.field();
         if field.is_err() {
+            // behind a damaged field nobody knows where the next one begins, so that nothing more is read
             self.rest = &[];
         }
         Some(field)

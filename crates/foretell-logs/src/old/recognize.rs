@@ -94,6 +94,7 @@ fn database(file: &Path) -> Result<Option<Format>, Error> {
 fn text_kind(start: &[u8]) -> Kind {
     let text = match std::str::from_utf8(start) {
         Ok(text) => text,
+        // the first bytes may end within a letter, which would otherwise look like a binary file
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default()
         }
@@ -161,6 +162,7 @@ pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
     walk.group_states();
     walk.skip_redundant_tables();
     walk.skip_artifacts();
+    // last, because it takes the event files out of the list by which the others find doubles
     walk.group_events();
     walk.found.sources.sort_by(|a, b| natural(&a.name, &b.name));
     Ok(walk.found)

@@ -16,19 +16,19 @@ pub enum Ended {
     /// The log does not record it.
     #[default]
     Unknown,
-    /// It was trained to its end.
+    /// The run was trained to its end.
     Finished,
-    /// It failed, was killed, or its log breaks off.
+    /// The run failed, was killed, or its log breaks off.
     Failed,
     /// A search stopped it.
     Pruned,
-    /// It stopped itself before its last planned step: patience, a callback.
+    /// The run stopped itself before its last planned step: patience, a callback.
     Stopped,
     /// Ctrl-C or another signal ended it.
     Interrupted,
-    /// Its beginning is not recorded: it continued another run.
+    /// The run's beginning is not recorded: it continued another run.
     Partial,
-    /// It is marked as running: it still is, or it was killed.
+    /// The run is marked as running: it still is, or it was killed.
     Running,
 }
 

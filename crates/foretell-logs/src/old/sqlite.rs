@@ -19,7 +19,7 @@ fn database_error(file: &Path, error: &rusqlite::Error) -> Error {
     Error::Old { file: file.to_owned(), problem: format!("the database cannot be read ({error})") }
 }
 
-/// Whose database it is; `None` for another's.
+/// The tool that wrote the database; `None` for another one.
 pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
     let database = open_read_only(file)?;
     let mut named = database

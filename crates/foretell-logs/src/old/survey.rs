@@ -20,7 +20,7 @@ pub struct LeftOut {
 /// A metric in the logs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricFound {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// How many runs have it.
     pub runs: usize,
@@ -37,7 +37,7 @@ pub struct MetricFound {
 /// A run in the logs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunFound {
-    /// Its name.
+    /// The name.
     pub id: String,
     /// The tool that logged it.
     pub format: Format,
@@ -45,7 +45,7 @@ pub struct RunFound {
     pub ended: Ended,
     /// The number of metrics it has.
     pub metrics: usize,
-    /// Its last step.
+    /// The last step.
     pub last_step: Option<f64>,
 }
 

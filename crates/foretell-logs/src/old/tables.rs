@@ -164,6 +164,7 @@ pub(crate) fn read_export(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, E
             }
         }
     }
+    // reversed, so that of several columns of a run the first one gives its place
     let order: BTreeMap<&str, usize> = columns.iter().rev().map(|(at, name, _)| (*name, *at)).collect();
     let mut runs: Vec<(&str, RunLog)> = runs.into_iter().collect();
     runs.sort_by_key(|(name, _)| order.get(name).copied());

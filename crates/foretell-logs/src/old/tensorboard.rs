@@ -92,6 +92,7 @@ fn read_record(reader: &mut impl Read, data: &mut Vec<u8>) -> Result<Option<u64>
     }
     let (length, sum) = head.split_at(8);
     let size = u64::from_le_bytes(length.try_into().map_err(|_| RecordError::Checksum)?);
+    // before the length is used: a damaged one would otherwise take the rest of the file for one record
     if masked_crc(length).to_le_bytes() != sum || size >= MAX_RECORD_BYTES {
         return Err(RecordError::Checksum);
     }
@@ -168,6 +169,7 @@ impl EventReader<'_> {
         }
         let value = match (simple, tensor) {
             (Some(value), _) => Some(value),
+            // only of the plugin for scalars, because a tensor of another one may hold a single number, too
             (None, Some(tensor)) if self.plugins.get(tag) == Some(&true) => tensor_scalar(tensor)?,
             _ => None,
         };

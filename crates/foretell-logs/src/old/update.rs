@@ -58,7 +58,7 @@ impl ImportManifest {
         }
     }
 
-    /// Whether the same was asked for.
+    /// Whether the import was made with these options.
     pub(crate) fn matches_options(&self, options: &ReadOptions) -> bool {
         self.schema == "foretell.import/1" && self.asked == asked(options)
     }

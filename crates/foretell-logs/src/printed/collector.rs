@@ -198,6 +198,7 @@ impl Collector {
     /// Reads a line; `is_transient` if the next one is drawn over it. Records that are `held` elsewhere may get another place by it.
     pub(crate) fn take(&mut self, line: &[u8], is_transient: bool, held: &mut [Entry]) {
         let plain = plain(line);
+        // before this line is counted, because the records that it draws over are those of the last one
         if plain.redraws {
             self.mark_overwritten(held);
         }
@@ -214,6 +215,7 @@ impl Collector {
 
     fn read_plain_text(&mut self, text: &str, is_transient: bool, held: &mut [Entry]) {
         let (before, text) = text.split_at(prefix(text));
+        // in this order, because the first one counts the lines of a summary
         if self.is_in_layer_summary(text) || self.is_irrelevant(text) {
             return;
         }
@@ -234,6 +236,7 @@ impl Collector {
         }
         let is_block = self.block.as_ref().is_some_and(|block| block.form != BlockForm::Entries);
         let is_taken = |this: &mut Self| this.read_table_row(text) || this.read_block_line(text);
+        // lines of a dictionary or a box look like entries, too, so that an open block goes first
         if !is_block && !is_transient && self.read_entry(text) || is_taken(self) {
             return;
         }
@@ -272,6 +275,7 @@ impl Collector {
         let begin = text.trim_start_matches(|c: char| c.is_whitespace() || "[(#*-=>|".contains(c));
         !is_open
             && (self.is_below == Some(false) || !is_entry(text))
+            // until a number has shown a point, a line beside the metric may tell how the log writes decimals
             && self.notations[0] > 0
             && text.contains(|c: char| c.is_ascii_digit())
             && !text.contains(['{', '|'])
@@ -553,8 +557,10 @@ impl Collector {
             // [batch=10/120]: above the values
             own = Place { step: own.batch, ..Place::default() };
         }
+        // each line of a fold may name it, so that only another number begins a training
         if line.training.is_some() && line.training != self.last_training {
             (self.training, self.last_training) = (self.training + 1, line.training);
+            // the epochs begin again, and a value must not take the last one of the training before
             if is_heading {
                 self.heading.place = Place::default();
             }
@@ -651,6 +657,7 @@ impl Collector {
                 Wanted::All | Wanted::Pattern(_) => 1,
                 Wanted::Name(name) => name.fit(&key),
             };
+            // half of the room is for series that fit: otherwise a flood of others would keep the metric out
             (self.series.len() < MAX_SERIES && (fit > 0 || self.series.len() < MAX_SERIES / 2)).then(|| {
                 self.index.insert(key.clone(), self.series.len());
                 self.series.push(Series::new(key, fit, if fit > 0 { example } else { "" }));

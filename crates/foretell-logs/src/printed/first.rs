@@ -55,7 +55,7 @@ impl From<Stage> for Role {
 /// A series that was printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrintedSeries {
-    /// Its label, as it is printed.
+    /// The label, as it is printed.
     pub name: String,
     /// The number of its values.
     pub values: u64,
@@ -82,7 +82,7 @@ pub enum Metric {
     One {
         /// The value for `--metric` that finds it.
         source: String,
-        /// Its label.
+        /// The label of the series.
         name: String,
         /// Why it was chosen, as a part of a sentence: `it is named`, `held-out before training data`.
         why: &'static str,
@@ -91,7 +91,7 @@ pub enum Metric {
     InDoubt {
         /// The value for `--metric` that finds the likeliest.
         source: String,
-        /// Its label.
+        /// The label of the series.
         name: String,
         /// The labels that it may be, the likeliest first.
         between: Vec<String>,

@@ -17,9 +17,9 @@ use std::cmp::Reverse;
 pub struct Guess {
     /// The value for `--metric`: a name, or a template of its line.
     pub source: String,
-    /// Its label.
+    /// The label.
     pub name: String,
-    /// Its reports.
+    /// The reports.
     pub whole: Whole,
     /// Other names that were printed with a known direction.
     pub others: Vec<String>,
@@ -105,6 +105,8 @@ fn find_metric_source(series: &Series, collector: &Collector, text: &str) -> Opt
         let parsed = MetricSource::parse(&source).ok()?;
         let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
         let is_same = comparable_values(&whole.reports) == wanted;
+        // a search reads line by line, so that a metric that only the whole output shows is of no use. Of several trainings it
+        // reads the first one, and cannot be compared
         let is_alike = || {
             whole.trainings.len() > 1
                 || whole.goes_back

@@ -90,7 +90,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The same for lines of the same form: a hash of their labels without digits.
+    /// A hash of the labels without digits, equal for lines of one form.
     pub(crate) fn shape(&self) -> u64 {
         let mut shape = DefaultHasher::new();
         for field in &self.fields {
@@ -130,6 +130,7 @@ const MIN_LONG_LINE_FIELDS: usize = 64;
 
 /// The counters and fields of `text`.
 pub(crate) fn parse(text: &str) -> Line {
+    // numbers of settings and of error messages must not become values: `config: lr=0.1`, `KeyError: 3`
     if words::is_settings_line(text) || (text.contains(':') && EXCEPTION_MESSAGE.is_match(text)) {
         return Line::default();
     }
@@ -155,6 +156,7 @@ pub(crate) fn parse(text: &str) -> Line {
             parser.take(token);
         }
     }
+    // after all fields, because the one that names the stage may stand behind the others
     if let Some(stage) = stage_of_mode_field(text) {
         parser
             .line
@@ -289,6 +291,7 @@ impl LineParser<'_> {
         };
         if let Some(named) = counter(&named).filter(|named| is_whole || !named.is_unit) {
             let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
+            // behind a value of the past, the epoch is that of the best model, and must not move the place of the line
             if is_late
                 || is_past(&words::strip_best_marks(between))
                 || (named.counter != Counter::Epoch && !is_whole)

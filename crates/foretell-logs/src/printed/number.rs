@@ -20,7 +20,7 @@ pub(crate) enum Notation {
 }
 
 impl PrintedNumber {
-    /// The same number by both ways.
+    /// A number that both ways of reading give alike.
     pub(crate) fn plain(value: f64) -> Self {
         Self { point: Some(value), comma: Some(value) }
     }
@@ -273,6 +273,7 @@ fn number(rest: &[u8]) -> (usize, PrintedNumber) {
         // a list without blanks
         return by(end_of(1), true, true);
     }
+    // `1.234` may mean 1234 in a log with decimal commas, so that both readings stay until the log shows its notation
     let point_thousands = many == 0 && is_group && decimals.len() == 4;
     if point_thousands && found.get(4).is_some() {
         return by(end_of(4), false, true);

@@ -17,7 +17,7 @@ const NOT_FINITE: &str = r"[-+]?(?i:nan|inf(?:inity)?)\b";
 /// Why a pattern was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// It is no regular expression.
+    /// The pattern is no regular expression.
     #[error("the metric pattern `{pattern}` is not a regular expression: {problem}")]
     Syntax {
         /// The pattern.
@@ -33,7 +33,7 @@ pub enum PatternError {
         /// The pattern.
         pattern: String,
     },
-    /// It is a name, which finds its epochs by itself.
+    /// The pattern is a name, which finds its epochs by itself.
     #[error(
         "--step needs a metric that is a line or a pattern, but `{metric}` is a name. Write '{metric} {{value}}', or leave --step out"
     )]
@@ -41,7 +41,7 @@ pub enum PatternError {
         /// The metric.
         metric: String,
     },
-    /// It does not say which part of the match is the value.
+    /// The pattern does not say which part of the match is the value.
     #[error(
         "the metric pattern `{pattern}` contains {found} groups for the value instead of 1, as in `val_acc=([\\d.]+)`. \
          Write (?:…) for groups that capture nothing, and (?P<step>\\d+) for the step"
@@ -62,7 +62,7 @@ pub enum PatternError {
 #[derive(Clone, Debug)]
 pub struct MetricPattern {
     regex: Regex,
-    /// The same, with not-a-number or an infinity as the value: `[\d.]+` would pass a diverged training over in silence.
+    /// The pattern with not-a-number or an infinity as the value: `[\d.]+` would pass a diverged training over in silence.
     not_finite: Option<Regex>,
     value: usize,
     /// Finds the epoch in other lines.
@@ -119,7 +119,7 @@ impl MetricPattern {
         })
     }
 
-    /// The same, whose epochs are those that the template `step` finds in lines above.
+    /// Takes the epochs that the template `step` finds in lines above.
     ///
     /// # Errors
     /// [`PatternError`] if `step` has no `{step}` and no group.
@@ -174,6 +174,7 @@ impl MetricPattern {
 /// The regular expression of a template.
 fn expression(text: &str) -> String {
     let mut expression = String::new();
+    // otherwise the template `acc {value}` would be found in `val_acc 0.5`, too
     if text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
         expression.push_str(r"\b");
     }

@@ -181,20 +181,20 @@ impl ReportReader {
         }
     }
 
-    /// The same reader, without the filter: it reads every line.
+    /// Removes the filter: the reader reads every line.
     #[cfg(test)]
     pub(crate) fn with_every_line(mut self) -> Self {
         self.collector.read_every_line();
         self
     }
 
-    /// The same for a whole training of `resource` epochs.
+    /// Sets the length of a whole training, `resource` epochs.
     #[must_use]
     pub fn with_resource(self, resource: u64) -> Self {
         Self { whole: Some(resource), ..self }
     }
 
-    /// The same, which reads the series that was `chosen` for an earlier trial, as far as there is one like it.
+    /// Reads the series that was `chosen` for an earlier trial, as far as there is one like it.
     #[must_use]
     pub fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
         chosen.iter().for_each(|chosen| self.follow(chosen));
@@ -230,6 +230,7 @@ impl ReportReader {
     /// Reads the first line of a file whose later lines are read: the header of a table. A line with a value is left out, because it was
     /// reported.
     pub fn take_header(&mut self, line: &[u8]) {
+        // on a copy, so that a line that turns out to be a report leaves no trace
         let mut tried = self.clone();
         let mut read = tried.read(line);
         // a value in a line of its own waits for the lines below
@@ -274,7 +275,7 @@ impl ReportReader {
         self.read_line(line, false)
     }
 
-    /// The same for a line that the next one is drawn over, as progress bars are.
+    /// Reads a line that the next one is drawn over, as progress bars are.
     pub fn read_transient(&mut self, line: &[u8]) -> Vec<Read> {
         self.read_line(line, true)
     }
@@ -298,6 +299,7 @@ impl ReportReader {
     /// Reads a line of a stream or of a whole output: returns the report of the trial protocol in it, or collects its records.
     fn consume_line(&mut self, line: &[u8], is_transient: bool) -> Option<Read> {
         let report = self.enveloped(line);
+        // a trial with report lines may print its metric for people, too, which must not count twice
         if self.enveloped {
             return report;
         }
@@ -351,6 +353,7 @@ impl ReportReader {
         let mut passed = Vec::with_capacity(read.len());
         for read in read {
             match read {
+                // a further training has steps of its own, which must not move the trial's
                 Ok(report) if report.training > 0 => passed.push(Ok(report)),
                 Ok(report) => {
                     (self.step, self.seen) = (report.step, None);
@@ -425,6 +428,7 @@ impl ReportReader {
         let enough = 3;
         match unit(&records, self.from) {
             Unit::Epoch => {
+                // a pattern has one series, so that its first value with an epoch cannot be of another one
                 (is_pattern && first.is_own && first.place.batch.is_none())
                     || places(|record| record.place.epoch) >= enough
             }
@@ -508,6 +512,7 @@ impl ReportReader {
         }
         self.collector.describe(&mut chosen);
         let mut read = chosen.clone();
+        // in a whole output all values of an epoch are known, so that none is taken before the last
         read.single &= live;
         let mut settler = ReportSettler::new(read, self.from, live);
         settler.takes_first = takes_first;
@@ -684,6 +689,8 @@ impl ReportReader {
         self.notes.extend(repeats.filter(|_| runs.len() == 1 && !left_out));
         self.notes.extend(left_out.then(|| TRAILING_VALUE_NOTE.to_owned()));
         let is_stray = matches!(&runs[..], [.., before, last] if last.len() == 1 && before.len() > 2);
+        // a single value behind a training is that of a test or of the best model: it would otherwise be read instead of the
+        // training
         if is_stray {
             runs.pop();
         }

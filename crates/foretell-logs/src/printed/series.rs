@@ -72,12 +72,12 @@ pub(crate) struct Series {
     last: Option<f64>,
     /// How many epochs, or steps, have it.
     pub(crate) places: u64,
-    /// Its first value, and whether another one followed.
+    /// The first value, and whether another one followed.
     first: Option<u64>,
     pub(crate) varies: bool,
     /// A line that has it.
     pub(crate) example: String,
-    /// Its first values.
+    /// The first values.
     pub(crate) head: Vec<f64>,
 }
 
@@ -123,7 +123,7 @@ impl Series {
         self.repeats * 2 > self.places
     }
 
-    /// Its name in a message.
+    /// The name in a message.
     pub(crate) fn title(&self) -> String {
         let Key { label, stage, group, is_batched, is_past, .. } = &self.key;
         let said = staged(label).1.is_some();
@@ -322,9 +322,9 @@ pub(crate) enum Unit {
     Step,
     /// The ticks of a progress bar.
     Bar,
-    /// The same, of one that is drawn again with the value of each tick.
+    /// The ticks of a progress bar that is drawn again with the value of each tick.
     Tick,
-    /// Its values are counted.
+    /// The values are counted.
     Count,
 }
 

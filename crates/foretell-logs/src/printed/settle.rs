@@ -45,6 +45,7 @@ pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
     let is_unsure = records.iter().any(|record| record.place.is_unsure);
     let ascend = records.windows(2).all(|pair| pair[0].place.step <= pair[1].place.step);
     let counts_steps = half(steps)
+        // a number that may be an amount, as in `Steps: 1000`, counts as a step only if it never falls
         && (!is_unsure || ascend)
         && (different_steps > 1 || (records.len() == 1 && epochs == 0 && !records[0].place.is_unsure));
     let are_batches =
@@ -134,6 +135,7 @@ pub(crate) fn copies(records: &[&Entry], least: usize) -> usize {
         records.len() >= least.max(2 * copies) && records.chunks_exact(copies).all(are_equal)
     };
     let most = MAX_COPIES.min(records.len() / 2);
+    // the largest group first, because six copies would pass for three pairs
     if varies { (2..=most).rev().find(fits).unwrap_or(1) } else { 1 }
 }
 
@@ -289,6 +291,7 @@ impl ReportSettler {
             Some(pending) if pending.at == at => {
                 if pending.is_reported && is_primary {
                     settled.push(Settled::Again { at });
+                    // its epochs have several values after all, so that from here on each waits for the last one
                     (self.chosen.single, self.singles) = (false, None);
                 }
                 if pending.is_primary && !is_primary {

@@ -16,7 +16,7 @@ fn reports(metric: &str, output: &str) -> Vec<Point> {
     whole.reports.into_iter().map(|report| (report.step, report.value)).collect()
 }
 
-/// The same, read line by line while it is printed.
+/// The points of `output`, read line by line while it is printed.
 fn live(metric: &str, output: &str) -> Vec<Point> {
     let mut reader = reader(metric);
     let mut read = Vec::new();

@@ -55,7 +55,7 @@ pub(super) fn pattern(text: &str) -> Regex {
 /// A line without the signs that only a terminal understands.
 #[derive(Debug)]
 pub struct Plain<'a> {
-    /// Its text.
+    /// The text.
     pub text: Cow<'a, str>,
     /// Whether it is drawn over lines before it: the cursor goes up first.
     pub redraws: bool,

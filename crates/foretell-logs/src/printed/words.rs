@@ -17,7 +17,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// Its name in a message; empty if nothing names it.
+    /// The name in a message; empty if nothing names it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Validation => "validation",

@@ -3,7 +3,7 @@
 /// A data set that can be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Download {
-    /// Its name, that of its folder, too.
+    /// Name of the download, that of its folder, too.
     pub name: String,
     /// The name of the set in `--data`: the part before the colon.
     pub kind: String,
@@ -14,13 +14,13 @@ pub struct Download {
 /// A file to download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
-    /// Its address, up to its name.
+    /// Address of the file, up to its name.
     pub base: String,
-    /// Its name; of an archive it ends in `.zip`, `.tgz` or `.tar.gz`.
+    /// Name of the file; of an archive it ends in `.zip`, `.tgz` or `.tar.gz`.
     pub name: String,
-    /// Its SHA-256 checksum in hexadecimal, as TensorFlow Datasets and Hugging Face's datasets publish it.
+    /// SHA-256 checksum in hexadecimal, as TensorFlow Datasets and Hugging Face's datasets publish it.
     pub sha256: String,
-    /// Its files, if it is an archive.
+    /// Files of the archive, if it is one.
     pub archive: Option<Archive>,
 }
 

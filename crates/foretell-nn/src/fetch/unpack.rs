@@ -13,6 +13,7 @@ pub(super) fn unpack(path: &Path, archive: &Archive, folder: &Path) -> Result<()
     aside.push(".unpacking");
     let aside = PathBuf::from(aside);
     let failed = |source| Error::File { action: "unpack", path: path.to_owned(), source };
+    // left by an interruption: its files may be cut off, so all are unpacked again
     if aside.exists() {
         fs::remove_dir_all(&aside).map_err(|error| Error::write(&aside, error))?;
     }

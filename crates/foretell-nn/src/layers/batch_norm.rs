@@ -47,6 +47,7 @@ impl BatchNorm {
         }
         let [images, _, height, width] = maps.dims();
         let count = (images * height * width) as f64;
+        // a single value has no variance, and would otherwise be divided by 0
         let unbiased = count / (count - 1.0).max(1.0);
         let batch = normalize_batch(maps, &gamma, &beta);
         self.running_mean.change(|running| update_running(running, &batch.mean, 1.0));

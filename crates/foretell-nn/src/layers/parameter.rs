@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 /// A parameter of a network, in whatever shape.
 #[derive(Clone)]
 pub(crate) struct Parameter {
-    /// Its values.
+    /// Values of the parameter.
     pub(crate) values: Tensor<1>,
     shape: Vec<usize>,
     trained: bool,
@@ -47,6 +47,7 @@ impl Parameter {
     /// Changes its values without a copy; `Tensor` is a constant in `change`.
     pub(crate) fn change(&mut self, change: impl FnOnce(Tensor<1>) -> Tensor<1>) {
         let empty = Tensor::zeros([0]);
+        // taken out, so that `change` owns the only copy and can write in place
         let values = std::mem::replace(&mut self.values, empty).detach();
         self.set(change(values));
     }
@@ -73,13 +74,13 @@ impl<const D: usize> Param<D> {
         Self(parameter)
     }
 
-    /// The same with a penalty of its own.
+    /// Sets a penalty of its own.
     pub(crate) fn with_penalty(mut self, penalty: f64) -> Self {
         self.0.penalty = Some(penalty);
         self
     }
 
-    /// The same with this factor on the learning rate.
+    /// Sets this factor on the learning rate.
     pub(crate) fn with_rate(mut self, rate: f64) -> Self {
         self.0.rate = rate;
         self
@@ -90,7 +91,7 @@ impl<const D: usize> Param<D> {
         self.0.shape[..].try_into().expect("a parameter keeps its number of dimensions")
     }
 
-    /// Its values as a tensor.
+    /// Values as a tensor.
     pub(crate) fn val(&self) -> Tensor<D> {
         self.0.values.clone().reshape(self.dims())
     }
@@ -128,7 +129,7 @@ pub(crate) trait Module: Clone {
         self.parameters().iter().map(Parameter::count).sum()
     }
 
-    /// The same network to be judged: its outputs are constants.
+    /// Copy of the network to be judged: its outputs are constants.
     fn frozen_copy(&self) -> Self {
         let mut judged = self.clone();
         judged.visit(&mut Parameter::freeze);

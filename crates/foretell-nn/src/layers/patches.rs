@@ -178,6 +178,7 @@ impl ConvolutionSizes {
         let patches = self.patches();
         let of_map =
             |image: usize, filter: usize| &above[(image * self.filters + filter) * patches..][..patches];
+        // of a single image the values are already in this order, so no copy is needed
         if group.len() == 1 {
             return above[group.start * self.filters * patches..][..self.filters * patches].into();
         }
@@ -220,6 +221,7 @@ fn convolve_forward(
         let columns = group.len() * patches;
         let matrix = Matrix::new(&matrix, [sizes.patch(), columns]);
         if group.len() == 1 {
+            // the product of a single image is its maps already, so no copy is needed
             multiply(weight, matrix, 0.0, &mut maps[group.start * of_image..][..of_image]);
             continue;
         }

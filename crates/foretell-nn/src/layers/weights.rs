@@ -26,6 +26,7 @@ impl Weights {
     /// Values of N(0, `sd`²), by Box and Muller's formula √(−2 ln u) · cos(2πv).
     pub(crate) fn normal<const D: usize>(&mut self, shape: [usize; D], sd: f64) -> Param<D> {
         let mut draw = || {
+            // 1 − u instead of u, because u may be 0, which has no logarithm
             let (u, v): (f64, f64) = (1.0 - self.rng.random::<f64>(), self.rng.random());
             (sd * (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()) as f32
         };

@@ -208,6 +208,7 @@ impl LayerBuilder<'_> {
                 Layer::Average(self.convolution(classes, 1, 1))
             }
             foretell::Layer::Softmax { classes } if !self.averaged => Layer::Last(self.dense(classes)),
+            // the average pooling before has made a value for each class, so the softmax adds no layer
             foretell::Layer::Softmax { .. } => return None,
         })
     }

@@ -25,6 +25,7 @@ pub(crate) fn sum_of<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
     let mut values = a.into_values();
     values.iter_mut().zip(b.values()).for_each(|(sum, value)| *sum += value);
     Tensor::made(values, shape, sources, |above, [a, b], gradients| {
+        // asked first, because the gradient of a constant would be copied for nothing
         if b.is_some() {
             gradients.add(&b, above.clone());
         }

@@ -47,12 +47,12 @@ impl<const D: usize> Tensor<D> {
         Self::constant(vec![0.0; shape.iter().product()], shape)
     }
 
-    /// The same values as a parameter.
+    /// Makes a parameter of these values.
     pub(crate) fn into_parameter(self) -> Self {
         Self { source: Some(Node::new(None)), ..self }
     }
 
-    /// The same values as a constant.
+    /// Makes a constant of these values.
     pub(crate) fn detach(self) -> Self {
         Self { source: None, ..self }
     }
@@ -107,7 +107,7 @@ impl<const D: usize> Tensor<D> {
         self.source.clone()
     }
 
-    /// The same values in another shape.
+    /// Gives the values another shape.
     pub(crate) fn reshape<const E: usize>(self, shape: [usize; E]) -> Tensor<E> {
         let pass =
             |above, [source]: [Source; 1], gradients: &mut PendingGradients| gradients.add(&source, above);
@@ -119,6 +119,7 @@ impl<const D: usize> Tensor<D> {
         let mut gradients = PendingGradients { waiting: BTreeMap::new(), parameters: HashMap::new() };
         gradients.add(&self.source, above);
         drop(self);
+        // the largest number first, because a gradient is complete only after all operations that were made of its values
         while let Some((number, (node, above))) = gradients.waiting.pop_last() {
             let backward = node.backward.borrow_mut().take();
             match backward {

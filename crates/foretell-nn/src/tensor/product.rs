@@ -17,7 +17,7 @@ impl<'a> Matrix<'a> {
         Self { values, rows, columns, strides: [columns, 1] }
     }
 
-    /// The same values with rows and columns exchanged.
+    /// Exchanges rows and columns, without a copy.
     pub(crate) fn transposed(self) -> Self {
         let [row, column] = self.strides;
         Self { rows: self.columns, columns: self.rows, strides: [column, row], ..self }

@@ -81,7 +81,7 @@ impl Bnn {
         Self { head: OutputHead::Plain, hidden: 50, ..Self::default() }
     }
 
-    /// The same with the seed of `options`, and no more posterior draws than it allows: the whole chain is shorter in proportion.
+    /// Takes the seed of `options`, and no more posterior draws than it allows: the whole chain is shorter in proportion.
     #[must_use]
     pub fn with_predictor_options(self, options: &PredictorOptions) -> Self {
         let DynamicsOptions { samples, burn_in, keep_every, .. } = self.dynamics;
@@ -164,6 +164,7 @@ impl Bnn {
             OutputHead::Plain => {
                 let scores: Vec<f64> = rows.points.iter().map(|row| row.2).collect();
                 let spread = foretell::statistics::standard_deviation(&scores);
+                // equal scores have no spread, and they would otherwise be divided by 0
                 (foretell::statistics::mean(&scores), if spread > 0.0 { spread } else { 1.0 })
             }
         };
@@ -197,6 +198,7 @@ impl Bnn {
         standard: (f64, f64),
         shape: NetworkShape,
     ) -> Vec<Vec<f64>> {
+        // the chain's number is in the upper half, so that fits with neighboring seeds share no chain
         let seed = self.seed ^ ((chain as u64) << 32);
         let samples = (self.dynamics.samples + chain) / CHAINS_PER_FIT.min(self.dynamics.samples);
         let dynamics = DynamicsOptions { samples, ..self.dynamics };
@@ -337,10 +339,12 @@ impl SampleForecasts {
         let mut factor: Vec<Vec<f64>> = (0..n)
             .map(|i| {
                 let mut row: Vec<f64> = (0..=i).map(|j| covariance(&curves[i], &curves[j])).collect();
+                // a little more than the noise, because the covariance of few draws may not be positive definite
                 row[i] += noise + 1e-9;
                 row
             })
             .collect();
+        // without a factor the observed points go unused, so that there is a forecast still
         if cholesky(&mut factor).is_none() {
             return (mean, covariance(&ends, &ends) + noise);
         }
@@ -353,6 +357,7 @@ impl SampleForecasts {
         let v = solved(observed.iter().zip(&means).map(|(y, mean)| y - mean).collect());
         let gained: f64 = u.iter().map(|u| u * u).sum();
         let shift: f64 = u.iter().zip(&v).map(|(u, v)| u * v).sum();
+        // at least 0, because by rounding more may be gained than there is of variance
         (mean + shift, (covariance(&ends, &ends) - gained).max(0.0) + noise)
     }
 }
@@ -376,6 +381,7 @@ impl Bnn {
             let query = training.query(i);
             [query.configuration, query.prefix].concat()
         };
+        // by content, so that the folds do not depend on the order in which the runs are given
         order.sort_by(|&a, &b| compare_values(&content(a), &content(b)));
         let fold = |fold: usize| -> Vec<(usize, Forecast)> {
             let in_fold = |place: &usize| place % HELD_OUT_FOLDS == fold;

@@ -198,10 +198,12 @@ pub(super) struct BasisCurve {
 impl BasisCurve {
     pub(super) fn new(outputs: &[f64]) -> Self {
         let mut theta = [0.0; BASIS_PARAMETERS];
+        // θ must not reach 0, because the basis takes logarithms of it and divides by it
         theta.iter_mut().zip(outputs).for_each(|(theta, out)| *theta = sigmoid(*out).clamp(1e-9, 1.0 - 1e-9));
         let logits = &outputs[BASIS_PARAMETERS..ASYMPTOTE_INDEX];
         let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut weights = [0.0; BASIS_COUNT];
+        // less the largest, so that no exponential overflows
         weights.iter_mut().zip(logits).for_each(|(weight, logit)| *weight = (logit - largest).exp());
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);

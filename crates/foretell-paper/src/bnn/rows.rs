@@ -47,6 +47,7 @@ impl DataScaling {
             let values: Vec<f64> = all.iter().map(|row| row[j]).collect();
             let (mean, spread) =
                 (foretell::statistics::mean(&values), foretell::statistics::standard_deviation(&values));
+            // a column that does not vary would otherwise be divided by its rounding errors
             (mean, if spread > 1e-12 * mean.abs() { 1.0 / spread } else { 0.0 })
         };
         let columns = (0..training.groups.len()).map(column).collect();
@@ -86,6 +87,7 @@ impl DataScaling {
             let points = self.scale_prefix(training.unfinished_prefixes.row(i));
             runs.push(KnownRun { configuration: training.unfinished_configurations.row(i), points });
         }
+        // by content, so that a training does not depend on the order in which the runs are given
         runs.sort_by(KnownRun::compare_content);
         let configurations: Vec<Vec<f64>> =
             runs.iter().map(|run| self.scale_configuration(run.configuration)).collect();

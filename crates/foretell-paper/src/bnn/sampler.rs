@@ -83,6 +83,7 @@ pub(super) fn sample_parameters(
         slope.fill(0.0);
         gradient(&theta, &mut random, &mut slope);
         noise.draw_values(&mut random);
+        // only in burn-in, because scales that go on adapting would change the distribution that is sampled
         if step <= options.burn_in {
             adapt(&slope, &mut state.window, &mut state.gradient, &mut state.square);
         }
@@ -182,6 +183,7 @@ impl NormalDraws {
 #[inline(always)]
 fn sin_cos_turn(u: f64) -> (f64, f64) {
     const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5·2^52
+    // this rounds without a call or a branch, so that the loop over the draws can be vectorized
     let quarters = (4.0 * u + ROUND) - ROUND;
     let x = (u - quarters / 4.0) * std::f64::consts::TAU; // |x| ≤ π/4
     let y = x * x;
@@ -205,6 +207,7 @@ dispatched! {
         for ((word, a), b) in words.iter().zip(first).zip(second) {
             let bits = u64::from_le_bytes(*word);
             let unit = 1.0 / 4_294_967_296.0;
+            // the middle of each cell, so that u is never 0, whose logarithm is infinite
             let (u, turn) = (((bits >> 32) as f64 + 0.5) * unit, ((bits & 0xffff_ffff) as f64 + 0.5) * unit - 0.5);
             let radius = (-2.0 * ln_body(u)).sqrt();
             let (sin, cos) = sin_cos_turn(turn);

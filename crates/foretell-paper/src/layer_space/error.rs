@@ -11,7 +11,7 @@ pub enum LayerSpaceError {
     Field {
         /// The field.
         field: &'static str,
-        /// Its value.
+        /// Value that was given.
         value: String,
         /// The problem with it, and the remedy.
         reason: &'static str,

@@ -104,7 +104,7 @@ impl LayerSpace {
         ImageShape { channels: self.channels, height: self.height, width: self.width }
     }
 
-    /// The same space with filters and units times `factor`, rounded to the nearest, at least 1; sizes that become
+    /// Multiplies filters and units of the space by `factor`, rounded to the nearest, at least 1; sizes that become
     /// equal are merged. 1/16 makes 4, 8, 16, 32 filters of the default's.
     ///
     /// # Errors

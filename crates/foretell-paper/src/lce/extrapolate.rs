@@ -27,7 +27,7 @@ pub enum NoExtrapolation {
     /// A score is not finite.
     #[error("point {point} of the curve is {score}, which is not finite; cut the curve before it")]
     NotFinite {
-        /// Its place in the curve, from 0.
+        /// Place in the curve, from 0.
         point: usize,
         /// The score.
         score: f64,
@@ -37,7 +37,7 @@ pub enum NoExtrapolation {
     Steps {
         /// The place of the first that does not.
         point: usize,
-        /// Its step.
+        /// Step of that point.
         step: f64,
         /// The step asked for.
         target: f64,
@@ -45,9 +45,9 @@ pub enum NoExtrapolation {
     /// The range of scores is empty.
     #[error("the range of scores from {least} to {largest} is empty; name the metric's range")]
     NoRange {
-        /// Its lower end.
+        /// Lower end.
         least: f64,
-        /// Its upper end.
+        /// Upper end.
         largest: f64,
     },
     /// No family fits and has a place in the prior: the curve falls, jumps about or leaves the metric's range.
@@ -268,6 +268,7 @@ impl Extrapolation {
 
     /// The predictive distribution of y_T, noise included: its mean, and its quantiles out to Φ⁻¹(p) = ±3.
     pub fn forecast(&self) -> Forecast {
+        // always the same draws, so that the forecast is the same however often it is asked for
         let mut random = ChaCha8Rng::seed_from_u64(0);
         let every = self.samples.len().div_ceil(MAX_KEPT_SAMPLES / 4).max(1);
         let kept = self.samples.iter().step_by(every);
@@ -284,6 +285,7 @@ impl Extrapolation {
             (z, (quantile_of_sorted(&scores, normal_cdf(z)) - self.mean) / scale)
         });
         let mut knots: Vec<(f64, f64)> = knots.collect();
+        // equal samples would otherwise make equal quantiles, and these must ascend
         for k in 1..knots.len() {
             knots[k].1 = knots[k].1.max(knots[k - 1].1 + 1e-9);
         }

@@ -127,7 +127,7 @@ impl CurveFamily {
         Self::Ilog2,
     ];
 
-    /// Its name.
+    /// Name of the family.
     pub fn name(self) -> &'static str {
         match self {
             Self::VaporPressure => "vapor pressure",

@@ -159,6 +159,7 @@ impl LinearizedSquares {
     fn damped_step(&self, p: usize, damping: f64) -> Option<Vec<f64>> {
         let mut matrix = self.curvature;
         for (i, row) in matrix.iter_mut().enumerate().take(p) {
+            // a parameter that the curve says nothing of would otherwise leave the matrix singular
             row[i] += damping * row[i].max(1e-12);
         }
         cholesky(&mut matrix[..p])?;

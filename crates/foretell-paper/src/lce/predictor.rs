@@ -26,7 +26,7 @@ pub struct Lce {
     pub options: LceOptions,
     /// The seed of its chains.
     pub seed: u64,
-    /// Its earlier forecasts, if they are kept: see [`Lce::remembering`].
+    /// Earlier forecasts, if they are kept: see [`Lce::remembering`].
     memory: Option<ForecastMemory>,
 }
 
@@ -57,7 +57,7 @@ impl Lce {
         if chosen.purpose == Purpose::Forecasts { lce } else { lce.with_memory() }
     }
 
-    /// The same predictor, which makes each forecast once however often it is asked for: all its models share their forecasts.
+    /// Makes each forecast once however often it is asked for: all models of the predictor share their forecasts.
     /// For replays of one set of curves in many orders.
     #[must_use]
     pub fn with_memory(self) -> Self {
@@ -117,9 +117,11 @@ impl LceModel {
         if let Some(known) = lock().get(&key) {
             return known.clone();
         }
+        // made without the lock, so that threads with other curves do not wait for it
         let forecast = made();
         let mut known = lock();
         if known.len() >= MAX_REMEMBERED_FORECASTS {
+            // all are dropped at once, so that no order of use need be kept
             known.clear();
         }
         known.insert(key, forecast.clone());

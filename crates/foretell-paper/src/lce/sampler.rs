@@ -205,6 +205,7 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
         let proposal = &mut self.proposals[k];
         let d = coordinates.len() as f64;
         proposal.to.x.copy_from_slice(&own.x);
+        // a move of one block leaves the values of the others, which would otherwise be computed again
         if self.blocks.len() > 1 {
             proposal.to.kept.copy_from_slice(&own.kept);
         }
@@ -229,6 +230,7 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
                 proposal.factor = 0.0;
             }
         }
+        // 1 − u instead of u, because u may be 0, which has no logarithm
         proposal.threshold = (1.0 - random.random::<f64>()).ln();
     }
 
@@ -320,6 +322,7 @@ pub(crate) fn autocorrelation_time(kept: &[[f64; 2]], walkers: usize) -> f64 {
 
 /// A standard normal draw.
 pub(crate) fn standard_normal(random: &mut impl Rng) -> f64 {
+    // 1 − u instead of u, because u may be 0, and the draw would be infinite
     let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
 }

@@ -32,6 +32,7 @@ pub(super) fn fit_from_starts(
         return observed.fit_family(family, family.initial_parameters(), None);
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    // a stream for each family, so that leaving one out does not change the draws of the others
     random.set_stream(family as u64 + 1);
     let clamped = |start: &[f64]| -> Vec<f64> {
         start.iter().zip(bounds).map(|(value, (low, high))| value.clamp(*low, *high)).collect()
@@ -64,6 +65,7 @@ pub(super) fn first_walkers(
 ) -> Vec<Vec<f64>> {
     let dimension = fits.iter().map(|fit| fit.parameters.len() + 1).sum::<usize>() + 1;
     let moved = if options.ensemble.blocks { fits.len() + 1 } else { dimension };
+    // even, because one half of the walkers moves along the other half
     let count = options.ensemble.walkers.max(2 * moved).next_multiple_of(2);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     if let Some(proper) = prior.proper.as_ref().filter(|_| options.spread_start) {
@@ -126,6 +128,7 @@ fn sample_families_alone(
             points: problem.epochs.len() as f64,
         };
         let mut random = ChaCha8Rng::seed_from_u64(seed);
+        // other streams than those of the fits, so that walkers do not repeat the draws of the starts
         random.set_stream(fit.family as u64 + 101);
         let first: Vec<Vec<f64>> = (0..count).map(|_| spread.draw_walker(&mut random)).collect();
         sample_ensemble(&posterior, &first, short, seed).last

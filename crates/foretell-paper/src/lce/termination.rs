@@ -55,19 +55,19 @@ impl Default for TerminationCriterion {
 pub enum TerminationReason {
     /// Nothing to beat yet.
     NoBest,
-    /// It is better than the best already.
+    /// Better than the best already.
     Ahead,
-    /// Its curve cannot be extrapolated.
+    /// No extrapolation of the curve.
     NotExtrapolated(NoExtrapolation),
-    /// Its extrapolation leaves the metric's range.
+    /// An extrapolation that leaves the metric's range.
     OutOfRange,
-    /// It may still beat the best.
+    /// May still beat the best.
     MayImprove,
-    /// It will hardly beat the best, but its end is not known well enough.
+    /// Will hardly beat the best, but the curve's end is not known well enough.
     Unsure,
-    /// It will hardly beat the best.
+    /// Will hardly beat the best.
     Hopeless,
-    /// Its end is known.
+    /// The curve's end is known.
     Known,
 }
 

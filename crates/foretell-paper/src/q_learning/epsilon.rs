@@ -55,10 +55,11 @@ impl EpsilonSchedule {
         stage.or(self.stages.last()).map_or(1.0, |stage| stage.epsilon)
     }
 
-    /// The same schedule for `total` networks: each stage ends at the nearest whole number to its share, so that the
+    /// Scales the schedule to `total` networks: each stage ends at the nearest whole number to its share, so that the
     /// sum is exact; stages of a short schedule may be empty. An empty schedule stays empty.
     #[must_use]
     pub fn scale_to(&self, total: u64) -> Self {
+        // twice as wide, so that the products below cannot overflow
         let own = u128::from(self.total_models());
         if own == 0 {
             return self.clone();

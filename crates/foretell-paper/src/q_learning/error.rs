@@ -11,9 +11,9 @@ pub enum QLearningError {
     Setting {
         /// The setting.
         field: &'static str,
-        /// Its value.
+        /// Value that was given.
         value: f64,
-        /// Its valid values.
+        /// Valid values.
         expected: &'static str,
     },
     /// A network or a stored state does not fit the space.
@@ -24,7 +24,7 @@ pub enum QLearningError {
     Reward {
         /// The network.
         network: String,
-        /// Its reward.
+        /// Reward that was given.
         value: f64,
     },
     /// A network to discard is not one that was proposed and is without a result.

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum ProposalOutcome {
-    /// It waits for a result.
+    /// Waits for a result.
     Open,
-    /// It could not be trained and does not count.
+    /// Could not be trained and does not count.
     Discarded,
-    /// It has a result.
+    /// Has a result.
     Told(Reward),
 }
 
@@ -181,6 +181,7 @@ impl QLearner {
             let row = self.table.entry(self.space.state_key(state)).or_default();
             let value = row.entry(action).or_insert(initial_value);
             *value += learning_rate * (target - *value);
+            // after the update, so that the layer before learns from the new value of this state
             target = discount * self.best_q_value(state, &self.space.actions_after(state));
         }
     }

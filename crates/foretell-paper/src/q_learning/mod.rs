@@ -1,6 +1,6 @@
 //! MetaQNN's Q-learning: its settings, ε schedule and rewards, and the learner.
 //!
-//! It needs trials that are trained in full: a network that a rung discards has neither a result nor a forecast of one.
+//! Q-learning needs trials that are trained in full: a network that a rung discards has neither a result nor a forecast of one.
 
 mod epsilon;
 mod error;

@@ -39,6 +39,6 @@ impl Reward {
 pub(crate) struct ReplayEntry {
     /// The network.
     pub(crate) trajectory: Trajectory,
-    /// Its reward.
+    /// Reward of the network.
     pub(crate) reward: Reward,
 }

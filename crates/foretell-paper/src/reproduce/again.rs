@@ -98,6 +98,7 @@ pub(super) fn find_differing_replays(
     };
     let how = SimulationOptions { orderings, draws: None, seed: 0, show };
     let setting = |row: &ReplayRow| {
+        // without the numbers, because rows are found by their settings, and the numbers are what may differ
         let numbers = ReplayNumbers::default();
         serde_json::to_string(&ReplayRow { numbers, ..row.clone() }).map_err(Failed::midway)
     };

@@ -53,6 +53,7 @@ pub(super) fn predicts_everywhere(evidence: &Evidence) -> Vec<ClaimComparison> {
     let mut all: Vec<ClaimComparison> =
         evidence.file_names(PaperPart::Table1).into_iter().filter_map(on_file).collect();
     let depths = evidence.compare_cells(PaperPart::Depth, |_| true).into_iter();
+    // the sentence claims a forecast and no number, so each depth is compared with 0 instead of the published R²
     all.extend(depths.map(|cell| ClaimComparison {
         other: ReportedValue::from_published(0.0, 0.0),
         relation: ClaimedRelation::Larger,
@@ -86,6 +87,7 @@ pub(super) fn is_ahead_in_all(evidence: &Evidence) -> Vec<ClaimComparison> {
 pub(super) fn svr_is_best_on_average(evidence: &Evidence) -> Vec<ClaimComparison> {
     let average = |name: &str| {
         let cells: Option<Vec<ReportedValue>> =
+            // without the fourth column, because table 1 has only the first three
             TABLE_COLUMNS[..3].iter().map(|curves| evidence.table_1(curves, name)).collect();
         mean_value(&cells?)
     };
@@ -426,6 +428,7 @@ fn compare_seconds(evidence: &Evidence, of: &str, other: &str) -> Option<ClaimCo
     let value = |name: &str| {
         evidence.find_figure(&format!("seconds of a {of}, {name}"), &format!("seconds of {name}"))
     };
+    // the other method's seconds stand first, because they are claimed to be the larger ones
     Some(larger_comparison(format!("MetaQNN at 25 %, a {of}"), false, value(other)?, value("svr-rbf")?))
 }
 
@@ -483,6 +486,7 @@ fn best_against_hyperband(
 ) -> Option<ClaimComparison> {
     let score = |row: &ReplayRow, name: &str| {
         let value = best_of_run(row, name)?;
+        // as a score, because a perplexity that is larger is worse
         Some(ReportedValue { mean: metric_direction(curves).score(value.mean), ..value })
     };
     let ours = score(
@@ -493,7 +497,7 @@ fn best_against_hyperband(
     Some(ClaimComparison { relation, ..larger_comparison(short_name(curves), is_own(curves), ours, other) })
 }
 
-/// That the SRM saves more than extrapolation from the second run on, as published and ours, each by the fastest rule that keeps the
+/// Compares the savings of the SRM with those of extrapolation from the second run on, as published and ours, each by the fastest rule that keeps the
 /// best in more than half of the orders, in the MetaQNN space.
 fn faster_than_extrapolation(evidence: &Evidence, deltas: &[f64]) -> Vec<ClaimComparison> {
     let compared = |(delta, extrapolation): (f64, &'static str)| {
@@ -513,7 +517,7 @@ fn faster_than_extrapolation(evidence: &Evidence, deltas: &[f64]) -> Vec<ClaimCo
     pairs.filter_map(compared).collect()
 }
 
-/// That the SRM keeps the best run in more than half of the orders.
+/// Compares the fraction of orders in which the SRM keeps the best run with a half.
 fn keeps_the_best(evidence: &Evidence, is_wanted: impl Fn(&ReplayRow) -> bool) -> Vec<ClaimComparison> {
     let rows = evidence.select_replays(|row| is_plain_srm(row) && is_wanted(row));
     let half = ReportedValue { name: "half".to_owned(), ..ReportedValue::from_published(0.5, 0.0) };

@@ -15,7 +15,7 @@ pub(super) struct ReportedValue {
     /// The measured thing, short.
     pub(super) name: String,
     pub(super) mean: f64,
-    /// Its standard error; `None` where a single measurement has none.
+    /// Standard error; `None` where a single measurement has none.
     pub(super) stderr: Option<f64>,
     /// The size of the measurement; `None` of a published value.
     pub(super) sample: Option<SampleSize>,
@@ -81,6 +81,7 @@ impl ClaimComparison {
     pub(super) fn difference_in_standard_errors(&self) -> Option<f64> {
         let error = self.ours.stderr?.hypot(self.other.stderr?);
         let difference = self.ours.mean - self.other.mean;
+        // equal values differ by 0 errors even if neither has an error, so that 0 is not divided by 0
         Some(if difference.abs() < 1e-12 { 0.0 } else { difference / error.max(f64::MIN_POSITIVE) })
     }
 

@@ -48,6 +48,7 @@ impl KeptRows {
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
         let mut kept = Self { known, file: Some(file), is_gzip };
         if is_cut || whole.len() < text.len() {
+            // the whole rows are written again, because one appended after a torn row could not be read
             kept.file.iter().try_for_each(|file| file.set_len(0)).map_err(|error| failed(&error))?;
             kept.append_text(whole).map_err(|error| failed(&error))?;
         }
@@ -78,6 +79,7 @@ impl KeptRows {
         if !self.is_gzip {
             return file.write_all(text);
         }
+        // each row is a gzip member of its own, so that the rows before an interruption can still be read
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         packed.write_all(text)?;
         file.write_all(&packed.finish()?)

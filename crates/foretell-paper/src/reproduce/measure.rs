@@ -45,7 +45,7 @@ pub enum PaperPart {
 }
 
 impl PaperPart {
-    /// Its heading.
+    /// Heading of the part in the report.
     pub(super) fn section_heading(self) -> &'static str {
         match self {
             Self::Table1 => "table 1, regressors",
@@ -177,6 +177,7 @@ impl MeasurementBench {
             return Ok(row);
         }
         let row = self.compute_row(prepared, cell, seeds);
+        // a row without a number is not kept, so that the next run tries it again
         if row.r2_mean.is_some() {
             self.kept.keep_numbers(&key, &row)?;
         }
@@ -376,6 +377,7 @@ fn round_percent(hundredfold: f64) -> f64 {
 
 /// The distance of ours from the published, in standard errors of the difference.
 fn distance_in_standard_errors((mean, stderr): (f64, f64), published: PublishedValue) -> f64 {
+    // splits that are all equal have no error, and 0 would otherwise be the divisor
     (100.0 * mean - published.mean) / (100.0 * stderr).hypot(published.stderr).max(f64::MIN_POSITIVE)
 }
 

@@ -79,7 +79,7 @@ pub struct PredictorEvaluation {
     pub predictor: String,
     /// The fraction observed.
     pub observed: f64,
-    /// Its result.
+    /// Result at this fraction.
     pub result: Evaluation,
 }
 
@@ -94,7 +94,7 @@ pub struct PredictorAccuracy<'a> {
     pub observed: f64,
     /// The mean over splits.
     pub r2_mean: f64,
-    /// Its standard error.
+    /// Standard error of that mean.
     pub r2_stderr: f64,
     /// The number of splits.
     pub splits: usize,
@@ -224,6 +224,7 @@ fn measure_rows(
 
 fn requested_parts(asked: &ReproductionRequest) -> Vec<PaperPart> {
     let mut parts = asked.only.clone();
+    // in the paper's order, so that the report is the same in whatever order the parts are asked for
     parts.sort();
     parts.dedup();
     parts

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub(super) struct PublishedValue {
     /// The mean.
     pub(super) mean: f64,
-    /// Its standard error.
+    /// Standard error of the mean.
     pub(super) stderr: f64,
 }
 
@@ -42,7 +42,7 @@ pub(super) const TABLE_1: [(&str, [Option<PublishedValue>; 4]); 4] = [
 
 /// One row of table 2.
 pub(super) struct AblationRow {
-    /// Its features.
+    /// Features of the row.
     pub(super) features: FeatureSet,
     /// The published cells, in the order of [`COLUMNS`].
     pub(super) cells: [Option<PublishedValue>; 4],

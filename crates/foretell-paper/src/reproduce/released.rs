@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// One way of preparing a file.
 pub(super) struct FilePreparation {
-    /// Its name, short.
+    /// Short name.
     pub(super) name: &'static str,
     /// The description of its work, besides the steps done to every file.
     description: &'static str,
@@ -68,7 +68,7 @@ fn find_released(stem: &str) -> Option<&'static ReleasedFile> {
 
 /// One released file, or our own recording in its place.
 pub(super) struct ReleasedFile {
-    /// Its name without `.csv`.
+    /// Name without `.csv`.
     pub(super) stem: &'static str,
     direction: Direction,
     /// The ways of preparing it, the most faithful first.
@@ -218,7 +218,7 @@ impl PreparedFile {
         first_preparation(self.stem) == self.preparation
     }
 
-    /// The same runs with scores below the floor compressed.
+    /// Copies the file's runs with scores below the floor compressed.
     fn with_compressed_scores(&self, path: &Path) -> Result<Self, Failed> {
         let options = HistoryOptions { literal: false, ..self.options.clone() };
         let history = build_history(&self.runs, &options, path)?;
@@ -322,6 +322,7 @@ impl ReleasedFile {
 /// `curve` with `least` in the place of all values below it.
 fn raise_to_least(curve: &Curve, least: f64, direction: Direction) -> Curve {
     let values = curve.scores().iter().map(|&score| direction.value(score).max(least));
+    // scores are only the finite ones, so the divergence is added again; otherwise the run would count as one that ended early
     let lost = curve.diverged_at().map(|at| (at, f64::NAN));
     let points = curve.steps().iter().copied().zip(values).chain(lost);
     let (steps, values): (Vec<f64>, Vec<f64>) = points.unzip();

@@ -72,13 +72,13 @@ pub struct ReplayNumbers {
     pub runs: usize,
     /// The mean speed-up over orders.
     pub speedup_mean: f64,
-    /// Its standard error.
+    /// Standard error of the mean speed-up.
     pub speedup_stderr: f64,
     /// The fraction of orderings in which the best run was kept.
     pub best_kept: Option<f64>,
     /// Of Hyperband, the mean of the best final values of its runs.
     pub best_of_run_mean: Option<f64>,
-    /// Its standard error.
+    /// Standard error of that mean.
     pub best_of_run_stderr: Option<f64>,
     /// The mean regret, in standard deviations of the final scores.
     pub regret_sd_mean: f64,

@@ -16,7 +16,7 @@ const ACCESS_FILE: &str = "access.json";
 /// The address of a study's server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerAccess {
-    /// Its addresses, `HOST:PORT`, or with `https://` before them; the first that answers is taken.
+    /// The server's addresses, `HOST:PORT`, or with `https://` before them; the first that answers is taken.
     pub addresses: Vec<String>,
     /// The token that it asks for.
     pub token: Option<String>,
@@ -28,22 +28,22 @@ pub struct ServerAccess {
 /// The reason why an address is invalid.
 #[derive(Debug, Error)]
 pub enum AccessError {
-    /// It has a token in it.
+    /// The address has a token in it.
     #[error(
         "ADDRESS: remove the token, since every user of this machine can read the command line. Set FORETELL_TOKEN instead"
     )]
     TokenInAddress,
-    /// It is encrypted.
+    /// The address is encrypted.
     #[error(
         "ADDRESS {0}: a worker does not support TLS. Forward the port, for example with ssh -L 8675:127.0.0.1:8675 HOST, and name http://127.0.0.1:8675"
     )]
     Encrypted(String),
-    /// It is neither an address nor a file.
+    /// The text is neither an address nor a file.
     #[error(
         "ADDRESS {0}: this is neither an address, such as http://HOST:8675, nor the folder of a study that a search with --on or --serve is running"
     )]
     UnknownAddress(String),
-    /// Its file cannot be read.
+    /// The file with the address cannot be read.
     #[error("{path}: {source}. The file exists only while a search with --on or --serve is running", path = path.display())]
     File {
         /// The file.
@@ -98,7 +98,7 @@ impl ServerAccess {
         Ok(Self { file: Some(file.to_owned()), ..access })
     }
 
-    /// The same, as its file says now.
+    /// Reads the file again.
     pub(crate) fn reload(&self) -> Option<Self> {
         Self::read(self.file.as_deref()?).ok().filter(|now| now != self)
     }

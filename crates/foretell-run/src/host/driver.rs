@@ -98,7 +98,7 @@ pub enum RunOutcome {
     Canceled,
     /// Nothing runs, but the study is not done.
     Unfinished,
-    /// One of the [`Limits`] was reached, named by the text.
+    /// One of the [`RunLimits`] was reached, named by the text.
     LimitReached(&'static str),
 }
 
@@ -186,14 +186,14 @@ impl<E: Executor, S: Store> Driver<E, S> {
         }
     }
 
-    /// The same driver within `limits`.
+    /// Sets the `limits`.
     #[must_use]
     pub fn with_limits(mut self, limits: RunLimits) -> Self {
         self.trainer.retries = limits.retries;
         Self { limits, ..self }
     }
 
-    /// The same driver, which lets the best report of a trial count where trainings print it last. For a study whose score nobody chose.
+    /// Lets the best report of a trial count where trainings print it last. For a study whose score nobody chose.
     #[must_use]
     pub fn with_score_detection(self) -> Self {
         Self { detected: ScoreDetector::in_study(self.host.session.study()), ..self }
@@ -227,6 +227,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         self.stop_all(ran.is_ok());
         ran?;
         self.dismiss(observe)?;
+        // because no trial can be promoted any more, the checkpoints of stopped ones go, too
         if self.host.session.is_done() {
             (0..self.host.session.study().trials().len() as u64)
                 .for_each(|trial| self.discard_if_ended(trial));
@@ -308,6 +309,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let session = &self.host.session;
         match self.host.allows_remote_trials() {
             false => session.busy(),
+            // a trial that awaits a model is busy but does not run, and its worker must stay free for it
             true => self.trainer.running_trials().count() + session.busy() - session.running().count(),
         }
     }
@@ -319,6 +321,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
             return Ok(());
         };
         let running = self.trainer.running_trials().count();
+        // one worker fewer instead of an error: a training that ends gives its files back. If nothing runs, waiting would free
+        // none
         if running > 0 && is_out_of_files(error.as_ref()) {
             (self.workers, self.postponed) = (running, Some(given));
             return self.notify_observer(
@@ -353,6 +357,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
             }
             TrainingEvent::Heard(heard) => heard,
         };
+        // before it is recorded: an observer that refuses a report keeps it out of the log
         if let Heard::Report(reading) = heard {
             self.show_report(trial, reading, observe)?;
         }

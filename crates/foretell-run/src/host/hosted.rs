@@ -20,7 +20,7 @@ use crate::host::orders::{EnqueueOrder, Orders};
 const MAX_FAILURES_IN_A_ROW: u32 = 3;
 
 /// A study that this process hosts: trainings [`ask`](Self::ask), [`report`](Self::report) and [`tell`](Self::tell), people
-/// [`order`](Self::order), and anybody may [read](Self::session).
+/// [`carry_out_order`](Self::carry_out_order), and anybody may [read](Self::session).
 ///
 /// | promise                                                   | and                                                     |
 /// |-----------------------------------------------------------|---------------------------------------------------------|
@@ -31,16 +31,16 @@ const MAX_FAILURES_IN_A_ROW: u32 = 3;
 ///
 /// ```
 /// use foretell::Direction;
-/// use foretell_run::{Hosted, Reading};
+/// use foretell_run::{MetricReading, StudyHost};
 /// use foretell_search::{Order, ParameterSpace, Session, Space, StudySpec};
 ///
 /// let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
 /// let mut study = StudyHost::new(Session::new(StudySpec::new(space, "val_acc", Direction::Maximize))?);
 /// let task = study.ask(None)?.expect("nothing was trained yet");
-/// let reading = Reading { step: 1, value: Some(0.4), ..Reading::default() };
+/// let reading = MetricReading { step: 1, value: Some(0.4), ..MetricReading::default() };
 /// assert!(study.report(task.start.trial, reading.clone(), None)?.recorded);
 /// assert!(!study.report(task.start.trial, reading, None)?.recorded, "it is there already");
-/// assert!(study.order(task.start.trial, Order::Stop)?.stop);
+/// assert!(study.carry_out_order(task.start.trial, Order::Stop)?.stop);
 /// assert_eq!(study.tell(task.start.trial, None, None)?, "stopped");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -96,12 +96,12 @@ pub enum HostError {
         /// The trial's number.
         trial: u64,
     },
-    /// Its training has ended.
+    /// The trial's training has ended.
     #[error("trial {trial} has ended: {state}")]
     TrialEnded {
         /// The trial's number.
         trial: u64,
-        /// Its state: [`TrialState::name`].
+        /// The trial's state: [`TrialState::name`].
         state: &'static str,
     },
     /// A training that was recorded as a whole one is said to have failed.
@@ -109,7 +109,7 @@ pub enum HostError {
     CannotFail {
         /// The trial's number.
         trial: u64,
-        /// Its state: [`TrialState::name`].
+        /// The trial's state: [`TrialState::name`].
         state: &'static str,
     },
     /// Another worker has the trial.
@@ -154,7 +154,7 @@ pub enum HostError {
         /// The number of folds.
         folds: u64,
     },
-    /// Its first training failed as all others would.
+    /// The study's first training failed as all others would.
     #[error("the study's command does not work: {why}")]
     BrokenCommand {
         /// The problem.
@@ -192,7 +192,7 @@ impl<S: Store> StudyHost<S> {
         Self { session, leases: None, orders: None, news: None, refusal_reason: None, failed_in_a_row: 0 }
     }
 
-    /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run still.
+    /// Serves trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run still.
     ///
     /// # Errors
     /// [`HostError::Store`] if a record could not be stored.
@@ -202,7 +202,7 @@ impl<S: Store> StudyHost<S> {
         self.take_up_trials(open, leases)
     }
 
-    /// The same host for trainings here and elsewhere: those that [`Leases`] noted are taken to run elsewhere still, and the
+    /// Serves trainings here and elsewhere: those that [`Leases`] noted are taken to run elsewhere still, and the
     /// others to have been interrupted.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ impl<S: Store> StudyHost<S> {
         Ok(Self { leases: Some(leases), ..self })
     }
 
-    /// The same host, which keeps [`StudyNews`] for somebody who watches.
+    /// Keeps [`StudyNews`] for somebody who watches.
     pub(crate) fn with_news(self) -> Self {
         Self { news: Some(StudyNews::default()), ..self }
     }
@@ -243,7 +243,7 @@ impl<S: Store> StudyHost<S> {
         }
     }
 
-    /// The same host, which carries out orders by files, too, whenever a training is heard.
+    /// Carries out orders by files, too, whenever a training is heard.
     #[must_use]
     pub fn with_orders(self, orders: Orders) -> Self {
         Self { orders: Some(orders), ..self }
@@ -275,6 +275,8 @@ impl<S: Store> StudyHost<S> {
         if let Some(leases) = &mut self.leases
             && let Some(trial) = worker.and_then(|worker| leases.trial_of_worker(worker))
         {
+            // a worker that was restarted, or whose answer was lost, gets its trial again instead of a second one: otherwise
+            // nobody would train the first
             leases.note_life_sign(trial, LifeSign::Asked);
             return Ok(self.held_task(trial));
         }
@@ -282,11 +284,11 @@ impl<S: Store> StudyHost<S> {
         Ok(start.and_then(|start| self.hand_out(start, worker)))
     }
 
-    /// The same for a worker that numbers its questions, and sends one again that got no answer: one that comes late, after
+    /// Answers a worker that numbers its questions, and sends one again that got no answer: one that comes late, after
     /// the next was answered, hands out nothing. Such a worker renews its lease from the beginning.
     ///
     /// # Errors
-    /// [`HostError::Outdated`], [`HostError::Store`].
+    /// [`HostError::OutdatedTurn`], [`HostError::Store`].
     pub fn ask_in_turn(&mut self, worker: &str, turn: u64) -> Result<Option<TrainingTask>, HostError> {
         if self.leases.as_mut().is_some_and(|leases| !leases.accept_turn(worker, turn)) {
             return Err(HostError::OutdatedTurn { worker: worker.to_owned(), turn });
@@ -300,6 +302,7 @@ impl<S: Store> StudyHost<S> {
 
     /// The next training for the process that hosts the study itself.
     pub(crate) fn ask_locally(&mut self) -> Result<Option<TrainingTask>, HostError> {
+        // no order files here: the driver carries orders out itself
         self.end_forgotten(None)?;
         let Some(start) = self.next_start()? else { return Ok(None) };
         let lease = self
@@ -324,6 +327,7 @@ impl<S: Store> StudyHost<S> {
         // the same message again is no other failure
         let in_a_row = self.failed_in_a_row + u32::from(self.is_handed_out(trial));
         let state = self.tell(trial, Some(why.clone()), lease)?;
+        // after `tell`, which sets the count to 0 as any other end does
         self.failed_in_a_row = in_a_row;
         if is_first {
             self.refusal_reason.get_or_insert_with(|| format!("trial {trial} {why}"));
@@ -385,9 +389,11 @@ impl<S: Store> StudyHost<S> {
         {
             let trial = start.trial;
             let known = self.find_trial(trial)?;
+            // the silent worker may have reported since its start, so that less is left to train
             start.from = known.trained();
             let is_short = self.session.study().is_running(trial) && start.from < known.until;
             let again = match &mut self.leases {
+                // a trial that was given to nobody has not started in vain
                 Some(leases) if is_short && had_worker => leases.start_again(trial, start.from),
                 _ => Ok(()),
             };
@@ -398,6 +404,7 @@ impl<S: Store> StudyHost<S> {
                     moved?;
                     return Ok(Some(start));
                 }
+                // all epochs were reported, or the trial was stopped: only the message of the end is missing
                 Ok(()) => Ending::Finished,
                 Err(why) => Ending::Failed(why),
             };
@@ -495,6 +502,7 @@ impl<S: Store> StudyHost<S> {
         reading: MetricReading,
         lease: Option<&str>,
     ) -> Result<Answer, HostError> {
+        // before the report is judged, so that its answer already says whether a person has stopped the trial
         self.carry_out_order_files()?;
         let reading = self.place_in_folds(reading)?;
         let known = self.find_trial(trial)?;
@@ -503,6 +511,7 @@ impl<S: Store> StudyHost<S> {
             self.leases.as_mut().map_or(MessageSender::Holder, |leases| leases.classify_sender(trial, lease));
         let is_late = match sender {
             MessageSender::Holder => false,
+            // a copy of a report that was accepted before the lease was lost: its worker must not take this for a refusal
             _ if self.leases.as_ref().is_some_and(|it| it.has_reported(trial, reading.step, lease)) => {
                 return self.next_answer(trial);
             }
@@ -519,10 +528,12 @@ impl<S: Store> StudyHost<S> {
         let next = self.record_reading(trial, reading)?;
         if let Some(leases) = &mut self.leases {
             leases.record_step(trial, step, 0, None);
+            // the one who made the report may send it, too, and its copy must be known as one even if it has lost the trial
             if maker.is_some() && leases.is_lost(trial, maker.as_deref()) {
                 leases.record_step(trial, step, 0, maker.as_deref());
             }
             if next.recorded {
+                // from here on the curve is that of another training, which late reports would not continue
                 leases.forbid_return(trial);
             }
         }
@@ -664,6 +675,7 @@ impl<S: Store> StudyHost<S> {
         let is_well = self.is_handed_out(trial) && failure.is_none();
         let sender =
             self.leases.as_mut().map_or(MessageSender::Holder, |leases| leases.classify_sender(trial, lease));
+        // the end of a training that went well is worth more than a second training of the same trial
         if is_well && sender == MessageSender::Returning {
             self.move_back(trial, lease)?;
         }
@@ -671,6 +683,7 @@ impl<S: Store> StudyHost<S> {
             return Ok("handed_back");
         }
         if self.is_handed_out(trial) {
+            // the end is no report: the time before it must not count as a pause between reports
             self.check_holder(trial, lease, LifeSign::Asked)?;
             self.failed_in_a_row = 0;
             return self.end_training(trial, failure);
@@ -681,6 +694,7 @@ impl<S: Store> StudyHost<S> {
         }
         let state = &known.state;
         let is_whole = matches!(state, TrialState::Completed { .. } | TrialState::Paused { .. });
+        // its score may have decided about others already, so it cannot be taken back
         if is_whole && failure.is_some() {
             return Err(HostError::CannotFail { trial, state: state.name() });
         }
@@ -703,6 +717,8 @@ impl<S: Store> StudyHost<S> {
             && ending == Ending::Finished
             && leases.is_silent_end(trial)
         {
+            // its checkpoint was ahead of the record, so epochs without a report are missing: it trains once more from its
+            // beginning (decision 42)
             if leases.note_silent_end(trial) {
                 leases.hand_back(trial);
                 return Ok("handed_back");
@@ -712,6 +728,7 @@ impl<S: Store> StudyHost<S> {
         let ended = self.session.tell(trial, ending);
         self.collect_news();
         ended?;
+        // after the record: if that could not be stored, the worker must still hold the trial when it tells the end again
         self.leases.as_mut().and_then(|leases| leases.end_lease(trial));
         self.news.iter_mut().for_each(|news| news.ended.push(trial));
         Ok(self.find_trial(trial)?.state.name())
@@ -735,7 +752,7 @@ impl<S: Store> StudyHost<S> {
         self.enqueue_once(configuration, None)
     }
 
-    /// The same by an `order`: the same order twice is carried out once.
+    /// Enqueues a configuration by an `order`, which is carried out once however often it comes.
     ///
     /// # Errors
     /// Those of [`enqueue`](Self::enqueue).
@@ -784,6 +801,7 @@ impl<S: Store> StudyHost<S> {
         let own = worker.and_then(|worker| leases.trial_of_worker(worker));
         for trial in leases.held_trials() {
             let is_left = own == Some(trial) || leases.is_silent(trial);
+            // a worker that was told to stop may have died before it told the end, which would keep the study open
             if is_left && !self.session.study().is_running(trial) {
                 if self.session.running().any(|running| running == trial) {
                     let ended = self.session.tell(trial, Ending::Finished);
@@ -826,6 +844,7 @@ impl<S: Store> StudyHost<S> {
         let value = known.score_at(step, spec.max_resource).map(|score| spec.direction.value(score));
         match (value, reading.value) {
             (Some(value), Some(given)) if value.total_cmp(&given).is_eq() => Ok(true),
+            // a training that diverged has no value at this step to compare with
             (None, None) if step <= known.step && curve.diverged_at().is_some() => Ok(true),
             (Some(value), _) => Err(HostError::ConflictingValue { trial, step, value }),
             (None, _) if step <= known.step => Err(HostError::StepPassed { trial, step: known.step }),
@@ -898,7 +917,7 @@ pub fn carry_out_manual_order<S: Store>(
 /// Refuses an order about a trial that is not running.
 ///
 /// # Errors
-/// [`HostError::NoTrial`] and [`HostError::Ended`].
+/// [`HostError::NoTrial`] and [`HostError::TrialEnded`].
 pub fn check_running(study: &Study, trial: u64) -> Result<(), HostError> {
     match study.trial(trial) {
         None => Err(HostError::NoTrial { trial }),

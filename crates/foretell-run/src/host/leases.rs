@@ -12,10 +12,14 @@ use crate::log::atomic_write::write_atomically;
 /// The file in a study's folder that says who runs which trial, for the next process that hosts the study.
 const LEASES_FILE: &str = "leases.json";
 /// A training that only reports may be silent for this many times the mean pause between the study's reports.
+// of the mean and not the longest pause, because a trial that changes workers has a pause as long as its lease: leases would
+// grow
 const SILENCE_PAUSE_FACTOR: u32 = 10;
 /// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
+// with a minute, a script with epochs of ten minutes would lose every trial to another worker (decision 42)
 const MAX_REPORT_LEASE: Duration = Duration::from_secs(3600);
 /// A trial that has started again so often without passing its furthest epoch does not start once more.
+// otherwise a trial that takes longer than its workers may run would start again for ever
 const MAX_VAIN_STARTS: u32 = 2;
 
 /// The time that a trial may be silent before another worker gets it.
@@ -134,9 +138,9 @@ pub(crate) struct Lease {
     pub(crate) worker: Option<String>,
     heard: Instant,
     renews: bool,
-    /// It runs in the process that hosts the study, and is never silent.
+    /// Whether the training runs in the process that hosts the study: it is never silent.
     is_here: bool,
-    /// It has announced where it continues, or reported a step of before.
+    /// Whether the training has announced where it continues, or reported a step of before.
     has_begun: bool,
     /// The number of the attempt that it began last, where it numbers them.
     attempt: Option<u64>,
@@ -144,9 +148,9 @@ pub(crate) struct Lease {
     base: u64,
     /// The last step that was reported under it.
     step: Option<u64>,
-    /// It was noted by the host before, and may have reported there.
+    /// Whether the host before noted the lease: its training may have reported there.
     is_noted: bool,
-    /// The time it may be silent, if not the usual: no time at all if no worker was given it.
+    /// The time that the worker may be silent, if not the usual one: no time at all if no worker was given the lease.
     patience: Option<Duration>,
 }
 
@@ -186,19 +190,19 @@ impl Leases {
         }
     }
 
-    /// The same for workers that such a limit ends, for example "their time limit 1:00:00".
+    /// Names the limit that ends workers, for example "their time limit 1:00:00".
     #[must_use]
     pub fn with_limit(self, limit: Option<String>) -> Self {
         Self { limit, ..self }
     }
 
-    /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is restarted.
+    /// Notes the leases in the study's `folder`, so that a worker finds its trial again when the host is restarted.
     #[must_use]
     pub fn with_folder(self, folder: &Path) -> Self {
         Self { noted: Some(folder.join(LEASES_FILE)), ..self }
     }
 
-    /// The same, for a study whose log knows such [pauses](foretell_search::Times::pauses).
+    /// Starts from the [pauses](foretell_search::Times::pauses) that the study's log knows.
     #[must_use]
     pub fn with_pauses(self, (milliseconds, count): (u64, u64)) -> Self {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -251,6 +255,7 @@ impl Leases {
         if let Some(lease) = self.held.get_mut(&trial) {
             lease.renews = promises;
         }
+        // before the worker gets its answer: a trial without a note was given to nobody, see `take_over`
         self.write_notes();
     }
 
@@ -323,6 +328,7 @@ impl Leases {
     /// Takes a trial from a worker that has been silent for too long.
     fn reclaim_silent(&mut self) -> Option<UnheldTraining> {
         let trial = self.held_trials().into_iter().find(|&trial| self.is_silent(trial))?;
+        // without a key no worker is known, so that the start does not count as one in vain
         let had_worker = self.lease_of(trial).is_some_and(|lease| lease.key.is_some());
         self.lose_lease(trial).map(|start| UnheldTraining { start, had_worker })
     }
@@ -370,6 +376,7 @@ impl Leases {
         let Some(place) = lost.iter().position(is_own) else { return };
         let mut lease = lost.remove(place).lease;
         (lease.heard, lease.patience) = (Instant::now(), None);
+        // the worker that it moved to may have handed it back, and then it must not be handed out once more
         self.returned.retain(|start| start.trial != trial);
         self.lose_lease(trial);
         self.held.insert(trial, lease);
@@ -392,6 +399,7 @@ impl Leases {
         let Some(lease) = lease.or(self.held.get_mut(&trial)) else { return 0 };
         let epochs = match lease.step {
             Some(last) => step.saturating_sub(last),
+            // the epoch that is reported was trained in any case
             None => step.saturating_sub(lease.base.max(before)).max(1),
         };
         lease.step = lease.step.max(Some(step));
@@ -411,6 +419,7 @@ impl Leases {
 
     /// Whether the training of `trial`, which ends now, went on after epochs that are recorded, and has reported nothing since.
     pub(crate) fn is_silent_end(&self, trial: u64) -> bool {
+        // a lease of the host before may have reported there, which is not known here
         let is_mute = |lease: &Lease| lease.step.is_none() && lease.start.from > 0 && !lease.is_noted;
         self.held.get(&trial).is_some_and(is_mute)
     }
@@ -485,6 +494,7 @@ impl Leases {
     pub(crate) fn accept_turn(&mut self, name: &str, turn: u64) -> bool {
         let heard = Instant::now();
         let seen = self.workers.entry(name.to_owned()).or_insert(WorkerContact { last_heard: heard, turn });
+        // an equal number is a question that got no answer, and is asked again
         if turn < seen.turn {
             return false;
         }
@@ -544,6 +554,7 @@ impl Leases {
         match sign {
             LifeSign::Asked => {}
             LifeSign::Renewed => lease.renews = true,
+            // where renewals come in between, the time since the last sign is no pause between reports
             LifeSign::Reported if lease.renews => {}
             LifeSign::Reported => {
                 let (pauses, count) = self.pauses;
@@ -570,11 +581,11 @@ impl Leases {
 /// The sign by which a worker was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LifeSign {
-    /// It asked for its own trial again.
+    /// The worker asked for its own trial again.
     Asked,
-    /// It renewed its lease.
+    /// The worker renewed its lease.
     Renewed,
-    /// It reported.
+    /// The training reported.
     Reported,
 }
 

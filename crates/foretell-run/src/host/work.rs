@@ -72,10 +72,10 @@ pub struct Work {
 /// The reason why the trials of a study cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
-    /// Its metric's pattern.
+    /// The pattern of the metric.
     #[error("the study's --metric: {0}")]
     Metric(#[from] PatternError),
-    /// Its configuration file.
+    /// The configuration file.
     #[error("the study's --config: {0}")]
     Config(#[from] ConfigFileError),
 }

@@ -32,6 +32,7 @@ impl Draft {
             let file = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
             return Ok(Self { file, draft: None, path: path.to_owned() });
         }
+        // nobody else may read it before it has the permissions of the file that it replaces, which may be strict
         let draft = Self::beside(&fs::canonicalize(path)?, MODE_FOR_OWNER)?;
         draft.file.get_ref().set_permissions(about.permissions())?;
         Ok(draft)

@@ -133,6 +133,7 @@ impl EventStore {
 
     fn append_once(&mut self, record: &Record) -> Result<(), StoreError> {
         if let Some(source) = self.flusher.failure() {
+            // once more, so that the next append knows whether the device is back
             self.flusher.ask();
             let (path, acknowledged) = (self.log.path().to_owned(), self.log.len());
             return Err(StoreError::new(EventLogError::Sync { path, acknowledged, source }));

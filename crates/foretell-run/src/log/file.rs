@@ -45,13 +45,13 @@ impl LogFile for File {
 /// The change to a log's file while it was in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Displacement {
-    /// It is not there.
+    /// The file is not there.
     Deleted,
     /// Another file is in its place.
     Replaced,
-    /// It is shorter.
+    /// The file is shorter.
     Cut,
-    /// It is longer.
+    /// The file is longer.
     Written,
 }
 

@@ -22,6 +22,7 @@ impl Flusher {
     /// A flusher of the file at `path`.
     pub(crate) fn start(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
+        // room for one request, so that all trials that end during a flush share the next one (decision 38)
         let (asked, requests) = sync_channel(1);
         let failure = Arc::new(Mutex::new(None));
         let (shared, dead) = (Arc::clone(&failure), Arc::clone(&failure));

@@ -223,7 +223,7 @@ fn without_place(error: &serde_json::Error) -> String {
     text.rsplit_once(" at line ").map_or(text.clone(), |(problem, _)| problem.to_owned())
 }
 
-/// `problem`, or [`LineProblem::Joined`] when the damaged `line` starts with a whole one and another follows, or
+/// `problem`, or [`LineProblem::JoinedRecords`] when the damaged `line` starts with a whole one and another follows, or
 /// [`LineProblem::Frame`] when its version is damaged: with the right one its checksum is right. A later version must let its
 /// checksum cover its version, so that its lines are not taken for such.
 pub(crate) fn diagnose_line(line: &[u8], problem: LineProblem) -> LineProblem {
@@ -255,6 +255,7 @@ fn parse_frame(line: &[u8]) -> Result<(Option<LineStamp>, &[u8]), LineProblem> {
     let (version, rest) = parse_number(line, BEFORE_VERSION)?;
     let rest = strip_start(rest, BEFORE_CHECKSUM)?;
     let found = u32::try_from(version).map_err(|_| LineProblem::Frame)?;
+    // before anything else is looked at: in a later version the rest may be different, which is no damage
     if ![UNNUMBERED_VERSION, VERSION].contains(&found) {
         return Err(LineProblem::Version { found });
     }

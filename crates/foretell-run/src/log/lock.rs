@@ -43,7 +43,7 @@ pub enum LockError {
 /// The lock is the operating system's advisory lock on the opened log (`flock`). `LOG.lock` next to it only names the holder:
 /// without it, or with a stale one, the lock is the same. It is locked, too, because earlier versions look at nothing else.
 /// Child processes do not inherit the lock. If the parent is killed while starting a child, the child holds it for the moment
-/// until it executes its program, which [`Lock::acquire`] waits for.
+/// until it executes its program, which [`LogLock::acquire`] waits for.
 #[derive(Debug)]
 pub(crate) struct LogLock {
     _log: File,

@@ -37,7 +37,7 @@ impl LogPosition {
 pub struct TornLine {
     /// The line, from 1.
     pub line: usize,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub bytes: u64,
     /// The first 64 KiB of its text, what was not UTF-8 replaced.
     pub text: String,
@@ -47,20 +47,20 @@ pub struct TornLine {
 
 /// An iterator over the records of a log, in writing order. It holds one line and a buffer of 256 KiB at a time.
 ///
-/// It ends after the last whole record: a torn last line is no item, but is found in [`dropped`](Self::dropped)
+/// It ends after the last whole record: a torn last line is no item, but is found in [`torn_line`](Self::torn_line)
 /// afterwards. After an error it ends, too.
 ///
 /// ```
-/// use foretell_run::{EventLog, LogReader, Opened, Position};
+/// use foretell_run::{EventLog, LogPosition, LogReader, OpenedLog};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("events.jsonl");
 /// let OpenedLog { mut log, .. } = EventLog::<u64>::open(&path)?;
 /// log.append_all(&[1, 2])?;
-/// let after_two = log.end();
+/// let after_two = log.end_position();
 /// log.append(&3)?;
 ///
-/// let sum: u64 = LogReader::<u64>::open(&path, Position::START)?.sum::<Result<u64, _>>()?;
+/// let sum: u64 = LogReader::<u64>::open(&path, LogPosition::START)?.sum::<Result<u64, _>>()?;
 /// assert_eq!(sum, 6);
 /// let later: Vec<u64> = log.read_from(after_two)?.collect::<Result<_, _>>()?;
 /// assert_eq!(later, [3]);
@@ -88,7 +88,7 @@ impl<R: DeserializeOwned> LogReader<R> {
         Self::open_until(path.as_ref(), position, u64::MAX)
     }
 
-    /// The same, without what the file has beyond byte `end`.
+    /// Opens the log without what the file has beyond byte `end`.
     pub(super) fn open_until(path: &Path, position: LogPosition, end: u64) -> Result<Self, EventLogError> {
         let opened = super::check_regular_file(path).and_then(|()| File::open(path));
         let mut file = opened.map_err(EventLogError::file("open", path))?;
@@ -181,6 +181,8 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
         let rest = self.file.fill_buf().map_err(EventLogError::file("read", &self.path))?;
         let is_last = rest.is_empty();
         let line = self.position.records as usize + 1;
+        // before the line is dropped: it may hold acknowledged records, or come after missing ones, and that must not pass in
+        // silence
         let problem = self.check_cut(diagnose_line(&self.line, problem));
         if is_last && problem == LineProblem::CutShort {
             let shown = &self.line[..self.line.len().min(SHOWN_BYTES)];

@@ -71,7 +71,7 @@ fn unflip_bit(line: &[u8]) -> Option<(Vec<u8>, usize)> {
     })?
 }
 
-/// The same for a line of this version.
+/// Undoes a flipped bit in a line of this version.
 fn unflip_bit_in_version(line: &[u8], version: u32) -> Option<(Vec<u8>, usize)> {
     let start = if version == UNNUMBERED_VERSION { UNNUMBERED_BODY } else { HEAD_BYTES };
     let end = line.len().checked_sub(TAIL_BYTES).filter(|&end| end > start)?;
@@ -89,6 +89,7 @@ fn unflip_bit_in_version(line: &[u8], version: u32) -> Option<(Vec<u8>, usize)> 
     };
     let mut whole = line.to_vec();
     whole[bit / 8] ^= 1 << (bit % 8);
+    // the line must pass as a whole, because the bit was found by parts of it
     Some((whole, bit)).filter(|(whole, _)| is_whole_line(whole))
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The time after which it is tried again.
+/// The time between two tries on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Waits while the disk is full, and retries the write until space is free. Meanwhile, trials continue and their reports are kept.

@@ -46,7 +46,7 @@ struct RecordPlace {
 pub struct SalvagedRecord<R> {
     /// The record.
     pub record: R,
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
     /// The number of records missing just before it.
     pub missing: u64,
@@ -66,11 +66,11 @@ pub struct UnsoundLine {
 /// The treatment of a damaged line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineTreatment {
-    /// Its record is sound; it only stands in the wrong place.
+    /// The record is sound, and only stands in the wrong place.
     Kept,
-    /// Its checksum tells what it was.
+    /// The checksum tells what the record was.
     Corrected,
-    /// It is lost, or a copy of another.
+    /// The record is lost, or a copy of another.
     LeftOut,
 }
 
@@ -93,10 +93,10 @@ impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
         Self::read_lines(path.as_ref(), None)
     }
 
-    /// The same, with the log locked until this is dropped.
+    /// Looks through the log, and keeps it locked until this is dropped.
     ///
     /// # Errors
-    /// Those of [`look`](Self::look), and [`EventLogError::Lock`] while somebody writes the log.
+    /// Those of [`open_unlocked`](Self::open_unlocked), and [`EventLogError::Lock`] while somebody writes the log.
     pub fn open_locked(path: impl AsRef<Path>) -> Result<Self, EventLogError> {
         let (_, path, lock) = open_locked(path.as_ref())?;
         Self::read_lines(&path, Some(lock))
@@ -221,6 +221,7 @@ impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
                 last = place.stamp;
             }
         }
+        // before it takes the place of the log: otherwise a loss of power could leave the new name with nothing in it
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 

@@ -17,7 +17,7 @@ pub struct StoredStudy {
     pub study: Study,
     /// The number of records its log holds.
     pub records: u64,
-    /// Its durations.
+    /// The durations.
     pub times: Times,
     /// A torn last line; in a study that runs it may be a record on its way.
     pub dropped: Option<TornLine>,
@@ -32,13 +32,13 @@ pub enum StoredError {
         .0.display()
     )]
     Missing(PathBuf),
-    /// Its log has no record.
+    /// The log has no record.
     #[error("{}: the log is empty. To start the study, run `foretell search` with this folder as --out", .0.display())]
     Empty(PathBuf),
-    /// Its log cannot be read.
+    /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] EventLogError),
-    /// Its records are no study.
+    /// The records are no study.
     #[error("{}: {error}", .log.display())]
     Study {
         /// The log.
@@ -46,12 +46,12 @@ pub enum StoredError {
         /// The reason.
         error: Box<StudyError>,
     },
-    /// Its metric is better in the other direction.
+    /// The metric is better in the other direction.
     #[error("{}: its metric {metric} has the opposite direction. Remove it", .directory.display())]
     Direction {
         /// The folder.
         directory: PathBuf,
-        /// Its metric.
+        /// The metric.
         metric: String,
     },
 }
@@ -144,7 +144,7 @@ impl StoredStudy {
         Ok(())
     }
 
-    /// Its trials that reported anything, and whose configuration is known, as runs by number, each with its `curve`.
+    /// The trials that reported anything, and whose configuration is known, as runs by number, each with its `curve`.
     pub fn to_runs(&self, curve: impl Fn(&Trial) -> Curve) -> Vec<Run> {
         let trials = self
             .study
@@ -160,7 +160,7 @@ impl StoredStudy {
         trials.map(run).collect()
     }
 
-    /// Its trials that reported anything, as runs that a study of `spec` can learn from.
+    /// The trials that reported anything, as runs that a study of `spec` can learn from.
     ///
     /// # Errors
     /// [`StoredError::Direction`] if its metric is better in the other direction.

@@ -23,15 +23,15 @@ use crate::regular;
 pub(crate) const TOKEN_VARIABLE: &str = "FORETELL_START";
 /// The time that killed processes may take to vanish before that is an error.
 const VANISH_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time between two looks for them.
+/// The time between two looks for processes that are to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The outcome for the processes that are recorded in a trial's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbandonedOutcome {
-    /// It remembers none: the trial never ran, or Foretell saw it end.
+    /// The folder records none: the trial never ran, or Foretell saw it end.
     None,
-    /// It remembers some, but they had ended already.
+    /// The folder records some, but they had ended already.
     Ended,
     /// They were running, and are gone now.
     Killed {
@@ -78,7 +78,7 @@ pub enum AbandonedError {
 /// The record of a process in its trial's folder, while it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessRecord {
-    /// The value of [`TOKEN`] in its environment.
+    /// The value of [`TOKEN_VARIABLE`] in its environment.
     pub(crate) token: String,
     /// The search that started it; earlier versions did not record it.
     #[serde(default)]
@@ -87,7 +87,7 @@ pub(crate) struct ProcessRecord {
     boot: Option<String>,
     /// The leader of its process group; `None` from just before the start to just after.
     pub(crate) leader: Option<ProcessIdentity>,
-    /// Its control group, where there are such.
+    /// The start's control group, where there are such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) control_group: Option<ControlGroup>,
     /// The processes that may be its own, and have left its process group and its environment.
@@ -155,7 +155,7 @@ impl ProcessRecord {
 struct RunningProcess {
     pid: u32,
     stat: ProcessStat,
-    /// The value of [`TOKEN`] in its environment.
+    /// The value of [`TOKEN_VARIABLE`] in its environment.
     token: Option<String>,
 }
 
@@ -295,7 +295,7 @@ fn end_trials(trials: &[RecordedTrial], grace: Duration) -> Vec<Result<Abandoned
     trials.iter().map(outcome).collect()
 }
 
-/// Ends what runs of each of `records`: SIGTERM, SIGKILL after `grace`, and an end to waiting [`VANISH`] later.
+/// Ends what runs of each of `records`: SIGTERM, SIGKILL after `grace`, and an end to waiting [`VANISH_TIMEOUT`] later.
 /// Answers how many processes of each were seen at once, and how many are left.
 ///
 /// SIGKILL is sent again and again: a process that was forking just then may have got away.
@@ -353,7 +353,7 @@ fn boot_id() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }
 
-/// The value of [`TOKEN`] in the environment of process `pid`.
+/// The value of [`TOKEN_VARIABLE`] in the environment of process `pid`.
 pub(crate) fn token_of(pid: u32) -> Option<String> {
     if is_portable() {
         return None;

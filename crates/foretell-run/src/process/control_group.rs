@@ -23,7 +23,7 @@ impl ControlGroup {
         Some(Self { folder: own_folder()?.join(format!("foretell-{token}")) })
     }
 
-    /// Makes it for process `pid` and what that has started by now; answers whether that was allowed, else there is no group.
+    /// Makes the group for process `pid` and what that has started by now; answers whether that was allowed, else there is no group.
     pub(crate) fn make_for(&self, pid: u32) -> bool {
         let is_made = fs::create_dir(&self.folder).is_ok() && self.add_process(pid);
         if !is_made {
@@ -38,12 +38,12 @@ impl ControlGroup {
         moved && children_of(pid).into_iter().all(|child| self.add_process(child) || !is_process_there(child))
     }
 
-    /// The processes in it, and in those below it.
+    /// The processes in the group, and in those below it.
     pub(crate) fn process_ids(&self) -> Vec<u32> {
         processes_in(&self.folder)
     }
 
-    /// Removes it, once nothing is in it.
+    /// Removes the group, once nothing is in it.
     pub(crate) fn remove(&self) {
         remove(&self.folder);
     }

@@ -49,7 +49,7 @@ const MAX_OPEN_FILES: u64 = 1 << 16;
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use foretell_run::{LocalProcesses, MessageKind, MetricSource, TrialSpec, Watch};
+/// use foretell_run::{LocalProcesses, MessageKind, MetricSource, TrialSpec, WatchSettings};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let parameters = serde_json::json!({"lr": 0.1});
@@ -67,7 +67,7 @@ const MAX_OPEN_FILES: u64 = 1 << 16;
 ///     working_dir: None,
 ///     environment: BTreeMap::new(),
 ///     metric: MetricSource::default(),
-///     watch: WatcherState::default(),
+///     watch: WatchSettings::default(),
 /// };
 /// let mut executor = LocalProcesses::default();
 /// executor.start(&spec)?;
@@ -118,14 +118,14 @@ impl LocalProcesses {
         }
     }
 
-    /// The same, which reads the series that was `chosen` for earlier trials.
+    /// An executor that reads the series that was `chosen` for earlier trials.
     #[must_use]
     pub(crate) fn with_chosen_series(mut self, chosen: Option<Chosen>) -> Self {
         self.chosen = Arc::new(Mutex::new(chosen));
         self
     }
 
-    /// The same, which says by `room` that trials wait for room on a full disk.
+    /// An executor that says by `room` that trials wait for room on a full disk.
     #[must_use]
     pub(crate) fn with_full_disk_wait(mut self, room: FullDiskWait) -> Self {
         self.room = room;
@@ -233,6 +233,7 @@ impl LocalProcesses {
         let watcher = self.start_watcher().map_err(no_thread)?;
         // before it starts: from here on it may write
         let followed = spec.followed_path()?.map(FollowedFile::new);
+        // until it is watched nobody knows the new process, and a look for strays would end it
         let starting = running.count_starting();
         let reads = Terminal::open().and_then(|terminal| terminal.attach_to(&mut command));
         let reads = reads.map_err(|source| spawn_error(&command, source))?;
@@ -249,6 +250,7 @@ impl LocalProcesses {
         let process = TrialProcess::new(child, reads, spec.directory.clone(), output, grace)
             .with_watch(spec.watch.clone(), followed)
             .with_record(record);
+        // before it is watched, because a trial that ends at once would otherwise stay in the list
         running.lock_trials().insert(trial);
         if watcher.watch_process(process, starting) {
             return Ok(identity);

@@ -95,7 +95,7 @@ impl FollowedFile {
         (followed, true)
     }
 
-    /// Its first line, if it is before the place that is read: the header of a table.
+    /// The file's first line, if it is before the place that is read: the header of a table.
     pub(crate) fn read_header(&self) -> Option<Vec<u8>> {
         let mut head = vec![0; HEADER_BYTES.min(self.at as usize)];
         let read = self.open.as_ref()?.read_at(&mut head, 0).ok()?;
@@ -168,6 +168,7 @@ impl FollowedFile {
         if self.rotated.is_empty()
             && let (Some(open), Some(there)) = (self.open.take(), there)
         {
+            // it may have been rotated several times since the last look, so that the files in between come first
             let mut rotated = rotated_files(&self.path);
             let place = rotated.iter().rposition(|file| is_same_file(file, &open));
             self.rotated = place.map(|place| rotated.split_off(place + 1)).unwrap_or_default().into();
@@ -202,6 +203,7 @@ impl FollowedFile {
             let now = self.open.as_ref().map(|file| first_bytes(file, about.len())).unwrap_or_default();
             self.head.starts_with(&now[..now.len().min(self.head.len())])
         };
+        // a program that writes its whole table anew has a shorter file for a moment: its rows would otherwise be read twice
         if about.len() < self.at && begins_alike() {
             let since = *self.shorter.get_or_insert_with(Instant::now);
             if is_last || since.elapsed() < MAX_REWRITE_TIME {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// The identity of a process, distinct from every other process with the same id on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
-    /// Its id.
+    /// The process id.
     pub pid: u32,
     /// When it started, in clock ticks since the machine did (Linux, `/proc/PID/stat`, field 22); `None` where it is unknown.
     pub start: Option<u64>,

@@ -60,6 +60,8 @@ impl Guardian {
     ) -> io::Result<Self> {
         let say_death = say.clone();
         let (program, directory) = (program.to_vec(), directory.to_owned());
+        // a process instead of PR_SET_PDEATHSIG, which needs unsafe code and reaches only the first process of a trial
+        // (decision 37)
         let mut child = spawn_guardian(&program, &directory)?;
         let (stays, leaves) = channel::<()>();
         let watch = move || {
@@ -97,6 +99,7 @@ fn spawn_guardian(program: &[OsString], directory: &Path) -> io::Result<Child> {
     // a group of its own: Ctrl-C is for the search
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn()?;
+    // otherwise it would be taken for a process that left its trial, and ended with it
     is_helper(child.id());
     Ok(child)
 }

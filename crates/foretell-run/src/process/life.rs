@@ -54,7 +54,7 @@ struct OutputStream {
 /// A started trial, and all that is needed to see it through.
 pub(crate) struct TrialProcess {
     child: Child,
-    /// Its record in its folder: its name in its environment, its control group.
+    /// The record in the trial's folder: the trial's name in the environment, and its control group.
     record: Option<ProcessRecord>,
     /// The processes that have left it without a name, and are to end with it.
     nameless: Vec<ProcessIdentity>,
@@ -124,7 +124,7 @@ impl TrialProcess {
         }
     }
 
-    /// The same, with `watch` kept, and a file `followed`.
+    /// Keeps the `watch` settings, and reads the file `followed`.
     pub(crate) fn with_watch(mut self, watch: WatchSettings, followed: Option<FollowedFile>) -> Self {
         self.followed = followed;
         self.output.is_followed = self.followed.is_some();
@@ -138,17 +138,18 @@ impl TrialProcess {
         self
     }
 
-    /// The same, which its folder remembers by `record`: processes that left its group are found by it.
+    /// Keeps the `record` of the trial's folder, by which processes that left the group are found.
     pub(crate) fn with_record(self, record: ProcessRecord) -> Self {
         Self { record: Some(record), ..self }
     }
 
-    /// Its processes outside its group: members of its control group, and those that this process has adopted when their parents
+    /// The trial's processes outside its group: members of its control group, and those that this process has adopted when their parents
     /// ended, see [`adopt_orphans`](crate::adopt_orphans).
     fn find_strays(&self, census: &ProcessCensus) -> Vec<u32> {
         let leader = self.child.id();
         let Some(record) = &self.record else { return Vec::new() };
         let adopted = census.children_except(leader).filter(|&pid| has_token(pid, &record.token));
+        // an id may belong to a stranger once its process has ended
         let nameless = self.nameless.iter().filter(|it| it.is_alive()).map(|it| it.pid);
         let members = record.control_group.iter().flat_map(ControlGroup::process_ids);
         adopted
@@ -158,12 +159,12 @@ impl TrialProcess {
             .collect()
     }
 
-    /// The id of its first process.
+    /// The id of the trial's first process.
     pub(crate) fn leader_pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether its first process has ended.
+    /// Whether the trial's first process has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         has_ended(&mut self.child)
     }
@@ -186,14 +187,14 @@ impl TrialProcess {
         true
     }
 
-    /// It answers for `stray`, which ends with it.
+    /// Takes on `stray`, which ends with the trial.
     pub(crate) fn answer_for(&mut self, stray: ProcessIdentity) {
         if !self.nameless.contains(&stray) {
             self.nameless.push(stray);
         }
     }
 
-    /// Reads the file that it appends its metrics to, `most` buffers of it.
+    /// Reads the file that the trial appends its metrics to, `most` buffers of it.
     pub(crate) fn read_followed(
         &mut self,
         most: usize,
@@ -222,8 +223,9 @@ impl TrialProcess {
         }
     }
 
-    /// Notes that it takes too long, or that nothing is heard of it, and asks for its end.
+    /// Notes that the trial takes too long, or that nothing is heard of it, and asks for its end.
     fn check_limits(&mut self, now: Instant, others: ReportPace, outbox: &mut Outbox) {
+        // a trial that is ending is silent, and must not get a second reason for its end
         if self.stop || self.fault.is_some() {
             return;
         }
@@ -266,12 +268,12 @@ impl TrialProcess {
         self.output.trial
     }
 
-    /// Asks for its end; [`look_after`](Self::look_after) sees to it.
+    /// Asks for the trial's end; [`look_after`](Self::look_after) sees to it.
     pub(crate) fn stop(&mut self) {
         self.stop = true;
     }
 
-    /// Kills it at once, where nobody can watch it, and what has left its group.
+    /// Kills the trial at once, where nobody can watch it, and what has left its group.
     pub(crate) fn kill(&mut self) -> ProcessStatus {
         signal_group(self.child.id(), Signal::SIGKILL);
         // the census shows what a panic may have left out
@@ -280,7 +282,7 @@ impl TrialProcess {
         status_from_wait(self.child.wait())
     }
 
-    /// Does `work` for it; a panic becomes its failure, and no other trial's.
+    /// Does `work` for the trial; a panic fails this trial, and no other.
     pub(crate) fn run_guarded(&mut self, work: impl FnOnce(&mut Self)) {
         if !self.given_up
             && let Err(why) = caught(|| work(self))
@@ -289,7 +291,7 @@ impl TrialProcess {
         }
     }
 
-    /// Kills it: `why` says how this program panicked while it looked after it.
+    /// Kills the trial: `why` says how this program panicked while it looked after the trial.
     pub(crate) fn give_up(&mut self, why: &str) {
         if !self.given_up {
             (self.given_up, self.stop) = (true, true);
@@ -299,12 +301,12 @@ impl TrialProcess {
         }
     }
 
-    /// What it prints to, as long as there may be more to read.
+    /// The stream that the trial prints to, as long as there may be more to read.
     pub(crate) fn open_stream(&self) -> Option<BorrowedFd<'_>> {
         self.stream.file.as_ref().map(AsFd::as_fd).filter(|_| !self.given_up)
     }
 
-    /// Reads what it prints to, which has something to read, its end included; at most one `buffer`.
+    /// Reads the stream that the trial prints to, which has something to read, its end included; at most one `buffer`.
     pub(crate) fn read_output(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
         may_panic("read");
         let OutputStream { file, lines, read_since_gone } = &mut self.stream;
@@ -330,17 +332,18 @@ impl TrialProcess {
     /// Notes that there is nothing to read: once the trial is gone, that is the end. A process that left the group may
     /// hold the stream open, but what the group wrote is read.
     pub(crate) fn note_no_output(&mut self) {
+        // a process that left the group may hold the stream open for ever, so its end is not waited for
         if self.gone {
             self.stream.file = None;
         }
     }
 
-    /// Whether nothing of it runs any more.
+    /// Whether nothing of the trial runs any more.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// Whether its output ended a moment ago: then its process ends soon, and a look is worth while.
+    /// Whether the trial's output ended a moment ago: then the process ends soon, and a look is worth while.
     pub(crate) fn is_ending(&self, now: Instant) -> bool {
         !self.gone && self.closed.is_some_and(|closed| now < closed + EXPECTED_END_DELAY)
     }
@@ -397,6 +400,8 @@ impl TrialProcess {
                 signal_all(Signal::SIGTERM);
                 self.kill_at = Some(now + self.grace);
             }
+            // before the arm below: a process that hangs in the operating system would otherwise be killed again and again, and
+            // hold up the search
             Some(at) if ended && now >= at + VANISH_TIMEOUT => self.gone = true,
             Some(at) if now >= at => signal_all(Signal::SIGKILL),
             _ => {}
@@ -413,6 +418,8 @@ impl TrialProcess {
         let rest = self.followed.as_mut().map(|followed| std::mem::take(&mut followed.lines).into_rest());
         rest.into_iter().for_each(|rest| self.output.take_rest(rest, true, status));
         self.output.finish(matches!(status, ProcessStatus::Exited(_)) && !self.stopped_by_us, outbox);
+        // after the reports up to this position: a search that resumes reads on from here, and would pass over any that are not
+        // recorded
         if let Some(followed) = &self.followed {
             self.output.send_message(
                 MessageKind::Read(followed.source_position(0, self.output.last_step())),

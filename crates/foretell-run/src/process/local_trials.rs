@@ -76,14 +76,14 @@ impl LocalTrials {
         Self { processes, setup, params_watch: None, is_watched: false }
     }
 
-    /// The same, which are read by the series that an earlier run of the study chose, as its log has it.
+    /// Trials that are read by the series that an earlier run of the study chose, as its log has it.
     #[must_use]
     pub fn with_series(self, series: Option<&str>) -> Self {
         let chosen = series.and_then(|series| serde_json::from_str(series).ok());
         Self { processes: self.processes.with_chosen_series(chosen), ..self }
     }
 
-    /// The same, which wait out a full disk as `room` says before they start.
+    /// Trials that wait out a full disk as `room` says before they start.
     #[must_use]
     pub fn with_full_disk_wait(self, room: FullDiskWait) -> Self {
         Self { processes: self.processes.with_full_disk_wait(room), ..self }
@@ -147,6 +147,7 @@ impl LocalTrials {
 impl Executor for LocalTrials {
     fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError> {
         let directory = trial_directory(&self.setup.directory, start.trial);
+        // another machine may still write there, so that this attempt gets a copy
         if runs_elsewhere(&directory) {
             checkpoints::copied(&directory)?;
         }
@@ -161,6 +162,7 @@ impl Executor for LocalTrials {
             |error: &ExecutorError| error.as_ref(),
             || self.start_once(start, worker, resumes),
         )?;
+        // even if nothing was reported, because a worker that was cut off before its first report may have left a checkpoint
         Ok(if has_checkpoint { Begin::Resumed } else { Begin::Anew })
     }
 

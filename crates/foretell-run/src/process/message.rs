@@ -23,7 +23,7 @@ pub enum MessageKind {
     /// All reports that were not certain before its end, in order: because its program held its output back, or because only the end
     /// shows which of its numbers are the metric, or which value of an epoch is the last.
     Settled(Vec<Report>),
-    /// Its output has shown which of its series, as JSON, is the metric: the trials after it are read alike.
+    /// The output has shown which of its series, as JSON, is the metric: the trials after it are read alike.
     Chosen(String),
     /// The file that it appends its metrics to was read up to here: the reports until there came before.
     Read(SourcePosition),
@@ -31,7 +31,7 @@ pub enum MessageKind {
     Noticed(TrialNotice),
     /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.
     Ended {
-        /// Its exit status.
+        /// The exit status.
         status: ProcessStatus,
         /// Whether [`LocalProcesses::stop`](crate::LocalProcesses::stop) was called while it ran.
         stopped_by_us: bool,
@@ -57,19 +57,19 @@ pub enum TrialNotice {
         /// A sentence.
         note: String,
     },
-    /// It has reported nothing for long; once, until it reports again.
+    /// The trial has reported nothing for long; once, until it reports again.
     Quiet {
         /// For how long.
         silence: Duration,
     },
-    /// It printed a report that cannot be used.
+    /// The trial printed a report that cannot be used.
     Unusable {
         /// The line, its first 1,000 bytes.
         line: String,
         /// The reason.
         problem: ReportProblem,
     },
-    /// It has printed many lines, but no report yet; repeated seldom.
+    /// The trial has printed many lines, but no report yet; repeated seldom.
     Silent {
         /// The number of lines.
         lines: usize,
@@ -78,31 +78,31 @@ pub enum TrialNotice {
         /// The names and numbers that it printed; empty if there are none.
         seen: String,
     },
-    /// It has reported, or ended, and never read parameters that it is given in no other way; once, of one trial.
+    /// The trial has reported, or ended, and never read parameters that it is given in no other way; once, of one trial.
     Unread {
         /// The parameters.
         parameters: String,
     },
-    /// It has trained several times, as folds, stages or repeats.
+    /// The trial has trained several times, as folds, stages or repeats.
     SeveralTrainings {
         /// How often.
         trainings: u64,
         /// What it counts with.
         score: FurtherScore,
     },
-    /// It failed, and is tried again.
+    /// The trial failed, and is tried again.
     Retried {
         /// The number of the new attempt, from 1.
         attempt: u32,
         /// The problem.
         why: String,
     },
-    /// It was to continue from a step, and is trained again from the beginning: it has no checkpoint.
+    /// The trial was to continue from a step, and is trained again from the beginning: it has no checkpoint.
     Retrained {
         /// The step.
         from: u64,
     },
-    /// It failed after its last report: the trial is complete all the same.
+    /// The training failed after its last report: the trial is complete all the same.
     FailedAtEnd {
         /// The problem.
         why: String,
@@ -110,7 +110,7 @@ pub enum TrialNotice {
 }
 
 impl TrialNotice {
-    /// Why every training of its command would fail so, if it shows that.
+    /// Why every training of the command would fail so, if the notice shows that.
     pub(crate) fn command_fault(&self) -> Option<String> {
         match self {
             Self::Unread { .. } => Some(self.to_string()),
@@ -179,7 +179,7 @@ impl fmt::Display for FurtherScore {
 /// The exit status of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessStatus {
-    /// It exited by itself, with this code; 0 means well.
+    /// The process exited by itself, with this code; 0 means well.
     Exited(i32),
     /// This signal ended it.
     Signaled(i32),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::log::room::{FullDiskWait, WaitingGuard, is_disk_full};
 
-/// The file that keeps it, in a trial's folder.
+/// The file with a trial's output, in the trial's folder.
 pub(crate) const OUTPUT_FILE: &str = "output.log";
 /// The number of lines a failure message shows.
 pub(crate) const TAIL_LINES: usize = 20;
@@ -187,6 +187,7 @@ impl<W: Write> OutputLog<W> {
     fn write_or_keep(&mut self, text: &[u8]) {
         // what is read at once may be longer than all that waits
         let fits = self.pending.is_empty() || self.pending.len() + text.len() <= PENDING_BYTES;
+        // after a gap nothing more is kept until the gap is noted, so that the note stands where the bytes are missing
         if self.missing == 0 && fits {
             self.pending.extend_from_slice(text);
         } else {

@@ -65,7 +65,7 @@ impl TrialOutput {
         }
     }
 
-    /// The same, which reads the series that was `chosen` for other trials, and chooses one for them if none was.
+    /// Reads the series that was `chosen` for other trials, and chooses one for them if none was.
     pub(crate) fn with_shared_choice(self, chosen: Arc<Mutex<Option<Chosen>>>) -> Self {
         Self { chosen, ..self }
     }
@@ -89,12 +89,12 @@ impl TrialOutput {
         self.reports.take_header(header);
     }
 
-    /// The last step that it reported, or that it continues from.
+    /// The last step that the trial reported, or that it continues from.
     pub(crate) fn last_step(&self) -> u64 {
         self.reports.step()
     }
 
-    /// Notes that the file that it follows was read up to `position`.
+    /// Notes that the followed file was read up to `position`.
     pub(crate) fn note_source_position(&mut self, position: SourcePosition) {
         self.batch.push(MessageKind::Read(position));
     }
@@ -123,7 +123,7 @@ impl TrialOutput {
         }
     }
 
-    /// The names and numbers that it printed, if it has not reported.
+    /// The names and numbers that the trial printed, if it has not reported.
     pub(crate) fn printed_numbers(&self) -> String {
         self.reports.seen().map(Seen::text).unwrap_or_default()
     }
@@ -205,6 +205,7 @@ impl TrialOutput {
             let (first, _, times) = self.heard.unwrap_or((now, now, 0));
             self.heard = Some((first, now, times + 1));
         }
+        // a program that writes all reports at its end looks like this, and must not get decisions about epochs that are over
         if is_first && reports >= HELD_BACK_REPORTS && !self.flushes {
             self.held = Some((std::mem::take(&mut self.batch), now));
         } else if !self.batch.is_empty() {
@@ -241,6 +242,7 @@ impl TrialOutput {
         }
         let late = TrialNotice::Late { reports: reports.len() };
         self.send_message(MessageKind::Settled(reports), outbox);
+        // after the reports up to this position, because a search that is resumed reads on from there
         read.into_iter().for_each(|position| self.send_message(MessageKind::Read(position), outbox));
         self.send_message(MessageKind::Noticed(late), outbox);
     }
@@ -272,6 +274,7 @@ impl TrialOutput {
             return;
         }
         self.log.write(&[&rest[..], b"\n"].concat());
+        // a plain number that was cut short still looks like one: of 0.912, 0.9 may be left
         let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_any_line();
         let whole = (transient || closed || matches!(status, ProcessStatus::Exited(_))) && is_source;
         self.take_line(OutputLine { bytes: &rest, cut: false, transient, end: 0 }, whole);

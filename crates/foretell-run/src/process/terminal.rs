@@ -12,6 +12,7 @@ use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
 const TERMINAL_SIZE: Winsize = Winsize { ws_row: 50, ws_col: 400, ws_xpixel: 0, ws_ypixel: 0 };
 
 /// The variables set for a trial: a terminal on which bars are drawn while it runs, and no pager that waits for a key.
+// not `dumb`: rich would draw its bars at the end only, and all epochs but the last would be lost (decision 41)
 pub(crate) const TERMINAL_VARIABLES: [(&str, &str); 2] = [("TERM", "xterm"), ("PAGER", "cat")];
 
 /// The stream that a trial prints to, standard output and standard error alike, so that their order is the one that a person sees.
@@ -36,6 +37,7 @@ impl Terminal {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
         }
         let mut settings = tcgetattr(&slave).ok()?;
+        // a terminal writes a carriage return before each newline unless it is raw
         cfmakeraw(&mut settings);
         tcsetattr(&slave, SetArg::TCSANOW, &settings).ok()?;
         Some(Self { reads: master, writes: slave })

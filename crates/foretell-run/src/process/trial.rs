@@ -39,7 +39,7 @@ use foretell_search::known_resource;
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
 /// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
-/// | `PYTHONPATH`, …          | with the [`Hook`] in front, where one is asked for       |
+/// | `PYTHONPATH`, …          | with the hook ([`HookScope`]) in front, where one is asked for       |
 /// | `TERM`, `PAGER`           | `xterm` and `cat`: it prints to a terminal                |
 ///
 /// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
@@ -47,7 +47,7 @@ use foretell_search::known_resource;
 pub struct TrialSpec {
     /// The trial's number.
     pub trial: u64,
-    /// Program and arguments, with placeholders `{lr}`, `{params_json}` (see [`crate::fill_in`]).
+    /// Program and arguments, with placeholders `{lr}`, `{params_json}` (see [`crate::fill_placeholders`]).
     pub command: Vec<String>,
     /// The configuration: what placeholders stand for.
     pub parameters: Map<String, Value>,
@@ -130,14 +130,14 @@ impl TrialSpec {
         Ok(fill_placeholders(&command, &self.placeholder_values(&command))?)
     }
 
-    /// A reader of its reports, which goes on after step `from`.
+    /// A reader of the trial's reports, which goes on after step `from`.
     pub(crate) fn report_reader(&self, from: u64) -> ReportReader {
         ReportReader::new(self.metric.clone(), from)
             .with_resource(self.max_resource)
             .with_one_time_values(&self.watch.once)
     }
 
-    /// The file that it appends its metrics to.
+    /// The file that the trial appends its metrics to.
     pub(crate) fn followed_path(&self) -> Result<Option<PathBuf>, StartError> {
         let Some(follow) = &self.watch.follow else {
             return Ok(self.watch.hook.reports_file(&self.directory));
@@ -171,6 +171,7 @@ impl TrialSpec {
         {
             let placeholder = format!("{{{name}}}");
             if filled.contains(&placeholder) {
+                // the other placeholders are filled in later, and braces in the path must not be taken for theirs
                 let path = absolute_path(&path)?.to_string_lossy().replace('{', "{{").replace('}', "}}");
                 filled = filled.replace(&placeholder, &path);
             }

@@ -20,7 +20,7 @@ use crate::process::strays::run_helper;
 use crate::regular;
 use crate::supervised::{may_panic, supervised};
 
-/// The file that keeps it, in a trial's folder.
+/// The file with the measurements of a trial, in the trial's folder.
 const USAGE_FILE: &str = "usage.json";
 /// A trial is measured after this time, then after twice as long each time, and at last every [`MAX_SAMPLE_INTERVAL`].
 const FIRST_SAMPLE_DELAY: Duration = Duration::from_millis(500);
@@ -192,6 +192,7 @@ fn measure_due_trials(shared: &SharedMeter) {
                 pids: trial.process_ids(),
             });
         }
+        // a start that waits for this lock would wait for `nvidia-smi`, too, which may hang
         drop(trials);
         may_panic("usage");
         if !all.is_empty() {
@@ -207,6 +208,7 @@ impl MeteredTrial {
         let group = running_processes().filter(|(_, stat)| stat.group == self.leader.pid).map(|(pid, _)| pid);
         let mut pids: Vec<u32> = group.collect();
         pids.extend(self.control_group.iter().flat_map(ControlGroup::process_ids));
+        // a process may be in both groups, and its memory would count twice
         pids.sort_unstable();
         pids.dedup();
         pids

@@ -22,8 +22,7 @@ use crate::process::strays::nameless;
 use crate::supervised::{caught, may_panic, supervised};
 
 /// The time between two looks after processes: how soon their end is seen, if nothing else happens.
-const POLL_MILLISECONDS: u8 = 20;
-const POLL_INTERVAL: Duration = Duration::from_millis(POLL_MILLISECONDS as u64);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The time between two looks for processes that left their trial.
 const STRAY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time after which a full channel is tried again.
@@ -208,10 +207,12 @@ impl WatchLoop {
             match command {
                 Some(WatcherCommand::Watch(process, starting)) => {
                     self.processes.push(*process);
+                    // only now: before it is watched, a look for strays would take it for one
                     drop(starting);
                 }
                 Some(WatcherCommand::Stop(trial)) => {
                     self.processes.iter_mut().filter(|it| it.trial() == trial).for_each(TrialProcess::stop);
+                    // the signal goes out in this turn, because a fast trial would train on until the next look
                     self.next_look = Instant::now();
                 }
                 None => {
@@ -248,11 +249,17 @@ impl WatchLoop {
         let is_urgent = self.processes.iter().any(TrialProcess::is_gone);
         let now = Instant::now();
         let is_soon = self.processes.iter().any(|process| process.is_ending(now));
-        let wait = PollTimeout::from(match (is_urgent, is_soon) {
-            (true, _) => 0,
-            (_, true) => 1,
-            _ => POLL_MILLISECONDS,
-        });
+        // A stop brings the next look forward, so the wait ends with it: its byte was read with the command, and wakes no poll. Never 0,
+        // because a look that a starting process puts off would spin.
+        let until_look = self.next_look.saturating_duration_since(now).min(POLL_INTERVAL - RETRY_INTERVAL)
+            + RETRY_INTERVAL;
+        let wait = match (is_urgent, is_soon) {
+            (true, _) => Duration::ZERO,
+            // a process ends soon after its output, and the next trial would wait for a whole interval
+            (_, true) => RETRY_INTERVAL,
+            _ => until_look,
+        };
+        let wait = PollTimeout::try_from(wait).unwrap_or(PollTimeout::ZERO);
         if poll(&mut fds, wait).is_err() {
             // Interrupted, or out of memory: the next round tries again.
             thread::sleep(RETRY_INTERVAL);
@@ -329,11 +336,12 @@ mod tests {
     use crate::process::executor::LocalProcesses;
     use crate::process::message::{MessageKind, TrialMessage};
     use crate::process::trial::{TrialSpec, WatchSettings};
+    use crate::process::watcher::POLL_INTERVAL;
     use crate::supervised::faults::arm;
     use foretell_logs::printed::MetricSource;
     use std::collections::BTreeMap;
     use std::path::Path;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     fn spec(folder: &Path, trial: u64, script: &str) -> TrialSpec {
         let directory = folder.join(format!("trial-{trial}"));
@@ -373,6 +381,23 @@ mod tests {
             }
         }
         ends
+    }
+
+    #[test]
+    fn a_stop_does_not_wait_for_the_next_look() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut executor = LocalProcesses::default();
+        // on a busy machine most take longer, so the shortest of ten counts
+        let shortest = (0..10).map(|trial| {
+            executor.start(&spec(folder.path(), trial, "exec sleep 60")).expect("it starts");
+            std::thread::sleep(Duration::from_millis(60));
+            let asked = Instant::now();
+            executor.stop(trial);
+            assert_eq!(ends(&executor, 1)[&trial], (0, None));
+            asked.elapsed()
+        });
+        let shortest = shortest.min().expect("ten trials");
+        assert!(shortest < POLL_INTERVAL, "{shortest:?}");
     }
 
     const SCRIPT: &str = "for e in 1 2 3 4 5 6; do echo epoch $e acc 0.$e; sleep 0.05; done";

@@ -11,7 +11,7 @@ const MAX_NESTING_DEPTH: usize = 64;
 /// The reason why a formula is invalid.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum FormulaError {
-    /// It cannot be read.
+    /// The text is no formula.
     #[error(
         "{text}: {problem} at {at}. Write names, numbers, + - * / ^ and parentheses, for example width^2 * depth"
     )]
@@ -23,7 +23,7 @@ pub enum FormulaError {
         /// Where: the rest from there.
         at: String,
     },
-    /// It has a name that nothing is called by.
+    /// A name in the formula is the name of nothing.
     #[error("{text}: unknown name {name}. A formula can use {known}")]
     Unknown {
         /// The formula.
@@ -118,7 +118,7 @@ impl Formula {
         }
     }
 
-    /// Its name, if it is one alone.
+    /// The name, if the formula is one name alone.
     pub fn name(&self) -> Option<&str> {
         if let FormulaNode::Name(name) = &self.root { Some(name) } else { None }
     }
@@ -130,7 +130,7 @@ impl Formula {
         names
     }
 
-    /// Its value where names have the values that `of` gives; `None` where one has none, or the value is not finite.
+    /// The value where names have the values that `of` gives; `None` where one has none, or the value is not finite.
     pub fn value(&self, of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
         self.root.value(&of).filter(|value| value.is_finite())
     }
@@ -245,6 +245,7 @@ impl FormulaParser<'_> {
 
     fn parse_signed(&mut self) -> Result<FormulaNode, FormulaError> {
         self.depth += 1;
+        // each level is a call of its own, so text from outside could otherwise exhaust the stack
         if self.depth > MAX_NESTING_DEPTH {
             return Err(self.refused("there are too many parentheses or signs"));
         }
@@ -259,6 +260,7 @@ impl FormulaParser<'_> {
     fn parse_power(&mut self) -> Result<FormulaNode, FormulaError> {
         let base = self.parse_atom()?;
         match self.take(&[('^', BinaryOperator::Power)]) {
+            // the exponent is read with its sign and its own powers, so that 2^-1 is read, and 2^3^2 from the right
             Some(operator) => Ok(FormulaNode::Two(operator, Box::new(base), Box::new(self.parse_signed()?))),
             None => Ok(base),
         }
@@ -300,6 +302,7 @@ impl FormulaParser<'_> {
         let mut end = digits(0);
         if let Some(exponent) = rest[end..].strip_prefix(['e', 'E']) {
             let sign = usize::from(exponent.starts_with(['+', '-']));
+            // without a digit the `e` is no exponent, and must not be lost with the number
             if exponent[sign..].starts_with(|c: char| c.is_ascii_digit()) {
                 end = digits(end + 1 + sign);
             }

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 /// A further objective of a study.
 ///
-/// It is a parameter, a formula over parameters, or a value that a trial reports in addition to the metric: once, or after each epoch. A
+/// An objective is a parameter, a formula over parameters, or a value that a trial reports in addition to the metric: once, or after each epoch. A
 /// trial's value is the last that it reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +45,7 @@ impl fmt::Display for Objective {
 /// The reason why an objective or a limit is invalid.
 #[derive(Debug, Error, Clone, PartialEq)]
 pub enum ObjectiveError {
-    /// It cannot be read.
+    /// The formula is invalid.
     #[error(transparent)]
     Formula(#[from] FormulaError),
     /// The direction is unknown.
@@ -54,7 +54,7 @@ pub enum ObjectiveError {
         /// The objective.
         of: String,
     },
-    /// It is there twice.
+    /// An objective is there twice.
     #[error("the objective {of} is given twice. Remove one of them")]
     Twice {
         /// The objective.

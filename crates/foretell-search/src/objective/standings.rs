@@ -39,6 +39,7 @@ impl FrontStandings {
         }
         self.joined += 1;
         for kept in &mut self.kept {
+            // of two equal trials only the later one has the other ahead: counted on both sides, both would be dropped once a better one comes
             kept.ahead += usize::from(new.covers(kept) && !kept.covers(&new));
         }
         self.kept.retain(|kept| kept.ahead < nth_best);

@@ -82,6 +82,7 @@ impl<'de> Visitor<'de> for RecordVisitor {
         if fields.next_key::<String>()?.as_deref() != Some(TYPE_KEY) {
             return Err(M::Error::custom("its version is not followed by the type of a record, `event`"));
         }
+        // the version comes before the fields, because those of another version cannot be read
         let name: String = fields.next_value()?;
         if version != RECORD_VERSION {
             let text =

@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 /// The course of one trial in a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrialTrace {
-    /// Its recorded run.
+    /// The recorded run behind the trial.
     pub run: usize,
     /// The most resource it has had.
     pub trained: u64,

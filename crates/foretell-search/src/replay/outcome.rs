@@ -27,12 +27,12 @@ pub struct OrderingOutcome {
     pub rank: usize,
     /// The amount by which the best found is worse, on the history's scale; ≥ 0.
     pub regret: f64,
-    /// The same in the metric's unit.
+    /// The regret in the metric's unit.
     pub regret_natural: f64,
     /// Points until a trial within 1 % of (best − median) of the best one has completed; a search that loses all of these pays for
     /// training its trials once more without stopping.
     pub to_target: u64,
-    /// The same where nothing is stopped.
+    /// Points until then where nothing is stopped.
     pub to_target_full: u64,
     /// Trials that would have been stopped although they end better than all that were trained to the end.
     pub stopped_wrongly: Vec<usize>,

@@ -79,7 +79,7 @@ impl Table {
         Some(SamplerSpec::usual(&space).name().to_owned())
     }
 
-    /// The same runs with the objectives that are `written`, such as `weights:min`: values of their configurations, or formulas over
+    /// Returns these runs with the objectives that are `written`, such as `weights:min`: values of their configurations, or formulas over
     /// these. The metric may be among them, and stays what is forecast.
     ///
     /// # Errors

@@ -273,7 +273,7 @@ impl StudyRequest {
         }
     }
 
-    /// The same request, with the settings of `over` taking precedence.
+    /// Returns this request with the settings of `over` taking precedence.
     ///
     /// # Panics
     /// Never: both are read already.

@@ -93,11 +93,12 @@ impl StudyRequest {
         if !there.conflicts(&spec).is_empty() {
             return Err(conflict_refusal(there, &spec));
         }
+        // those of before come first: the log has them in this order
         spec.queue.splice(0..0, enqueued.iter().cloned());
         Ok(spec)
     }
 
-    /// The same, its numbers not checked.
+    /// The requested study, before its numbers are checked.
     fn spec(&self, there: Option<&StudySpec>, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
         let space = self.space.clone().or_else(|| there.map(|there| there.space.clone()));
         let mut space = space.ok_or_else(|| {
@@ -162,7 +163,7 @@ impl StudyRequest {
         Ok(spec)
     }
 
-    /// The same without the settings of other policies than that of the study, which do not matter at their defaults.
+    /// Drops the settings of other policies than that of the study, which do not matter at their defaults.
     ///
     /// # Errors
     /// The [`Refusal`] of the first such setting with another value.
@@ -208,7 +209,7 @@ impl StudyRequest {
         }
     }
 
-    /// That only Hyperband has runs.
+    /// Checks that only Hyperband has runs.
     fn check_runs(&self, there: Option<&StudySpec>) -> Result<(), Refusal> {
         let has_runs = self.scheduler.or(there.map(name_of)).is_some_and(SchedulerName::is_hyperband);
         match self.runs {

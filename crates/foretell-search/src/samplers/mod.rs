@@ -85,7 +85,7 @@ pub trait Sampler: Send + Sync {
     /// Trial `trial` failed: it has no score.
     fn failed(&mut self, trial: u64, configuration: &Configuration);
 
-    /// Its state as JSON, for people to read; `None` if it has none. A resumed study does not need it.
+    /// The sampler's state as JSON, for people to read; `None` if it has none. A resumed study does not need it.
     fn learned_state(&self) -> Option<Json> {
         None
     }

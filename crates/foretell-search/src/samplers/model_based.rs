@@ -150,6 +150,7 @@ impl Sampler for Surrogate {
             }
             Method::Tpe | Method::Gp(_) | Method::InTurn(_) => parzen_draws(&self.evidence, &mut rng),
         };
+        // the quasi-random point comes last: it is proposed if there is no model yet, or if all its draws were tried before
         let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
         let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));
         let is_new = |configuration: &Configuration| self.evidence.is_new(configuration);

@@ -107,6 +107,7 @@ impl Sampler for RandomSearch {
                     |drawn: &Configuration| text(drawn).is_none_or(|text| !self.proposed.contains(&text));
                 let drawn = draw_allowed(|| space.sample(&mut rng), is_allowed, is_new);
                 let is_fitting = |drawn: &Configuration| is_allowed(drawn) && is_new(drawn);
+                // where draws find nothing new, a small space is gone through, so that none of it stays untried
                 if drawn.as_ref().is_some_and(is_new) { drawn } else { untried(space, is_fitting, drawn) }
             }
             Space::Own(part) => {

@@ -58,7 +58,7 @@ impl SamplerSpec {
         samplers().names().any(|(name, _)| name == self.name())
     }
 
-    /// Its part.
+    /// The part that the sampler is, to be made by a catalogue.
     pub(crate) fn part_mut(&mut self) -> &mut Part<dyn SamplerFamily> {
         &mut self.0
     }
@@ -68,17 +68,17 @@ impl SamplerSpec {
         self.0.name()
     }
 
-    /// Its name and settings.
+    /// The name and the settings.
     pub fn named(&self) -> &Named {
         self.0.named()
     }
 
-    /// Its settings.
+    /// The settings.
     pub fn settings(&self) -> &Json {
         self.0.settings()
     }
 
-    /// Its family, where a catalogue has made it.
+    /// The family, where a catalogue has made it.
     fn family(&self) -> Option<&dyn SamplerFamily> {
         self.0.made().map(|family| &**family)
     }
@@ -108,7 +108,7 @@ impl SamplerSpec {
         self.family().map_or_else(Map::new, |family| family.fields(self.settings()))
     }
 
-    /// Its description for `search --explain`: see [`SamplerFamily::in_words`].
+    /// The description for `search --explain`: see [`SamplerFamily::in_words`].
     pub fn in_words(&self) -> Option<String> {
         self.family().and_then(|family| family.in_words(self.settings()))
     }

@@ -46,6 +46,7 @@ struct AshaRung {
 impl AshaRung {
     fn push(&mut self, result: RankedTrial) {
         self.results.insert(self.results.partition_point(|other| *other < result), result);
+        // a failed trial counts among the results, so that one in η of all continues, but is never promoted itself
         if result.score.is_finite() {
             self.waiting.insert(result);
         }

@@ -162,7 +162,7 @@ pub(crate) fn last_levels(max_resource: u64, eta: u64, most: Option<u32>) -> Res
 
 /// A single bracket of successive halving that starts with `configurations`.
 ///
-/// It discards s = min(s_max(R), s_max(n)) times, so that at least one configuration reaches R.
+/// The bracket discards s = min(s_max(R), s_max(n)) times, so that at least one configuration reaches R.
 ///
 /// # Errors
 /// Those of [`plan`], and [`BracketError::NoConfigurations`].
@@ -200,6 +200,7 @@ fn halving_bracket(configurations: u64, eta: u64, levels: &[u64]) -> Bracket {
 /// The largest s with base^s ≤ `number`; `number` ≥ 1, `base` ≥ 2.
 fn largest_power(number: u64, base: u64) -> u32 {
     let mut s = 0;
+    // in integers, because a quotient of logarithms is one too small for 243 = 3^5
     let mut rest = number / base;
     while rest > 0 {
         s += 1;

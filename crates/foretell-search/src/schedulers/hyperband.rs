@@ -72,6 +72,7 @@ impl Hyperband {
     }
 
     fn close_done(&mut self) {
+        // only from the front, because places are counted from the first bracket that is still here
         let done = self.open.iter().take_while(|bracket| bracket.rung().is_none()).count();
         self.open.drain(..done);
         self.first_open += done as u64;

@@ -92,7 +92,7 @@ pub enum ScheduleError {
     Bracket(#[from] BracketError),
 }
 
-/// That a plan of `trials` trials can be held in memory.
+/// Checks that a plan of `trials` trials can be held in memory.
 fn check_planned_trials(trials: u64) -> Result<(), ScheduleError> {
     if trials > MAX_PLANNED_TRIALS { Err(ScheduleError::Trials { trials }) } else { Ok(()) }
 }
@@ -217,7 +217,7 @@ impl Schedule {
         matches!(self, Self::Full | Self::Asha { .. })
     }
 
-    /// The same schedule, run often enough for `trials` trials: what a log with more trials than asked for needs.
+    /// The schedule, run often enough for `trials` trials: what a log with more trials than asked for needs.
     pub(crate) fn covering(self, trials: u64, max_resource: u64) -> Self {
         match self {
             Self::Hyperband { eta, runs, kappa, reference } => {
@@ -228,7 +228,7 @@ impl Schedule {
         }
     }
 
-    /// The same schedule, but for how often it is run: what stays when a study is prolonged.
+    /// The schedule, but for how often it is run: what stays when a study is prolonged.
     pub(crate) fn without_runs(self) -> Self {
         match self {
             Self::Hyperband { eta, kappa, reference, .. } => {

@@ -57,6 +57,7 @@ impl<S: Store> Session<S> {
         let (spec_settings, wanted) = (spec.settings(), spec.queue.clone());
         let study = match header {
             None => {
+                // the study is made before anything is stored, so that a description that is refused leaves no log
                 let study = Study::with(spec, parts)?;
                 store.append(&Record::Created { study: Box::new(study.spec().clone()) })?;
                 study
@@ -119,6 +120,7 @@ impl<S: Store> Session<S> {
     /// [`StoreError`] if a record could not be stored.
     pub fn warm_start(&mut self, runs: &[Run]) -> Result<(), StoreError> {
         self.news.clear();
+        // after an interruption some of the runs are recorded already, and would otherwise teach twice
         let missing = runs.get(self.study.warm_start_runs().len()..).unwrap_or_default();
         self.with_study(|study, append| study.warm_start_into(missing, append))?;
         self.learned_range = range(self.study.warm_start_runs(), self.study.spec().direction);
@@ -127,6 +129,8 @@ impl<S: Store> Session<S> {
 }
 
 fn restore(spec: StudySpec, parts: Parts, store: &impl Store) -> Result<Study, SessionError> {
+    // the caller's parts can be used once, so the trials are counted first; otherwise the log is read twice only if it has more
+    // trials than asked for
     if !parts.is_empty() {
         let spec = spec.covering(trials_started(store)?);
         return Ok(Study::restore(spec, parts, store.read_from(0)?)?);

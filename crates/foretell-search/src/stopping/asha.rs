@@ -45,6 +45,7 @@ impl StopRule for AshaRule {
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
         match trial.place_at_rung() {
+            // of fewer than η trials none would be among the best ⌊n/η⌋, so the best always continues
             Some(place) if place.better >= (place.all / self.eta as usize).max(1) => {
                 Ruling::stop(Reason::BelowRung, place.score)
             }

@@ -64,7 +64,7 @@ impl Caution {
         &CAUTION_FACTS[self as usize]
     }
 
-    /// Its name.
+    /// The name in requests and logs.
     pub fn name(self) -> &'static str {
         self.facts().name
     }

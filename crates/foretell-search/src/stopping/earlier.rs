@@ -39,7 +39,7 @@ pub enum LessonStatus {
 /// An earlier study as a stop rule judges it by now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EarlierStudy {
-    /// Its name; empty for runs that are of no study.
+    /// The study's name; empty for runs that are of no study.
     pub study: String,
     /// The number of its runs that are learned from.
     pub trials: usize,

@@ -105,7 +105,7 @@ impl Needs {
 
 /// A rule that stops running trials.
 ///
-/// Its rulings depend only on its input, so that a study's log, replayed, restores the study. What a rule learns from other trials is kept
+/// The rulings depend only on the input, so that a study's log, replayed, restores the study. What a rule learns from other trials is kept
 /// by the study, as its [`Learner`].
 ///
 /// ```
@@ -201,7 +201,7 @@ pub trait StopRule: Send + Sync {
 /// assert_eq!(catalogue.policy(&named, &Default::default()).unwrap().setting("step"), Some(&3.into()));
 /// ```
 pub trait NamedRule: StopRule + Serialize + DeserializeOwned + Default + 'static {
-    /// Its name in requests and logs.
+    /// The rule's name in requests and logs.
     const NAME: &'static str;
     /// What it does, in a sentence for help texts.
     const ABOUT: &'static str;
@@ -244,13 +244,13 @@ pub trait Learner: Any + Send + Sync {
 /// How a trial ended, for a [`Learner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was trained to its end.
+    /// Trained to its end.
     Completed,
-    /// It was trained to a rung, and may continue.
+    /// Trained to a rung, from which it may continue.
     Paused,
-    /// It was stopped.
+    /// Stopped.
     Stopped,
-    /// It failed, or its configuration is lost: its reports count for nothing.
+    /// Failed, or its configuration is lost: its reports count for nothing.
     Failed,
 }
 

@@ -57,6 +57,7 @@ impl StopRule for PatienceRule {
 fn age_of_best(scores: &[f64]) -> usize {
     let mut best = (0, f64::NEG_INFINITY);
     for (i, &score) in scores.iter().enumerate() {
+        // an equal score is no improvement, so a training that has converged is stopped as well
         if score > best.1 {
             best = (i, score);
         }

@@ -50,12 +50,12 @@ impl<'de> Deserialize<'de> for Policy {
 }
 
 impl Policy {
-    /// That of a catalogue.
+    /// The policy of a catalogue's `part`.
     pub(crate) fn of_part(part: Part<dyn StopRule>) -> Self {
         Self(part)
     }
 
-    /// Its part.
+    /// The part that the policy is, to be made by a catalogue.
     pub(crate) fn part_mut(&mut self) -> &mut Part<dyn StopRule> {
         &mut self.0
     }
@@ -75,7 +75,7 @@ impl Policy {
         self.0.name()
     }
 
-    /// Its name and settings.
+    /// The name and the settings.
     pub fn named(&self) -> &Named {
         self.0.named()
     }
@@ -85,7 +85,7 @@ impl Policy {
         self.0.settings().get(name)
     }
 
-    /// Its rule; `None` for one of another crate, where only its description was read.
+    /// The rule; `None` for one of another crate, where only its description was read.
     pub fn rule(&self) -> Option<&Arc<dyn StopRule>> {
         self.0.made()
     }
@@ -120,7 +120,7 @@ impl Policy {
         self.needs(1).forecasts
     }
 
-    /// The same if forecasts by a predictor stop trials, else the rule that goes by them alone.
+    /// Returns this policy if forecasts by a predictor stop trials, else the rule that goes by them alone.
     pub(crate) fn by_forecasts(self) -> Self {
         if self.is_by_forecasts() { self } else { ForecastRule.into() }
     }

@@ -19,7 +19,7 @@ pub struct Foreseen {
 /// The position of a trial at a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Its score there.
+    /// The trial's score there.
     pub score: f64,
     /// The number of trials that have reached the rung, itself counted.
     pub all: usize,

@@ -80,7 +80,7 @@ pub struct Study {
     progress: Progress,
     /// The scores, ascending, with which trials reached each rung of the stop rule.
     rungs: BTreeMap<u64, Vec<f64>>,
-    /// The same with several objectives: which trials, and their scores there, larger being better.
+    /// With several objectives: which trials reached each rung, and their scores there, larger being better.
     rung_points: BTreeMap<u64, RungPoints>,
     /// The scores by which trials are compared at rungs, where these are forecasts.
     ranks: TrialRanks,
@@ -212,7 +212,7 @@ impl Study {
         self.relation
     }
 
-    /// Its trials, by number.
+    /// The trials, by number.
     pub fn trials(&self) -> &[Trial] {
         &self.trials
     }
@@ -321,6 +321,7 @@ impl Study {
     /// Changes trial `index` and keeps the totals in step. O(log trials).
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Trial)) {
         let trial = &mut self.trials[index];
+        // the totals count a trial by its state, so it leaves them as it was and joins them as it is
         self.progress.remove(index, trial, &self.spec);
         change(trial);
         self.progress.add(index, trial, &self.spec);

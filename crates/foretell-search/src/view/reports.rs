@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 pub struct Reports {
     /// The trial of each.
     pub trials: Vec<u64>,
-    /// Its step.
+    /// The steps of the reports.
     pub steps: Vec<u64>,
-    /// Its value of the study's metric.
+    /// The values of the study's metric.
     pub values: Vec<Option<f64>>,
     /// The values of each metric that was reported by name; rows at the end may still be missing.
     metrics: BTreeMap<String, Vec<Option<f64>>>,

@@ -2,7 +2,7 @@
 
 use foretell::{Configuration, Value};
 
-/// It rises to an end that is best at a learning rate near 0.01, with a little noise of its own.
+/// The accuracy rises to an end that is best at a learning rate near 0.01, with a little noise of its own.
 pub(crate) fn accuracy(configuration: &Configuration, step: u64) -> f64 {
     let lr = configuration.get("lr").and_then(Value::number).unwrap_or(0.01);
     let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();

@@ -16,7 +16,7 @@ enum EntrantState {
     Running,
     Stopped,
     Completed,
-    /// It diverged or failed: it does not compete, and nothing is learned from it.
+    /// Diverged or failed: the trial does not compete, and nothing is learned from it.
     Gone,
 }
 
@@ -47,7 +47,7 @@ pub struct TrialProspect {
 }
 
 impl TrialProspect {
-    /// The same with each score as `value` gives it.
+    /// Returns the prospect with each score as `value` gives it.
     #[must_use]
     pub fn map(self, value: impl Fn(f64) -> f64) -> Self {
         let interval = |(low, high): (f64, f64)| {
@@ -69,9 +69,9 @@ impl TrialProspect {
 /// What a contest is told of a trial.
 #[derive(Clone, Copy, Debug)]
 enum ContestEvent {
-    /// Its score at its next level.
+    /// The trial has this score at its next level.
     Reach(f64),
-    /// It has ended by itself with this score.
+    /// The trial has ended by itself with this score.
     Complete(f64),
     Stop,
     Leave,
@@ -102,7 +102,7 @@ pub struct TrialContest {
     /// Why each study is left out.
     faults: Vec<Option<LessonVerdict>>,
     alone: Chain,
-    /// The same with the earlier runs, which come first.
+    /// The chain with the earlier runs, which come first.
     taught: Option<Chain>,
     lessons: usize,
     guard: Guard,
@@ -133,6 +133,7 @@ impl TrialContest {
             });
         }
         let lessons = chain.len();
+        // next to many earlier points, the search's own would hardly ever make enough of a difference to fit again
         chain.restart_point_count();
         Self {
             epochs,
@@ -234,6 +235,7 @@ impl TrialContest {
             let there = self.lessons + trial;
             // what is known without lessons has to be something: the trials before, and as many points as a whole training
             let known: usize = (0..self.entrants.len()).map(|other| self.alone.reached(other)).sum();
+            // before the point is taken in, because it must be a forecast that is weighed
             if trial > 0 && known >= self.alone.levels().len() {
                 let densities = (taught.log_density(there, score), self.alone.log_density(trial, score));
                 self.guard
@@ -257,6 +259,7 @@ impl TrialContest {
     /// All higher levels of `trial` have this score.
     fn fill_higher_levels(&mut self, trial: usize, score: f64) {
         self.guard.weigh_end(trial, score);
+        // straight to the chains: scores that were never trained are no evidence for or against earlier studies
         while !self.alone.is_completed(trial) {
             if let Some(taught) = &mut self.taught {
                 taught.extend(self.lessons + trial, score);
@@ -283,6 +286,7 @@ impl TrialContest {
         }
         let mut again = Self::without(self.epochs, std::mem::take(&mut self.studies), faults);
         let told = std::mem::take(&mut self.told);
+        // taken and not recorded, which would look for studies that do not move once more after each event
         told.iter().for_each(|&(trial, event)| again.take(trial, event));
         *self = Self { told, ..again };
     }

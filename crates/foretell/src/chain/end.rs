@@ -37,7 +37,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// That after so many `completed` runs.
+    /// The spread after so many `completed` runs.
     pub(super) fn new(completed: usize) -> Self {
         let freedom = (PRIOR_RUNS + completed as f64 - FREEDOM_LOST).max(MIN_FREEDOM);
         let student = StudentsT::new(0.0, 1.0, freedom).ok();

@@ -66,6 +66,7 @@ impl Fit {
         let count = curves.iter().map(Vec::len).sum::<usize>() as f64;
         let mean = curves.iter().flatten().sum::<f64>() / count;
         let squares: f64 = curves.iter().flatten().map(|w| (w - mean) * (w - mean)).sum();
+        // scores that are all alike have no deviation to divide by
         let sd = (squares / count).sqrt().max(1e-6);
         curves.iter_mut().flatten().for_each(|w| *w = (*w - mean) / sd);
         let map = ScoreTransformation { mean, sd, ..raw };
@@ -93,7 +94,7 @@ impl Fit {
         fit.evidence.is_finite().then_some(fit)
     }
 
-    /// The same with a model for each ν that counts: ω ∝ exp(evidence + a).
+    /// Gives the fit a model for each ν that counts: ω ∝ exp(evidence + a).
     fn averaged(mut self, priors: &[LevelPrior]) -> Self {
         let all = SLOPE_PRIORS.iter().filter_map(|&(slopes, before)| {
             let model = match slopes == DEFAULT_SLOPE_RUNS {
@@ -104,6 +105,7 @@ impl Fit {
             weight.is_finite().then_some((model, weight))
         });
         let all: Vec<(Model, f64)> = all.collect();
+        // relative to the largest, because e to the power of an evidence itself can be 0 or infinite
         let most = all.iter().map(|(_, weight)| *weight).fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = all.iter().map(|(_, weight)| (weight - most).exp()).sum();
         let shared =

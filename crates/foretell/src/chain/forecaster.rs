@@ -139,6 +139,7 @@ impl Chain {
         self.curves.push(scores.to_vec());
         self.points += scores.len();
         match &mut self.fit {
+            // a curve without points changes no regression, so the fit stays
             Some(fit) if scores.is_empty() => {
                 fit.curves.push(Vec::new());
                 fit.ends.push(None);

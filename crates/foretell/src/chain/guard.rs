@@ -19,7 +19,7 @@ const MIN_RELATIVE_MOTION: f64 = 0.1;
 /// Whether an earlier study counts by now, and why it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LessonVerdict {
-    /// It counts: with it, the next levels and the ends of trials were forecast better than without.
+    /// The study counts: with it, the next levels and the ends of trials were forecast better than without.
     Counts,
     /// No trial from the second on has completed yet, so that nothing is known.
     Untested,
@@ -27,9 +27,9 @@ pub enum LessonVerdict {
     NextNoBetter,
     /// The ends of trials are forecast no better with it.
     EndsNoBetter,
-    /// It is left out, because its trials hardly change between their first and last scores.
+    /// The study is left out, because its trials hardly change between their first and last scores.
     Flat,
-    /// It is left out, because its trials end alike.
+    /// The study is left out, because its trials end alike.
     Alike,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct ScoreMotion {
 }
 
 impl ScoreMotion {
-    /// That of trials with these first and last scores; `None` without trials.
+    /// The motion of trials with these first and last scores; `None` without trials.
     pub(super) fn new(trials: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let (mut lasts, mut changes): (Vec<f64>, Vec<f64>) =
             trials.map(|(first, last)| (last, (last - first).abs())).unzip();

@@ -100,6 +100,7 @@ impl LevelRegression {
         after.multiply(&right, &mut coefficients);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let squares = sums.entry(size, size) + 2.0 * center * sums.entry(0, size) + runs * center * center;
+        // where the runs lie on the regression, rounding can make this negative
         let residual = (squares + dot(&mean, &weighted) - dot(&coefficients, &right)).max(0.0);
         let freedom = PRIOR_RUNS + runs;
         let (scale_before, scale) = (PRIOR_RUNS * prior.variance, PRIOR_RUNS * prior.variance + residual);

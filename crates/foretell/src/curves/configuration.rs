@@ -107,6 +107,7 @@ impl Serialize for Value {
 /// `number` as an integer, if it is one that every reader of JSON gives back exactly.
 fn whole(number: f64) -> Option<i64> {
     let exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    // an integer has no −0, so that would come back as another number
     (exact && !(number == 0.0 && number.is_sign_negative())).then_some(number as i64)
 }
 

@@ -56,10 +56,10 @@ pub enum CurveError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum RunScore {
-    /// Its last value.
+    /// The last value.
     #[default]
     Last,
-    /// Its best value so far, as where the best checkpoint is kept.
+    /// The best value so far, as where the best checkpoint is kept.
     Best,
     /// The mean of so many last values, for trainings whose values are noisy.
     Mean(NonZeroU32),
@@ -207,6 +207,7 @@ impl Curve {
         if let Some(own) = self.direction.filter(|&own| own != direction) {
             return Err(CurveError::Direction { own, given: direction });
         }
+        // a step whose value was not finite is taken, too: the curve must not go back behind it
         let before = match (self.steps.last(), self.diverged_at) {
             (Some(&last), Some(diverged)) => last.max(diverged),
             (Some(&last), None) => last,

@@ -198,7 +198,7 @@ fn width(encoding: &ColumnEncoding) -> usize {
 /// The result of fitting a column.
 enum ColumnFit {
     Column(ColumnEncoding),
-    /// It never varies.
+    /// The column never varies.
     Constant,
     /// The column contains this number of different strings.
     TooMany(usize),
@@ -226,6 +226,7 @@ fn fit_numbers(values: &[&Value], scale: Option<Scale>) -> Option<ColumnEncoding
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let indicator = !numbers.is_empty() && numbers.len() < values.len();
+    // one and the same number still says something if other runs do not have it
     if low >= high && !indicator {
         return None;
     }
@@ -245,6 +246,7 @@ fn layer_features(text: &str) -> [f64; ARCHITECTURE_FEATURES.len()] {
         return [0.0; ARCHITECTURE_FEATURES.len()];
     };
     let counted = sequence.counts(INPUT_SHAPE);
+    // at least 1, because 0 has no logarithm
     let (weights, multiply_adds) = counted.map_or((1, 1), |c| (c.weights.max(1), c.multiply_adds.max(1)));
     let (mut side, mut filters, mut kernels) = (INPUT_SHAPE.height, Vec::new(), Vec::new());
     let (mut poolings, mut dense, mut averaged, mut layers) = (0.0, 0.0, 0.0, 0.0);

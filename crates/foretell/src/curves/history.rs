@@ -360,7 +360,7 @@ impl History {
         self.unbounded_value(score, now).clamp(self.bounds.0, self.bounds.1)
     }
 
-    /// The same, not held to bounds: two scores never have one value.
+    /// The value of the score that a run worth `now` may reach, not held to bounds: two scores never have one value.
     pub fn unbounded_value(&self, score: f64, now: f64) -> f64 {
         let now =
             if now > self.lowest() { self.expand_below_floor(now, f64::NEG_INFINITY) } else { self.worst };

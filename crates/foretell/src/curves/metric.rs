@@ -88,7 +88,7 @@ impl Bounds {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// Its name: `val_acc`.
+    /// The name: `val_acc`.
     pub name: String,
     /// Whether larger or smaller values are better.
     pub direction: Direction,

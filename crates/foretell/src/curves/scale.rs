@@ -13,7 +13,7 @@ pub enum Scale {
     /// The metric itself.
     #[default]
     Linear,
-    /// Its logarithm: for losses and perplexities, whose differences are ratios. Positive metrics only.
+    /// The logarithm of the metric: for losses and perplexities, whose differences are ratios. Positive metrics only.
     Log,
 }
 

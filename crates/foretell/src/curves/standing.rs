@@ -7,18 +7,18 @@ use crate::curves::scale::Scale;
 /// The state of a run relative to a [`History`]. Only runs that are [`Standing::Running`] are forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Standing {
-    /// It is on its way to the target, or has no point yet.
+    /// The curve is on its way to the target, or has no point yet.
     Running,
-    /// It is at the target or beyond.
+    /// The curve is at the target or beyond.
     Arrived,
-    /// It diverged before the target.
+    /// The curve diverged before the target.
     Diverged {
         /// The first step without a finite value.
         at: f64,
     },
-    /// It begins after the target.
+    /// The curve begins after the target.
     Late {
-        /// Its first step.
+        /// The first step of the curve.
         first: f64,
     },
     /// The history's scores are logarithms and one of its values has none.

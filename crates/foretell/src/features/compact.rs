@@ -141,9 +141,9 @@ fn mean_product(a: &[f64], b: &[f64]) -> f64 {
 /// A column that is a feature.
 #[derive(Clone, Copy, Debug)]
 struct FeatureColumn {
-    /// Its place among the raw columns.
+    /// The place among the raw columns.
     column: usize,
-    /// Its allowed range after standardization.
+    /// The allowed range after standardization.
     range: (f64, f64),
     weight: f64,
 }

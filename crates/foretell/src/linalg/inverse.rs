@@ -59,6 +59,7 @@ impl Symmetric {
     ///
     /// Source: Goodnight, *A tutorial on the sweep operator*, 1979, in blocks.
     pub fn invert(&mut self) -> Option<f64> {
+        // an identity in the padding changes neither the inverse nor the determinant, so whole blocks can be swept
         for i in self.n..self.stride {
             self.data[i * self.stride..(i + 1) * self.stride].fill(0.0);
             self.data[i * self.stride + i] = 1.0;

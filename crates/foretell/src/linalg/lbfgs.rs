@@ -107,6 +107,7 @@ fn line_search(
                 let parabola = -slope * length * length / (2.0 * (found - value - slope * length));
                 length = parabola.clamp(0.1 * length, 0.5 * length);
             }
+            // the function is not defined so far out, so there is no value to lay a parabola through
             None => length *= 0.25,
         }
     }

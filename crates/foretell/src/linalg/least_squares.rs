@@ -114,6 +114,7 @@ impl HouseholderQr {
                 break;
             }
             let mut reflector = columns[k][k..].to_vec();
+            // with the sign of the entry, because a difference would cancel
             reflector[0] += if reflector[0] > 0.0 { norm } else { -norm };
             // scaled so that the reflection is 1 − v·vᵀ
             let scale = (2.0 / crate::linalg::simd::dot(&reflector, &reflector)).sqrt();

@@ -1,7 +1,7 @@
 //! The inner loops, compiled once for each instruction set and chosen at run time.
 //!
 //! Every function here has one body, in safe Rust, written in lanes of eight `f64` so that the compiler can vectorize it.
-//! The same body is compiled for AVX-512, AVX2 and the baseline; the only `unsafe` is the call into a version whose
+//! One body is compiled for AVX-512, AVX2 and the baseline; the only `unsafe` is the call into a version whose
 //! instructions were just found to be there. All versions sum in the same order and round as often: `mul_add` is one
 //! instruction in AVX-512, AVX2 (with FMA) and on ARM, and on processors without it a slow call with the same result. So
 //! all give the same bits, which tests compare.
@@ -83,6 +83,7 @@ pub fn instruction_set() -> InstructionSet {
     }
     let found = detect_instruction_set();
     let place = INSTRUCTION_SETS.iter().position(|&set| set == found).map_or(u8::MAX, |place| place as u8);
+    // two threads may get here at once: both find the same, so it cannot matter which one is last
     DETECTED_SET.store(place, Ordering::Relaxed);
     found
 }

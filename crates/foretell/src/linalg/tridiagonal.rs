@@ -158,6 +158,7 @@ dispatched! {
                 continue;
             }
             let length = (head * head + tail).sqrt();
+            // on the other side of 0, so that the difference from the head does not cancel
             let image = if head > 0.0 { -length } else { length };
             beside[k] = image;
             reflector[k + 1] = head - image;

@@ -61,6 +61,7 @@ impl Forecast {
     pub fn quantile(&self, p: f64) -> f64 {
         let z = normal_quantile(p);
         match &self.shape {
+            // 0 times the infinite quantile of p = 0 or 1 would be no number
             _ if self.scale <= 0.0 => self.mean,
             Shape::Gaussian => self.mean + self.scale * z,
             Shape::Quantiles(knots) => self.mean + self.scale * interpolate_knots(knots, z, |&(x, y)| (x, y)),
@@ -95,6 +96,7 @@ fn interpolate_knots(knots: &[(f64, f64)], x: f64, view: impl Fn(&(f64, f64)) ->
     };
     let right = knots.partition_point(|knot| view(knot).0 < x).clamp(1, last);
     let ((x0, y0), (x1, y1)) = (view(&knots[right - 1]), view(&knots[right]));
+    // infinity times a slope of 0 would be no number
     if x.is_infinite() { x } else { y0 + (x - x0) * (y1 - y0) / (x1 - x0).max(1e-12) }
 }
 

@@ -163,6 +163,7 @@ fn fit_ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let left_out = |lambda: f64, out: &mut Resolved| {
         form.resolve(lambda, &points, &moments, out);
         let rows = y.iter().zip(&out.products).zip(&out.forms);
+        // a run that alone decides its own forecast has a leverage of 1, and would divide by 0
         rows.map(|((y, fitted), form)| (y - fitted) / (1.0 - 1.0 / n as f64 - form).max(1e-12)).collect()
     };
     let (lambda, residuals) = least(penalties(1e3 * n as f64, 37), left_out);

@@ -87,7 +87,7 @@ impl Default for Predictors {
 }
 
 impl Predictors {
-    /// The same, with the product of `make` as `name`. An existing name keeps its predictor.
+    /// Adds the product of `make` as `name`. An existing name keeps its predictor.
     #[must_use]
     pub fn with(
         mut self,

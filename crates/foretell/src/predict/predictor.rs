@@ -37,7 +37,7 @@ pub enum FitError {
 
 /// A predictor: fits a model to completed runs.
 pub trait Predictor: Send + Sync {
-    /// Its name, as users choose it: `svr-rbf`.
+    /// The predictor's name, as users choose it: `svr-rbf`.
     fn name(&self) -> &'static str;
 
     /// Whether it forecasts each run from its own curve alone, so that nothing is learned from others.

@@ -130,7 +130,7 @@ const EQUAL_WEIGHT_RESIDUALS: f64 = 10.0;
 const UPPER_TAIL_FRACTION: f64 = 0.2;
 /// From fewer runs the share is less, in proportion, down to a third.
 const FULL_TAIL_RUNS: f64 = 30.0;
-/// The same of the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
+/// The factor of the probability below the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
 const LOWER_TAIL_FACTOR: f64 = 1.5;
 /// The number of runs' worth of residuals that the choice of hyperparameters and weights hides: quantiles grow by this over n.
 const HIDDEN_RUNS: f64 = 2.5;
@@ -151,6 +151,7 @@ impl SpreadCalibration {
         let n = targets.len();
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| {
+            // equal forecasts are sorted by their targets, because the order in which runs are listed must not matter
             held_out[a].mean.total_cmp(&held_out[b].mean).then(targets[a].total_cmp(&targets[b]))
         });
         let floor = smallest_scale(targets);
@@ -233,6 +234,7 @@ fn knots(residuals: &[f64]) -> Arc<[(f64, f64)]> {
     };
     let mut knots: Vec<(f64, f64)> =
         (-36..=36).map(|k| f64::from(k) / 8.0).map(|z| (z, quantile(z))).collect();
+    // knots must increase, because probabilities are read off them the other way round
     for k in 1..knots.len() {
         knots[k].1 = knots[k].1.max(knots[k - 1].1 + 1e-9);
     }

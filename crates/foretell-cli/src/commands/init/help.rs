@@ -75,6 +75,7 @@ fn parse_option_start(line: &str) -> Option<OpenOption> {
         }
     }
     let long =
+        // a long name may have a single dash, as Go's flags do
         names.iter().find(|name| name.starts_with("--")).or(names.iter().find(|name| name.len() > 2))?;
     let mut option = Opt::new(long);
     option.is_flag = names.iter().any(|name| name.trim_start_matches('-').starts_with("no-"));

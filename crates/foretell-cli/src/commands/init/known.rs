@@ -119,7 +119,7 @@ const OTHER_RATE_WORDS: &str = "min warmup end final last stop eps";
 /// The proposal for an option.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Proposal {
-    /// Its rank: the smaller, the more important.
+    /// The rank: the smaller, the more important.
     pub(super) place: usize,
     /// `log:1e-4:1`.
     pub(super) kind: String,
@@ -152,6 +152,7 @@ pub(super) fn proposal(option: &Opt, epochs: Option<u64>) -> Option<Proposal> {
     // `lambda_l2` is more than an `l2`
     let (place, _) = names.filter(|(_, name)| ends(name)).max_by_key(|(_, name)| name.len())?;
     let rule = KNOWN_PARAMETERS[place].1;
+    // `min_lr` or `warmup_lr` end as the learning rate does, even though they are other settings
     if place == 0 && words.iter().any(|word| is_word_in(word, OTHER_RATE_WORDS)) {
         return None;
     }
@@ -209,10 +210,12 @@ fn kind(option: &Opt, rule: ValueRule, epochs: Option<u64>) -> Option<String> {
         ValueRule::Log { .. } => logarithmic_kind(option, rule),
         ValueRule::Share(lo, hi) if option.values != Type::Whole => {
             let own = option.number().unwrap_or(lo);
+            // the range must hold the script's own value, which is trained first
             let most = if own > hi { (1.2 * own).min(1.0) } else { hi };
             (0.0..=1.0).contains(&own).then(|| range(option, "float", lo.min(own), most))?
         }
         ValueRule::Decay if option.values != Type::Whole => match value? {
+            // a factor of 1 or more decays nothing
             own if own >= 1.0 => None,
             own if own >= 0.9 => range(option, "float", 0.9, 0.9999_f64.max(own)),
             own => range(option, "float", own / 3.0, (3.0 * own).min(0.99)),

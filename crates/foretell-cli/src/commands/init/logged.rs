@@ -36,7 +36,7 @@ impl Logged {
         self.direction() == Some(Direction::Minimize)
     }
 
-    /// It as a choice of the metric.
+    /// The series as a choice of the metric.
     pub(super) fn to_metric_choice(&self) -> Choice {
         let values: Vec<String> =
             self.values.iter().take(3).filter_map(|value| value.value).map(short).collect();
@@ -44,7 +44,7 @@ impl Logged {
         Choice::of_series(&self.name, Some(&self.source), minimize, values.join(", "))
     }
 
-    /// Its rank: the series that the script watches, then validation before test before training, a score before a loss, and the most telling name.
+    /// The rank: the series that the script watches, then validation before test before training, a score before a loss, and the most telling name.
     pub(super) fn rank(&self) -> (bool, bool, Role, bool, u8) {
         let several = self.has_several;
         (several, self.is_watched, self.stage, !self.minimizes(), prominence(&self.name))

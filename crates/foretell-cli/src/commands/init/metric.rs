@@ -24,7 +24,7 @@ pub(super) struct Found {
     pub(super) source: String,
     /// The library that logs it; `None` for a number in the output.
     pub(super) library: Option<String>,
-    /// Its name.
+    /// Name of the metric.
     pub(super) name: String,
     pub(super) minimize: bool,
     /// The other metrics, with their sources.
@@ -60,6 +60,7 @@ impl Found {
             return Self::logged(logged, sample);
         }
         let is_table = guessed.is_some_and(|found| found.table.is_some());
+        // a metric that the user names is looked for in the script's table if the guess was read from there, because a search would follow it
         let text = if is_table { &sample.written.0 } else { &sample.text };
         let parsed = MetricSource::parse(source).ok();
         let whole = parsed.map(|parsed| ReportReader::new(parsed, 0).read_all(text)).unwrap_or_default();
@@ -404,6 +405,7 @@ pub(super) fn looped(sample: &Sample) -> Option<u64> {
 fn is_better(logged: &Logged, printed: &Found) -> bool {
     let rank = |stage: Role, minimize: bool, name: &str| (stage, !minimize, prominence(name));
     let own = rank(logged.stage, logged.minimizes(), &logged.name);
+    // a single logged value must not replace a printed curve, which trials can be stopped by
     let several = logged.values.len() > 1 || printed.whole.reports.len() <= 1;
     let of_printed = rank(printed.stage, printed.minimize, &printed.name);
     several && (logged.is_watched || own >= of_printed || is_copy(logged, &printed.whole.reports))
@@ -414,6 +416,7 @@ fn is_copy(logged: &Logged, printed: &[Report]) -> bool {
     let is_rounded = |exact: f64, printed: f64| {
         let text = printed.to_string();
         let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        // rounding moves a value by half of its last digit, and a little more is allowed because decimals are not exact in binary
         (exact - printed).abs() <= 0.51 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
     };
     let same = |(value, report): (&HookValue, &Report)| match (value.value, report.value) {
@@ -430,6 +433,7 @@ pub(super) fn reported(sample: &Sample, found: &Found) -> Option<u64> {
     let is_watched = sample.ended && !sample.failed && !sample.is_cut && is_of_this_run;
     let first = found.whole.reports.first().filter(|_| is_watched)?;
     let last = found.whole.reports.last()?;
+    // steps that count from 0 end one below the number of epochs, unlike steps that count from 1
     Some(last.step + u64::from(first.step == 0))
 }
 

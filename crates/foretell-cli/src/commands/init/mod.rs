@@ -220,6 +220,7 @@ fn guess(
     sample: &probe::Sample,
 ) -> study_file::Guess {
     if let Some(found) = &mut found {
+        // the test run wrote the table to the script's own folder, but a trial writes it to that of the trial
         found.table = found.table.take().map(|table| described.own_path(&table).map_or(table, PathBuf::from));
     }
     let reported = found.as_ref().and_then(|found| metric::reported(sample, found));

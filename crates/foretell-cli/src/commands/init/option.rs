@@ -61,7 +61,7 @@ impl Opt {
         last.split(['_', '-']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Its default as a number.
+    /// The default as a number.
     pub(super) fn number(&self) -> Option<f64> {
         self.default.as_ref().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite())
     }
@@ -80,7 +80,7 @@ impl Opt {
         parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Its type, also by its default and its choices.
+    /// The type, also by the default and the choices.
     pub(super) fn type_of(&self) -> Type {
         let is_truth = |text: &str| ["true", "false", "yes", "no"].contains(&text.to_lowercase().as_str());
         let default = self.default.as_deref().unwrap_or_default();

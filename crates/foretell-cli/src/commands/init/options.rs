@@ -88,6 +88,7 @@ impl Known {
         }
         let mut known = help::read(help);
         let sources = command.iter().filter_map(|word| read_source_text(word, folder));
+        // a global variable that has the name of an option is the same setting, which would otherwise be searched twice
         for option in sources.flat_map(|text| source::read(&text)) {
             if known.options.iter().all(|there| there.name != option.name) {
                 known.options.push(option);
@@ -100,6 +101,7 @@ impl Known {
 /// Reads the options of `command`, whose files are in `folder`.
 pub(super) fn read(command: &[String], known: Known, folder: &Path) -> Described {
     let Known { mut options, positional, used, counts_batches, length, looped, .. } = known;
+    // the file comes before the words of the command, because a value that the command gives overrides that of the file
     let config = read_config_options(command, folder, &mut options);
     let places = given(command, &mut options, &positional);
     let mut described =
@@ -163,7 +165,7 @@ impl Described {
         }
     }
 
-    /// The same with a command whose option for epochs takes them from the study, and the option's own value; `None` without such an option, or if
+    /// A copy whose option for epochs takes them from the study, and the option's own value; `None` without such an option, or if
     /// it counts iterations, and one or two iterations are no training.
     pub(super) fn with_epochs_option(&self) -> Option<(Self, u64)> {
         let (at, own) = (self.epochs_option?, self.epochs?);
@@ -185,7 +187,7 @@ impl Described {
         Some(option.given(&format!("{{{TRIAL_DIR}}}/{name}")))
     }
 
-    /// The same, searching the parameter `name` in another way.
+    /// A copy that searches the parameter `name` as `kind`.
     pub(super) fn with_parameter_kind(&self, name: &str, kind: &str) -> Self {
         let mut changed = self.clone();
         for searched in changed.parameters.iter_mut().filter(|searched| searched.name == name) {
@@ -270,6 +272,7 @@ impl Described {
         for (proposal, at) in found {
             let alike = chosen.iter().filter(|(other, _)| other.place == proposal.place).count();
             let is_uneven = counts_batches && proposal.is_batch_size();
+            // with another batch size a trial would have another number of values, so trials could not be compared step by step
             if is_uneven {
                 self.uneven.push(self.options[at].name.clone());
             }
@@ -284,6 +287,7 @@ impl Described {
             if option.style != Style::File {
                 self.put(*at, &placeholder(&option));
             }
+            // a default of None is no value that a first trial could train
             let default = option.default.clone().filter(|_| !option.is_none());
             let default = if option.is_list { Some(known::written_list(&option)) } else { default };
             self.parameters.push(Searched { name: option.name, kind: proposal.kind.clone(), default });
@@ -293,6 +297,7 @@ impl Described {
                 self.list(&self.options[at].clone(), kind);
             }
         }
+        // after the parameters are known, because only lists that are searched are cut to one word
         self.drop_list_tails();
     }
 
@@ -438,6 +443,7 @@ fn possible(option: &Opt) -> Option<String> {
     if option.choices.len() > 1 {
         return Some(format!("choice:{}", option.choices.join(",")));
     }
+    // half and twice of the script's own value would be no range around 0
     let value = option.number().filter(|value| *value > 0.0)?;
     Some(match option.type_of() {
         Type::Whole if value >= 2.0 => format!("int:{}:{}", (value / 2.0).floor().max(1.0), 2.0 * value),
@@ -514,6 +520,7 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
             at += 3;
             continue;
         }
+        // a negative number begins as an option does, even though it is a value
         let is_option = word.starts_with('-') && word.parse::<f64>().is_err();
         let (name, joined) = match word.split_once('=') {
             Some((name, value)) if !value.is_empty() && !name.is_empty() && !name.contains(['/', ' ']) => {
@@ -534,6 +541,7 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
             at += 1;
             continue;
         }
+        // Hydra adds a key that its configuration lacks by a `+` in front, which is no part of the name
         let own = Opt::new(name.trim_start_matches('+'));
         let found = options.iter().position(|option| option.name == own.name && option.style != Style::File);
         let is_flag = found.is_some_and(|found| options[found].is_flag);

@@ -93,8 +93,10 @@ impl Run<'_> {
         sample.table =
             opened.into_iter().next().or_else(|| tables_since(Path::new("."), begun).into_iter().next());
         if let Some(text) = sample.table.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+            // a table that was there before may hold rows of earlier runs, which would count as values of this one
             let is_new = sample.table.as_ref().is_some_and(|table| !before.contains(table));
             sample.written = (text.clone(), is_new);
+            // the first line names the columns, so it is kept even if only the last rows are
             let (head, tail) = (text.lines().take(1), text.lines().skip(1));
             let rows = text.lines().count().saturating_sub(1);
             let last = tail.skip(rows.saturating_sub(MAX_OUTPUT_LINES));
@@ -139,6 +141,7 @@ impl Run<'_> {
             }
         }
         sample.read(directory);
+        // a run that was stopped cannot fail: its exit code is that of the signal
         sample.failed = !stopped && status != Some(ProcessStatus::Exited(0));
         (sample.ended, sample.timed_out) = (!stopped, timed_out);
         Ok(sample)

@@ -226,6 +226,7 @@ fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<ProofRun, 
             Ok(MessageKind::Report(report)) => outcome.reports.push(report),
             Ok(MessageKind::Settled(reports)) => outcome.reports.extend(reports),
             Ok(MessageKind::Ended { status, tail, .. }) => {
+                // the exit code of a run that was stopped is not the script's own
                 outcome.end = Some((status, tail)).filter(|_| !stopped);
                 return Ok(outcome);
             }
@@ -296,7 +297,7 @@ fn others(searched: &[Searched]) -> Map<String, serde_json::Value> {
     other_values_of(searched, None)
 }
 
-/// The same, but only for the parameter `only` if one is named: the others have the script's own values.
+/// Values that differ from the script's own, only for the parameter `only` if one is named: the others have the script's own values.
 fn other_values_of(searched: &[Searched], only: Option<&str>) -> Map<String, serde_json::Value> {
     let texts: Vec<String> =
         searched.iter().map(|Searched { name, kind, .. }| format!("{name}={kind}")).collect();

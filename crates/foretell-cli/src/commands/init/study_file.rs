@@ -107,11 +107,13 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     let once = guess.reports_once();
     let (epochs, said) = guess.length();
     line(format!("{}\n{epochs}\n", to_comment(&said)));
+    // a single value at the end is no curve that a rule could stop by
     if once {
         line("no-stopping = true\n".to_owned());
     }
     if let Some(trainings) = guess.metric.as_ref().and_then(|found| found.trainings) {
         let is_sure = guess.metric.as_ref().is_some_and(|found| found.folds.is_some());
+        // only trainings that the output announces as folds are folds; otherwise the line is offered, but not in force
         let mark = if is_sure { "" } else { "# " };
         line(format!(
             "# the run trains {trainings} times; with folds, a trial counts with the mean of its folds\n{mark}folds = {trainings}\n"
@@ -291,6 +293,7 @@ fn to_output_comment(text: &str) -> String {
 }
 
 fn quote_toml(text: &str) -> String {
+    // in single quotes TOML keeps a backslash, so a path or a pattern stays readable instead of having each one doubled
     if text.contains('\\') && !text.contains('\'') {
         return format!("'{text}'");
     }

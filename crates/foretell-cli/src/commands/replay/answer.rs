@@ -89,6 +89,7 @@ fn full_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
             oracle.totals.speedup_total, oracle.burn_in
         ));
     }
+    // the recommendation compares how often the best run was kept, which a front does not have, and a study file has chosen already
     if file.table.objectives().is_empty() && study.is_none() {
         lines.extend(recommended(file).map(|chosen| recommendation_text(file, &chosen)));
     }
@@ -104,6 +105,7 @@ fn saved_hours(file: &Replayed) -> Option<String> {
     let (mut whole, mut saved, mut timed, mut all) = (0.0, 0.0, 0_usize, 0_usize);
     for trial in outcome.orderings.iter().flat_map(|ordering| &ordering.trace.trials) {
         all += 1;
+        // logs may lack times, so the hours cover only the runs that have them, and the text says what fraction these are
         let Some(seconds) = file.seconds.get(file.table.index(trial.run)).copied().flatten() else {
             continue;
         };

@@ -103,6 +103,7 @@ impl Together {
             let values = each(value);
             (mean(&values), standard_error(&values))
         };
+        // the training that is left is averaged instead of the speed-up, because equal amounts of training add up
         let (left, left_error) = both(&|row| Some(1.0 / row.totals.speedup_total));
         let (best_kept, best_kept_stderr) = both(&|row| Some(row.best_kept));
         let (best_three_kept, best_three_kept_stderr) = both(&|row| Some(row.totals.best_three_kept));

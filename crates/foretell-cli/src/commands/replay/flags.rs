@@ -221,6 +221,7 @@ impl ReplayArguments {
                 return Err(flag(&study.display().to_string(), &problem));
             }
         }
+        // made only so that a rule that the catalogue lacks is refused before a file is read
         self.ways()?;
         if self.figure == Some(FigureKind::Iterations) && !self.scheduler().is_hyperband() {
             let scheduler = self.scheduler().name();

@@ -41,6 +41,7 @@ use std::sync::Arc;
 pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
     plot::Size::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
+        // refused now, because a long replay would otherwise end without its picture
         plot::check_place(path, None).map_err(Failure::input)?;
         if arguments.files().len() > 1 {
             return Err(Failure::input("--plot shows one set of curves. Pass a single file"));

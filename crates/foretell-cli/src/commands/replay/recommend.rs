@@ -51,9 +51,9 @@ impl Measured {
 /// The setting to use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recommendation {
-    /// Its row.
+    /// Row of the setting.
     pub(super) row: usize,
-    /// Its results in the orders that it was not chosen on.
+    /// Results of the setting in the orders that it was not chosen on.
     pub(super) elsewhere: Measured,
     /// Results of the default settings of `foretell search` in the same orders.
     pub(super) usual: Measured,

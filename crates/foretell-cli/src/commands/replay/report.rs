@@ -113,7 +113,7 @@ pub(super) struct Totals {
     pub(super) regret_sd_stderr: f64,
     /// The mean regret of the orderings that lost the best, in the metric's unit; none if none did.
     pub(super) regret_where_lost: Option<f64>,
-    /// The same as `regret_sd_mean`, and its standard error.
+    /// `regret_sd_mean` of the orderings that lost the best, and its standard error.
     pub(super) regret_sd_where_lost: Option<f64>,
     pub(super) regret_sd_where_lost_stderr: Option<f64>,
 }
@@ -148,7 +148,7 @@ pub(super) struct FrontRow {
     pub(super) kept: f64,
     /// The fraction of its hypervolume that was kept.
     pub(super) hypervolume_kept: f64,
-    /// The same two fractions for runs chosen at random at the same cost.
+    /// Both fractions for runs chosen at random at the same cost.
     pub(super) kept_at_random: f64,
     pub(super) hypervolume_kept_at_random: f64,
 }
@@ -175,6 +175,7 @@ pub(super) fn rows(
 ) -> Vec<Row> {
     let row = |(variant, outcome)| row(curves, table, variant, outcome, arguments);
     let mut rows: Vec<Row> = variants.into_iter().zip(outcomes).map(row).collect();
+    // after all rows are made, because the saving of a row is measured by the rows of no stopping and of perfect foresight
     for i in 0..rows.len() {
         rows[i].saving_of_oracle = saving_of_oracle(&rows, i);
     }
@@ -214,6 +215,7 @@ fn saving_of_oracle(rows: &[Row], i: usize) -> Option<f64> {
 }
 
 fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, arguments: &ReplayArguments) -> Row {
+    // a finer replay counts several points for each recorded one, so its sums are divided to be epochs of the records
     let finer = f64::from(arguments.finer);
     let (speedup_mean, speedup_stderr) = outcome.speedup();
     let StudySpec { burn_in, rank, refit, exempt, ref sampler, .. } = *variant.study();

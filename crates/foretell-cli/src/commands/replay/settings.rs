@@ -230,6 +230,7 @@ fn variant_of_request(
 ) -> Result<Variant, Refusal> {
     let mut setting = resolve_setting(arguments, request, table)?;
     let study = &mut setting.study;
+    // a burn-in of all runs would leave none to stop
     let most = (arguments.own(table).trials(table) as u64).saturating_sub(1).max(1);
     study.burn_in = study.burn_in.min(most);
     let is_by_others = study.policy.is_by_forecasts() && !study.policy.is_by_curve_alone();
@@ -250,6 +251,7 @@ fn resolve_setting(
     // one that chooses networks has no recorded parameters to choose by
     let sampler = request.sampler.clone().filter(|_| !matches!(request.space, Some(Space::Own(_))));
     let asked = StudyRequest {
+        // a request must name a space, even though recorded runs are never drawn from it
         space: Some(Space::Parameters(ParameterSpace::parse(&["any=float:0:1"])?)),
         metric: Some(metric.name.clone()),
         direction: Some(metric.direction),
@@ -257,6 +259,7 @@ fn resolve_setting(
         epochs: Some(own.study.max_resource),
         seed: Some(arguments.seed),
         exempt: request.exempt.or_else(|| arguments.asked.last("exempt")),
+        // the runs of a warm start are those of the table, so the request names no file, but resolves as if it learned from one
         learn_from: (own.warm_start > 0).then(Vec::new),
         sampler: sampler.clone(),
         // the recorded runs are there, whatever these would choose

@@ -13,7 +13,7 @@ const I_EPOCH: (&str, &str) = ("i-epoch", "Stop all but the best --keep after --
 /// A way of stopping runs.
 #[derive(Clone, Debug)]
 pub(super) struct StoppingWay {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub(super) name: String,
     /// The policy of a study that stops so.
     pub(super) policy: Policy,

@@ -40,10 +40,10 @@ struct AgainDocument<'a> {
     #[serde(with = "foretell_search::resource")]
     epochs: u64,
     metric: String,
-    /// Its score in the search; absent if it was stopped there.
+    /// The trial's score in the search; absent if it was stopped there.
     #[serde(skip_serializing_if = "Option::is_none")]
     was: Option<f64>,
-    /// Its score with each seed, without the trainings that failed.
+    /// The score with each seed, without the trainings that failed.
     scores: Vec<f64>,
     mean: f64,
     /// The standard deviation, of two or more.
@@ -122,12 +122,14 @@ fn spec(stored: &StoredStudy, again: &Again) -> Result<StudySpec, Failure> {
         space,
         sampler: SamplerSpec::default(),
         schedule: Schedule::Full,
+        // all are trained to their end, because a stopped one would have no score to compare
         policy: Policy::none(),
         shadow: false,
         max_resource: again.epochs.unwrap_or(first.max_resource),
         is_open_ended: again.epochs.is_none() && first.is_open_ended,
         trials: again.seeds,
         budget_epochs: None,
+        // queued once per seed, so that the sampler proposes no other configuration
         queue: vec![trial.configuration.clone(); usize::try_from(again.seeds).unwrap_or(usize::MAX)],
         seed: first.seed.wrapping_add(1),
         ..first.clone()

@@ -65,7 +65,7 @@ impl Display {
         this
     }
 
-    /// The same with the metrics `watch` in each row.
+    /// Shows the metrics `watch` in each row, too.
     pub(super) fn with_watched_metrics(self, watch: &[String]) -> Self {
         Self { watch: watch.to_vec(), ..self }
     }

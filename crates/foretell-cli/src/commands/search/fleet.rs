@@ -56,6 +56,7 @@ impl Fleet {
         let workers = arguments.workers().max(256);
         let served = Served { token: token.clone(), door: door.clone(), workers };
         let served = serve::beside(&directory, address, served, interrupt)?;
+        // written only now, because the port may have been left to the system
         let access = ServerAccess { addresses: advertised_addresses(served), token, file: None };
         access.write(&directory).map_err(in_folder)?;
         print_worker_commands(&directory, on, served);
@@ -153,6 +154,7 @@ fn owner_command(line: &[String]) -> Result<Vec<String>, Failure> {
             words.push(word.clone());
         }
     }
+    // the job owns the study itself; with the flag as it was typed, it would submit another job
     words.push("--owner=here".to_owned());
     words.extend_from_slice(command);
     Ok(words)

@@ -104,6 +104,7 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     };
     let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;
     let config = workload.config.as_ref().map(|config| config.copy_file_name());
+    // only once the study is open: a command that it refuses must not replace the one that continues it
     asked.keep(search.directory(), &workload.command, config);
     if let Some(text) = &arguments.note {
         note_file::add(search.directory(), text)?;
@@ -128,7 +129,7 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     check_has_best(search.study())
 }
 
-/// That a search ends with a best trial.
+/// Refuses to end well without a best trial.
 fn check_has_best(study: &Study) -> Outcome {
     if study.best().is_some() {
         return Ok(());

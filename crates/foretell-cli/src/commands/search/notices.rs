@@ -207,6 +207,7 @@ impl<'a> NoticePrinter<'a> {
         let said = format!(
             "the command reports {metric} {value}, but the runs of --learn-from are between {low} and {high}. "
         );
+        // above 1 it cannot be a fraction; up to 1 it may be a small percentage, so that is only noted
         if value > 1.0 && high <= 1.0 {
             return Err(said + "Convert both to the same unit, percent or fractions");
         }
@@ -231,6 +232,7 @@ fn unreached_parameters_notice(study: &Study) -> Option<String> {
         let common = own.len().min(other_curve.len());
         common > 1 && own[..common] == other_curve[..common] && head.configuration != other.configuration
     };
+    // values that never change have a notice of their own, which would be the better advice
     let varies = own.iter().any(|(_, value)| *value != own[0].1);
     if others.len() + 1 < MIN_IDENTICAL_TRIALS || !varies || !others.iter().all(alike) {
         return None;

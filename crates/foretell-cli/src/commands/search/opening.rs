@@ -138,6 +138,7 @@ fn stopping_line(study: &Study, watching: bool) -> String {
     if let Some(words) = spec.policy.in_words() {
         return format!("{mode}: a trial is {fate} {words}");
     }
+    // rounded, because 1 − 0.99 is not exactly 0.01 in binary
     let chance = short_number(((1.0 - spec.criterion.stop_probability) * 1e8).round() / 1e6);
     let judged = match spec.criterion.agreeing_checks {
         1 => "a check gives".to_owned(),

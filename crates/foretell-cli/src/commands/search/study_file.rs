@@ -44,7 +44,7 @@ struct FileFlag {
     key: String,
     /// Where it is written: `FILE:LINE:COLUMN`.
     place: String,
-    /// The same as words of a command line.
+    /// The flag as words of a command line.
     words: Vec<String>,
 }
 
@@ -74,6 +74,7 @@ pub(super) fn together(
         into.extend(flag.words.iter().map(OsString::from));
     }
     words.extend_from_slice(&given[2..]);
+    // the command comes last, because everything behind `--` belongs to it
     words.extend(command);
     let mut arguments = parse_arguments(&words).map_err(|error| {
         // which key it is, if it is one alone
@@ -91,6 +92,7 @@ pub(super) fn together(
 fn find_flag_error(flag: &FileFlag) -> Option<clap::Error> {
     let words = ["foretell", SEARCH_SUBCOMMAND].into_iter().chain(flag.words.iter().map(String::as_str));
     let error = parse_arguments(&words.map(OsString::from).collect::<Vec<_>>()).err()?;
+    // a flag alone may lack another one that it requires, even though the file has both
     Some(error).filter(|error| error.kind() != ErrorKind::MissingRequiredArgument)
 }
 

@@ -82,7 +82,9 @@ impl StudyRun {
         let before = Duration::from_millis(session.store().times().elapsed());
         let study = session.study();
         let found = study.trials().len();
+        // before any trial starts: processes of a killed search would go on using the GPU and the folders of the trials that continue
         end_abandoned_trials(directory, found as u64)?;
+        // trials that are there count, even if fewer are asked for now
         StudySpec { trials: study.spec().trials.max(found as u64), ..study.spec().clone() }
             .check_burn_in(warm_start.len().max(study.warm_start_runs().len()))
             .map_err(|error| failure_in_directory(directory, &error))?;
@@ -101,6 +103,7 @@ impl StudyRun {
             config: workload.config.clone(),
             working_dir: None,
         };
+        // another program may have children of its own, which must not be taken for what a trial left behind
         adopt_orphans(!is_foretell_command());
         let guardian = guardian(directory);
         let trials = LocalTrials::new(setup, STOP_GRACE_PERIOD)

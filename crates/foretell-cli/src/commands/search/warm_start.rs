@@ -160,6 +160,7 @@ fn read_curve_runs(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
         maximize: !minimize,
         ..CurveFlags::default()
     };
+    // the file may call the metric otherwise, such as `eval_loss` for `loss`: whether it is the same is checked below
     let recorded = named.read(path).or_else(|_| CurveFlags::default().read(path))?;
     if recorded.metric.direction != spec.direction {
         return Err(refuse_other_direction(path, &recorded.metric.name));

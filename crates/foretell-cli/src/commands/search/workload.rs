@@ -69,6 +69,7 @@ impl Workload {
         if source.is_some() && arguments.metric().is_none() {
             return Err(Failure::input("--source needs --metric, the name of the series"));
         }
+        // the metric of a source is a name in a library, and must not be read as a pattern of printed lines
         let metric = match arguments.metric().filter(|_| source.is_none()) {
             Some(text) => {
                 MetricSource::parse_with(text, arguments.step.as_deref()).map_err(Failure::input)?
@@ -161,6 +162,7 @@ impl Workload {
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let mut command = vec![program, "train".to_owned()];
         for (flag, value) in &built_in.flags {
+            // doubled braces, because a value with a brace would be taken for a placeholder
             command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
         }
         Ok(Self {
@@ -218,6 +220,7 @@ fn read_config_file(arguments: &SearchArguments, space: &Space) -> Result<Option
         )));
     }
     let config = ConfigFile::read(path).map_err(Failure::input)?;
+    // filled in with any value, so that a parameter without a place in the file is refused before the first trial
     let names = space.names().into_iter().map(|name| (name.to_owned(), Value::from(1)));
     config.with_parameters(&names.collect()).map_err(Failure::input)?;
     Ok(Some(config))

@@ -32,7 +32,7 @@ pub(crate) enum BestFormat {
 struct BestDocument<'a> {
     schema: &'static str,
     trial: u64,
-    /// Its place, from 1.
+    /// The place among the best, from 1.
     rank: usize,
     metric: &'a str,
     score: f64,

@@ -148,6 +148,7 @@ fn difference(a: &Side, b: &Side, noise: TrainingNoise) -> (f64, DifferenceBasis
         // Welch 1947
         let freedom =
             variance.powi(2) / (variances[0].powi(2) / (n - 1.0) + variances[1].powi(2) / (m - 1.0));
+        // equal scores have no variance, and the quotient of Welch would be 0 / 0
         let freedom = if freedom.is_finite() { freedom } else { n + m - 2.0 };
         let half = Some(t_quantile(freedom) * variance.sqrt()).filter(|_| variance > 0.0);
         return (mean(&b.again) - mean(&a.again), DifferenceBasis::Seeds, half);
@@ -155,6 +156,7 @@ fn difference(a: &Side, b: &Side, noise: TrainingNoise) -> (f64, DifferenceBasis
     let difference = b.best.score - a.best.score;
     match noise.deviation().filter(|deviation| *deviation > 0.0) {
         Some(deviation) => {
+            // √2, because each of the two winners is one training with this deviation
             let half = t_quantile(noise.freedom as f64) * deviation * std::f64::consts::SQRT_2;
             (difference, DifferenceBasis::Spread, Some(half))
         }
@@ -173,6 +175,7 @@ fn pairs(a: &Side, b: &Side) -> Vec<f64> {
 fn seeds_needed(a: &Side, b: &Side, noise: TrainingNoise, difference: f64) -> Option<u64> {
     let pairs = pairs(a, b);
     let variance = match pairs.len() {
+        // the difference of two single trainings has twice the variance of one
         0 | 1 => 2.0 * noise.deviation()?.powi(2),
         _ => deviation(&pairs).powi(2),
     };
@@ -211,6 +214,7 @@ fn side(stored: &StoredStudy, epochs: u64, noise: &mut TrainingNoise) -> Result<
     let mut alike: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for trial in stored.study.trials() {
         if let (TrialState::Completed { value }, Ok(key)) =
+            // trials of one configuration and one length differ only by their seeds, so they show the noise, too
             (&trial.state, serde_json::to_string(&(&trial.configuration, trial.until)))
         {
             alike.entry(key).or_default().push(*value);
@@ -240,6 +244,7 @@ fn read_retraining_scores(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u3
             continue;
         };
         let spec = stored.study.spec();
+        // trainings of another length would mix the effect of the length into the noise
         if spec.max_resource == until {
             let achieved = |(number, trial): (usize, &Trial)| {
                 Some((spec.trial_seed(number as u64), trial.achieved(spec)?))
@@ -262,6 +267,7 @@ fn best_after(stored: &StoredStudy, epochs: u64) -> Result<Option<f64>, Failure>
         number += 1;
         if wrong.is_none() && study.progress().spent <= epochs {
             wrong = study.follow(&record, number).err();
+            // looked at again, because a record may have taken the study beyond `epochs`
             if study.progress().spent <= epochs {
                 best = study.best().map(|best| best.score);
             }

@@ -61,7 +61,7 @@ struct Problem {
     problem: String,
     /// Whether its record is kept all the same.
     kept: bool,
-    /// Its fate.
+    /// What becomes of the line.
     #[serde(skip)]
     fate: &'static str,
 }
@@ -104,6 +104,7 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
         return print_sound(&stored, None, format);
     }
     let salvage = if repair {
+        // a repair replaces the log, so no search may write to it meanwhile
         LogSalvage::<Record>::open_locked(&log)
     } else {
         LogSalvage::<Record>::open_unlocked(&log)
@@ -115,6 +116,7 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
     }
     if repair {
         damage.damaged = Some(salvage.write_repaired(&keep).map_err(Failure::midway)?);
+        // releases the lock before the repaired log is read
         drop(salvage);
         return print_sound(&StoredStudy::read(directory, catalogue())?, Some(damage), format);
     }
@@ -203,6 +205,7 @@ fn mend(
         losses.see(std::mem::take(&mut hole), &salvaged.record);
         places.push((place, salvaged.line));
     }
+    // a second pass over the file instead of a list, so that not all records are in memory at once
     let records = salvage.records().map_err(Failure::input)?.enumerate();
     let records = records.filter(|(place, _)| !left_out.contains(place));
     let records = records.map(|(_, salvaged)| salvaged.map(|salvaged| salvaged.record));

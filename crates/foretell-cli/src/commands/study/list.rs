@@ -71,6 +71,7 @@ pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
     let read = |directory: &PathBuf| match StoredStudy::read(directory, catalogue()) {
         Ok(stored) => Some(listed(&stored)),
         Err(failure) => {
+            // one damaged study must not hide the others
             note(&format!("not listed: {failure}"));
             None
         }

@@ -59,19 +59,19 @@ pub(crate) struct Failure {
 /// The message that the study is to get about a training.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    /// It is alive.
+    /// The training is alive.
     Alive,
     /// An attempt continues after so many epochs.
     Began { after: u64, attempt: u64 },
-    /// It reports.
+    /// The training reports.
     Report(MetricReading),
     /// The file that it appends its metrics to was read up to here, and what was reported until there was passed on.
     Read(SourcePosition),
-    /// It has ended well, or was stopped.
+    /// The training has ended well, or was stopped.
     Finished,
-    /// It has failed.
+    /// The training has failed.
     Failed(Failure),
-    /// It was interrupted, since this trainer ends.
+    /// The training was interrupted, since this trainer ends.
     HandedBack,
 }
 
@@ -87,9 +87,9 @@ impl Heard {
 pub(crate) enum Sent {
     /// The training continues.
     GoesOn,
-    /// It is to stop.
+    /// The training is to stop.
     Stops,
-    /// It has ended, and its trial is in this state.
+    /// The training has ended, and its trial is in this state.
     Ended(String),
 }
 

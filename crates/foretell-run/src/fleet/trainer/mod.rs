@@ -32,9 +32,9 @@ pub(crate) enum TrainingEvent {
     Heard(Heard),
     /// A message for people who watch.
     Noticed(TrialNotice),
-    /// Its output has shown which of its series is the metric: the trials after it are read alike.
+    /// The output has shown which of its series is the metric: the trials after it are read alike.
     Chosen(String),
-    /// It has ended well, and printed this value last.
+    /// The training has ended well, and printed this value last.
     PrintedLast(f64),
 }
 
@@ -157,6 +157,7 @@ impl<E: Executor> Trainer<E> {
                 Some(last) => last < start.from,
                 None => report.step == 0,
             };
+            // a script that counts from 0 has trained one epoch more than its step says
             start.from = report.step + u64::from(is_from_zero);
             (start.reported, running.step) = (Some(report.step), Some(report.step));
             let heard = Heard::Report(to_reading(&report, false));
@@ -262,6 +263,7 @@ impl<E: Executor> Trainer<E> {
         let until = running.start.until;
         let last = known_resource(self.max_resource).unwrap_or(until);
         let is_last = until == UNKNOWN_RESOURCE || (reading.step == last && until == last);
+        // folds or further stages may follow, and then the score is theirs, too: the report of the last epoch waits for the end
         let before = if is_last {
             running.further.hold_report(reading.clone())
         } else {
@@ -313,6 +315,7 @@ impl<E: Executor> Trainer<E> {
         }
         let heard = match failure {
             _ if running.is_stopped || is_whole => Heard::Finished,
+            // before the failures, because the signal that ends the worker ends its training, too
             _ if is_handed_back => Heard::HandedBack,
             None if (running.start.from > 0 || running.is_resumed) && !running.has_reported => {
                 return self.restart_from_beginning(running);
@@ -322,6 +325,7 @@ impl<E: Executor> Trainer<E> {
                 Heard::Failed(Failure { why, is_of_the_command: false })
             }
             None => Heard::Finished,
+            // a fault of the command would come again, so that a retry is a waste
             Some(failure) if running.retried < self.retries && !failure.is_of_the_command => {
                 return self.retry_after_failure(running, failure);
             }

@@ -138,6 +138,7 @@ impl HttpLink {
         body: &Value,
     ) -> Result<(u16, Vec<u8>), ureq::Error> {
         match self.exchange_once(method, address, body) {
+            // safe even if the first one arrived, because asks and attempts are numbered, and a report or an end that comes twice changes nothing
             Err(ureq::Error::Io(_) | ureq::Error::Protocol(_)) => self.exchange_once(method, address, body),
             exchanged => exchanged,
         }
@@ -171,6 +172,7 @@ impl Link for HttpLink {
     fn ask(&mut self) -> Result<Asked, RequestError> {
         let body = wire::Ask { worker: Some(self.name.clone()), turn: Some(self.turn) };
         let wire::Asked { done, start } = self.call_study("POST", "ask", Some(body))?;
+        // counted once it is answered, so that a copy of this question that comes after the next one has a lower number
         self.turn += 1;
         let Some(given) = start else { return Ok(if done { Asked::Done } else { Asked::Nothing }) };
         let lease = Duration::try_from_secs_f64(given.lease_seconds).map_err(unusable_answer)?;

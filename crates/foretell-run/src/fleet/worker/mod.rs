@@ -69,7 +69,7 @@ pub enum WorkerError {
     /// The server is not there.
     #[error("no server answers: {0}")]
     ServerAway(String),
-    /// It is not said which study.
+    /// Nobody has said which study.
     #[error("the server serves several studies. Choose one of {0}")]
     SeveralStudies(String),
     /// There is nothing to run.
@@ -137,6 +137,7 @@ impl Worker {
             if !std::mem::replace(&mut is_said, true) {
                 say(&format!("no server answers ({away}); trying again"));
             }
+            // the file may name another address by now, because a server that is started again may run on another machine
             if let Some(now) = settings.access.reload() {
                 settings.access = now;
             }

@@ -183,6 +183,7 @@ impl WorkerSlot {
     /// Takes in what is heard of the training, and passes the first of it on; shows that it is alive where nothing is heard.
     fn exchange_messages(&mut self, training: &mut SlotTraining) -> TrainingProgress {
         may_panic("slot");
+        // a third, so that two renewals may fail before the lease expires
         let renewal = training.given.lease / 3;
         let wait = match (training.away, training.waiting.is_empty()) {
             (Some(since), _) => since.elapsed().clamp(RETRY_PAUSES.0, RETRY_PAUSES.1),
@@ -200,11 +201,13 @@ impl WorkerSlot {
         };
         match self.link.pass_on(&training.given, heard) {
             Ok(sent) => self.obey_answer(training, sent),
+            // a server that was started again has another token, so that a wrong one is no reason to give up a training
             Err(RequestError::Away(text) | RequestError::Refused { status: 401 | 403, text, .. }) => {
                 self.wait_for_server(training, &text)
             }
             Err(RequestError::Refused { text, field, .. }) => {
                 let is_report = matches!(training.waiting.front(), Some(Heard::Report(_)));
+                // only this report is wrong: the training goes on, because the trial is still this worker's
                 if is_report && field.as_deref().is_some_and(|field| ["value", "step"].contains(&field)) {
                     self.send_request(SlotRequest::Say(format!("a report is not recorded: {text}")));
                     training.waiting.pop_front();
@@ -250,6 +253,7 @@ impl WorkerSlot {
             }
             Sent::Stops | Sent::GoesOn => TrainingProgress::GoesOn,
             Sent::Ended(state) => {
+                // a trial in one of these states may train on, here or elsewhere, or be the best, so that its checkpoints must stay
                 let is_of_use = ["paused", "handed_back", "completed", "running"].contains(&state.as_str());
                 self.send_request(SlotRequest::Over(trial, !self.is_shared && !is_of_use));
                 TrainingProgress::Over

@@ -8,7 +8,7 @@ use crate::host::hosted::HostError;
 use crate::host::orders::{EnqueueOrder, Orders};
 
 impl<E: Executor, S: Store> Driver<E, S> {
-    /// The same driver, which carries out what a person [orders](Orders).
+    /// Carries out what a person [orders](Orders).
     #[must_use]
     pub fn with_orders(self, orders: Orders) -> Self {
         Self { orders: Some(orders), ..self }

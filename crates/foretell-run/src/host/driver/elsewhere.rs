@@ -1,4 +1,4 @@
-//! Trainings that run elsewhere: their workers call through a [`HostDoor`](crate::Door).
+//! Trainings that run elsewhere: their workers call through a [`HostDoor`](crate::HostDoor).
 
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,8 @@ pub struct Elsewhere<S: Store> {
 }
 
 impl<E: Executor, S: Store> Driver<E, S> {
-    /// The same driver, which answers calls between its own steps. Its study then ends once all trials have ended, and not when
-    /// its own workers have nothing to do.
+    /// Answers calls between the driver's own steps. The study then ends once all trials have ended, and not when
+    /// the driver's own workers have nothing to do.
     ///
     /// # Errors
     /// [`DriverError::Store`] if a training that runs elsewhere still could not be taken up.
@@ -49,6 +49,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let own = match (is_open, has_own) {
             (false, _) => wait,
             (true, true) => wait.min(CALL_WAIT),
+            // without trials of its own the driver waits for calls, below: otherwise they would wait for messages that cannot
+            // come
             (true, false) => Duration::ZERO,
         };
         for (given, happening) in self.trainer.receive_events(own, None) {

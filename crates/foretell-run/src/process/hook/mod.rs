@@ -180,7 +180,7 @@ fn hook_folder(directory: &Path) -> PathBuf {
 pub enum HookRecord {
     /// A Python process started with the hook.
     Start {
-        /// Its version.
+        /// The version.
         python: String,
     },
     /// The options of a parser that was used.
@@ -207,7 +207,7 @@ pub enum HookRecord {
     Value(HookValue),
     /// A table or log that the script opened for writing.
     File {
-        /// Its full path.
+        /// The full path.
         path: PathBuf,
     },
     /// A printed line.
@@ -266,11 +266,11 @@ pub struct ScriptOption {
     pub dest: String,
     /// The name of its type.
     pub r#type: Option<String>,
-    /// Its default.
+    /// The default.
     pub default: serde_json::Value,
     /// The value in use.
     pub value: serde_json::Value,
-    /// Its choices.
+    /// The choices.
     pub choices: Option<Vec<serde_json::Value>>,
     /// The smallest and the largest value.
     pub range: Option<(Option<f64>, Option<f64>)>,
@@ -298,9 +298,9 @@ pub struct HookValue {
     pub series: String,
     /// The value; `None` if it is not finite.
     pub value: Option<f64>,
-    /// Its step.
+    /// The step.
     pub step: Option<f64>,
-    /// Its epoch, from 1.
+    /// The epoch, from 1.
     pub epoch: Option<f64>,
     /// `train`, `val` or `test`.
     pub stage: Option<String>,

@@ -209,6 +209,7 @@ impl Search<'_> {
             }
             // about normal: the sum of twelve uniform draws has the variance 1
             let normal: f64 = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+            // a parameter of few values would otherwise hardly ever change: smaller steps round to the same value
             let step = self.evidence.cube.values(j).map_or(sd, |values| sd.max(0.7 / values as f64));
             *u = (*u + step * normal).clamp(0.0, 1.0);
         }

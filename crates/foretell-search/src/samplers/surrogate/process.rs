@@ -214,6 +214,7 @@ impl Process {
         let mut solved = vec![0.0; k.len()];
         self.inverse.multiply(&k, &mut solved);
         let explained: f64 = k.iter().zip(&solved).map(|(k, z)| k * z).sum();
+        // at a point that was observed, rounding can make the variance negative
         (mean, (self.signal - explained).max(1e-12).sqrt())
     }
 }

@@ -39,7 +39,7 @@ pub struct ResponseSurface {
 pub(super) struct Fitted {
     pub(super) cube: Cube,
     pub(super) process: Process,
-    /// The same with one of [`PARTS`] parts of the trials left out: how much the trials decide.
+    /// The processes with one of [`PARTS`] parts of the trials left out each: how much the trials decide.
     pub(super) parts: Vec<Process>,
     pub(super) names: Vec<String>,
     pub(super) lengths: Vec<f64>,
@@ -188,6 +188,7 @@ impl Fitted {
     }
 
     fn contour(&self, x: usize, y: usize) -> Option<Contour> {
+        // either parameter may not apply to the best trial, whose values the others have
         let (along, up) = (self.along(x, MAX_CONTOUR_PLACES), self.along(y, MAX_CONTOUR_PLACES));
         if along.is_empty() || up.is_empty() || x == y {
             return None;

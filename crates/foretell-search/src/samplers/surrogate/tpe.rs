@@ -140,6 +140,7 @@ impl KernelMixture {
                 TrialKernel::Choice(u, ln_share(1.0), ln_share(0.0))
             }
             (Some(u), None) => {
+                // at least half of the part of the scale that a value has: a much narrower kernel would draw that value only
                 let sd = cube.values(j).map_or(sd, |values| sd.max(0.5 / values as f64));
                 let inside = normal_cdf((1.0 - u) / sd) - normal_cdf(-u / sd);
                 TrialKernel::Normal(u, sd, (inside * sd * std::f64::consts::TAU.sqrt()).ln())

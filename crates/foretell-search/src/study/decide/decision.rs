@@ -108,7 +108,7 @@ impl Watched for StudyTrialView<'_> {
 impl Study {
     /// The decision on `trial` at `step`; `None` if there is nothing to decide.
     ///
-    /// It depends on the trial's curve, what was trained to its level before, what it has to beat, the number of the check
+    /// The decision depends on the trial's curve, what was trained to its level before, what it has to beat, the number of the check
     /// and the checks before it that said "stop"; on nothing else.
     pub(in crate::study) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
         let rule = Arc::clone(self.rule.as_ref()?);
@@ -149,6 +149,7 @@ impl Study {
 
     /// The next check of `judged`, as far as its state alone determines it.
     pub(super) fn check(&self, judged: &Trial) -> NextCheck {
+        // first of all, because the shadow's decisions are those of a study that has stopped the trial
         if judged.shadow.is_some() {
             NextCheck::Settled(Reason::AlreadyStopped)
         } else if let Some((limit, value)) = self.broken_limit(judged).filter(|_| !judged.kept) {
@@ -160,6 +161,7 @@ impl Study {
         } else if self.needs.burn_in && self.knowledge.learned(self.level_of(judged.until)).is_none() {
             NextCheck::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
+            // one such value may be a passing one, but no forecast can be made from it
             NextCheck::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
         } else if let Some(objective) = self.unknown_objective(judged).filter(|_| self.needs.forecasts) {
             let what = &objective.of;

@@ -80,6 +80,7 @@ impl Level {
         if let Some(known) = known(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }
+        // the lock is not held meanwhile: other replays would wait for the fit. Whoever comes second stores an equal forecast
         let place = self.runs.iter().position(|&learned| learned == run);
         let made = self.outlook_without(place, configuration, curve);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,7 +192,7 @@ pub(crate) struct ForecasterBasis {
 pub(in crate::study) struct StudyKnowledge {
     /// The trials trained to each level; runs of a warm start are numbered before the trials.
     data: LevelData,
-    /// The same for a rule that compares means; empty under any other.
+    /// Running means of these trials, for a rule that compares means; empty under any other.
     peers: BTreeMap<u64, LevelPeers>,
     keeps_peers: bool,
     /// By level: the basis of the forecaster, and the forecaster, or the reason for its absence.

@@ -62,6 +62,7 @@ impl Study {
 fn fate(trial: &Trial) -> Option<Fate> {
     match trial.state {
         _ if trial.is_unknown() => Some(Fate::Failed),
+        // a trial that only the shadow has stopped trains on, but a study that stops trials would not know how it ends
         _ if trial.shadow.is_some() => Some(Fate::Stopped),
         TrialState::Running | TrialState::Interrupted => None,
         TrialState::Completed { .. } => Some(Fate::Completed),

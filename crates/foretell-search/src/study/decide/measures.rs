@@ -49,7 +49,7 @@ impl ObjectiveMeasures {
         &self.standings
     }
 
-    /// The same, to change them.
+    /// The trials by which others are dominated, to change them.
     pub(super) fn standings_mut(&mut self) -> &mut FrontStandings {
         &mut self.standings
     }

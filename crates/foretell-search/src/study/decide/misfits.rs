@@ -82,6 +82,7 @@ impl Misfits {
         for Parameter { name, kind, .. } in &self.parameters {
             let [own, other] = [configuration, failed].map(|of| of.get(name).unwrap_or(&Value::Missing));
             match (own.number(), other.number()) {
+                // a smaller batch may fit where a larger one did not, so only larger ones are ruled out
                 (Some(own), Some(other)) if is_batch_name(name) && own >= other => has_larger |= own > other,
                 _ if !is_near(kind, own, other) || is_batch_name(name) && own != other => return false,
                 _ => {}

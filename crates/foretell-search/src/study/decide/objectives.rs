@@ -17,6 +17,7 @@ impl Study {
         match &trial.state {
             TrialState::Completed { value } if *name == self.spec.metric => Some(*value),
             TrialState::Completed { .. } => trial.measured.get(name).copied(),
+            // a curve may change until the trial ends; a value that never has changed is known from its report on
             _ if self.measures.is_curve(name) => None,
             _ => trial.measured.get(name).copied(),
         }
@@ -32,14 +33,14 @@ impl Study {
         self.spec.objectives.iter().map(|objective| self.measured(trial, &objective.of)).collect()
     }
 
-    /// The same, turned so that larger is better; `None` while one is not known.
+    /// The scores of `trial` in the further objectives, larger being better; `None` while one is not known.
     pub(super) fn others(&self, trial: &Trial) -> Option<Vec<f64>> {
         let score =
             |objective: &Objective| Some(objective.direction.score(self.measured(trial, &objective.of)?));
         self.spec.objectives.iter().map(score).collect()
     }
 
-    /// The same after `step`, each in its place: for a curve its value there.
+    /// The scores of `trial` in the further objectives after `step`, each in its place: for a curve its score there.
     pub(super) fn other_scores_at(&self, trial: &Trial, step: u64) -> Vec<Option<f64>> {
         let reported = |objective: &Objective| {
             let curve = trial.side.get(objective.of.name()?)?;
@@ -87,7 +88,7 @@ impl Study {
         self.incumbent_of(&self.others(&self.trials[index])?)
     }
 
-    /// The same for any trial that reaches `others` in its other objectives, larger being better.
+    /// The score to beat for any trial that reaches `others` in its other objectives, larger being better.
     pub(super) fn incumbent_of(&self, others: &[f64]) -> Option<f64> {
         let incumbent = self.measures.standings().incumbent(others, self.spec.criterion.nth_best);
         let bounds = self.spec.limits.iter().filter(|limit| limit.of.name() == Some(&self.spec.metric));

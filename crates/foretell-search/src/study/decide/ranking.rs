@@ -13,6 +13,7 @@ impl Study {
         if self.spec.rank == Rank::Value || learned == 0 {
             return;
         }
+        // a new forecast of one trial changes no other's, unless there is more to learn from
         let whom = if learned == self.ranked_from { latest..latest + 1 } else { 0..self.trials.len() };
         self.ranked_from = learned;
         for index in whom {

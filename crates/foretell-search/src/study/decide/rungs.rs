@@ -14,6 +14,7 @@ impl Study {
         let step = *steps.get(point)?;
         let (&level, _) = self.rungs.range(..=trial.trained_at(step as u64)).next_back()?;
         let before = point.checked_sub(1).map_or(0, |before| trial.trained_at(steps[before] as u64));
+        // the report before was at this rung or beyond, so the trial is counted there already
         if before >= level && point > 0 {
             return None;
         }
@@ -32,7 +33,7 @@ impl Study {
         }
     }
 
-    /// The same for its report number `point`.
+    /// Report number `point` of trial `index`: notes its score if it reached a rung. O(n).
     pub(in crate::study) fn reach_rung_at(&mut self, index: usize, point: usize) {
         let Some((level, score)) = self.rung_of(&self.trials[index], point) else { return };
         if let Some(scores) = self.rungs.get_mut(&level) {

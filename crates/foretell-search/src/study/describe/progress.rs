@@ -40,6 +40,7 @@ impl Progress {
     /// A trial of a study with several objectives has ended: notes whether it joined the front.
     pub(in crate::study) fn note_front(&mut self, joined: bool) {
         if joined {
+            // a front has no best score, so nothing is ever compared with this 0
             self.improved = Some((self.trials.ended(), 0.0));
         }
     }

@@ -182,7 +182,7 @@ pub enum StudyError {
         "the policy {policy} needs to know how runs end, which only a replay of recorded runs does. Choose another policy"
     )]
     Truth {
-        /// Its name.
+        /// The policy's name.
         policy: String,
     },
     /// An objective or a limit.
@@ -222,7 +222,7 @@ pub enum StudyError {
         "record {record} of the log is about trial {trial}, which was never started. The log belongs to another study"
     )]
     Record {
-        /// Its number, from 1.
+        /// The record's number, from 1.
         record: usize,
         /// The trial.
         trial: u64,
@@ -232,7 +232,7 @@ pub enum StudyError {
         "record {record} of the log starts trial {trial}, which the study's plan does not start there. The log was changed, or written by another version"
     )]
     Plan {
-        /// Its number, from 1.
+        /// The record's number, from 1.
         record: usize,
         /// The trial.
         trial: u64,
@@ -242,7 +242,7 @@ pub enum StudyError {
         "record {record} of the log starts trial {trial}, beyond the trials of this study. Raise `trials`"
     )]
     MoreTrials {
-        /// Its number, from 1.
+        /// The record's number, from 1.
         record: usize,
         /// The trial.
         trial: u64,
@@ -252,7 +252,7 @@ pub enum StudyError {
         "record {record} of the log ends trial {trial} with a result, but the trial reported no finite value. The log was changed; restore it from a copy"
     )]
     NoValue {
-        /// Its number, from 1.
+        /// The record's number, from 1.
         record: usize,
         /// The trial.
         trial: u64,
@@ -324,7 +324,7 @@ impl StudySpec {
         self.validate_with(&Parts::default())
     }
 
-    /// The same, its parts made by `catalogue`.
+    /// Returns the study with its parts made by `catalogue`.
     ///
     /// # Errors
     /// [`StudyError::Part`] of the first that is unknown there.
@@ -532,7 +532,7 @@ impl StudySpec {
         }
     }
 
-    /// The same study, planned for at least `trials` trials: what a log with more trials than asked for needs.
+    /// The study, planned for at least `trials` trials: what a log with more trials than asked for needs.
     #[must_use]
     pub fn covering(mut self, trials: u64) -> Self {
         self.trials = self.trials.max(trials);
@@ -548,6 +548,7 @@ impl StudySpec {
 
     /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
     pub fn continues(&self, other: &Self) -> bool {
+        // without rungs, a study that learns which value its trials return may change the score by itself
         let run_score = if self.schedule.is_full() { self.run_score } else { other.run_score };
         self.conflicts(&Self { run_score, ..other.clone() }).is_empty()
     }
@@ -583,7 +584,7 @@ impl StudySpec {
         conflicts
     }
 
-    /// The same study without what may change between two runs of it.
+    /// The study without what may change between two runs of it.
     #[must_use]
     pub fn regardless_of_settings(&self) -> Self {
         let fixed = self.regardless_of_length();
@@ -611,14 +612,14 @@ impl StudySpec {
         Self { queue: Vec::new(), returns_own_scores: false, ..fixed }.with_settings(&settings)
     }
 
-    /// The same study without what may be raised later: its total of trials, unless its plan is made for so many.
+    /// The study without what may be raised later: its total of trials, unless its plan is made for so many.
     #[must_use]
     pub fn regardless_of_length(&self) -> Self {
         let trials = if self.schedule.is_planned_for_trials() { self.trials } else { 0 };
         Self { trials, budget_epochs: None, schedule: self.schedule.without_runs(), ..self.clone() }
     }
 
-    /// Its settings that may change.
+    /// The settings that may change.
     pub fn settings(&self) -> Settings {
         Settings {
             trials: self.trials,
@@ -642,14 +643,14 @@ impl StudySpec {
         }
     }
 
-    /// The same study with other `settings`.
+    /// The study with other `settings`.
     #[must_use]
     pub fn with_settings(self, settings: &Settings) -> Self {
         let Settings { trials, budget_epochs, .. } = *settings;
         Self { trials, budget_epochs, ..self }.going_by(settings)
     }
 
-    /// The same study by `settings`, but for its totals.
+    /// The study by `settings`, but for its totals.
     pub(in crate::study) fn going_by(self, settings: &Settings) -> Self {
         let Settings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, target, .. } =
             *settings;

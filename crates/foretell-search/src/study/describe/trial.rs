@@ -12,21 +12,21 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum TrialState {
-    /// It runs.
+    /// The trial runs.
     Running,
-    /// It ran when the study was interrupted, and is to continue.
+    /// The trial ran when the study was interrupted, and is to continue.
     Interrupted,
-    /// It was trained to its rung, and continues only if it is promoted.
+    /// Trained to its rung: it continues only if it is promoted.
     Paused {
-        /// Its worth: its last value, or its best so far.
+        /// The trial's worth: its last value, or its best so far.
         value: f64,
     },
-    /// It was trained to its end.
+    /// Trained to its end.
     Completed {
-        /// Its worth: its last value, or its best.
+        /// The trial's worth: its last value, or its best.
         value: f64,
     },
-    /// It was stopped.
+    /// Stopped before its end.
     Stopped {
         /// The step it was stopped at.
         step: u64,
@@ -35,7 +35,7 @@ pub enum TrialState {
         /// Where it was forecast to end: its result.
         forecast: Option<RecordedForecast>,
     },
-    /// It ended without a usable result.
+    /// Ended without a usable result.
     Failed {
         /// The reason for the failure.
         reason: String,
@@ -59,9 +59,9 @@ impl TrialState {
 /// A trial of a study.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Its configuration.
+    /// The configuration that is trained.
     pub configuration: Configuration,
-    /// Its curve so far: of a cross-validated training, that of the first fold.
+    /// The curve so far: of a cross-validated training, that of the first fold.
     pub curve: Curve,
     /// The trial of an earlier study whose configuration it tries again.
     pub earlier: Option<EarlierTrial>,
@@ -168,14 +168,14 @@ impl Trial {
         }
     }
 
-    /// It continues to `until`.
+    /// Lets the trial continue to `until`.
     pub(in crate::study) fn promote(&mut self, until: u64) {
         self.earlier_jobs += self.cost() - self.extra - self.again;
         (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, None, 0);
         (self.repeating, self.is_silent) = (None, true);
     }
 
-    /// It runs again, after `from` epochs: those that it had trained beyond them count once more when they are reported again.
+    /// Lets the trial run again, after `from` epochs: those that it had trained beyond them count once more when they are reported again.
     pub(in crate::study) fn go_on(&mut self, from: u64) {
         self.state = TrialState::Running;
         self.repeating = (from < self.trained()).then_some(from);
@@ -298,7 +298,7 @@ impl Trial {
         ended && step <= whole && !self.gave_up() && self.ran_at(step, whole) > self.reached()
     }
 
-    /// It has trained on to `step`, beyond its end.
+    /// Notes that the trial has trained on to `step`, beyond its end.
     pub(in crate::study) fn run_on(
         &mut self,
         step: u64,
@@ -372,7 +372,7 @@ impl Trial {
         self.until == UNKNOWN_RESOURCE
     }
 
-    /// It was, or is, to be trained to `until` instead.
+    /// Sets the step that the trial was, or is, to be trained to.
     pub(in crate::study) fn retarget(&mut self, until: u64) {
         if let Some(end) = self.ends.remove(&self.until) {
             self.ends.insert(until, end);
@@ -408,6 +408,7 @@ impl Trial {
     /// `until` or later, costs only the epochs that it has trained.
     pub fn cost_to(&self, until: u64) -> u64 {
         match self.state {
+            // a training that only repeats its value would not have trained further, so stopping it saves nothing
             _ if self.gave_up() => self.cost(),
             // no rule saves the rest of a training that diverged, which is worthless, or of a trial that a person ended
             TrialState::Stopped { reason: Reason::Diverged | Reason::ByHand, .. } => self.cost(),
@@ -422,7 +423,7 @@ impl Trial {
         }
     }
 
-    /// Its curve when it had been trained to `level`. One that ended before, by its own early stopping or because its steps count
+    /// The curve when the trial had been trained to `level`. One that ended before, by its own early stopping or because its steps count
     /// from 0, stays where it ended.
     pub fn curve_to(&self, level: u64, direction: Direction) -> Curve {
         let Some(&end) = self.ends.get(&level) else { return self.curve.clone() };
@@ -439,7 +440,7 @@ impl Trial {
         matches!(self.state, TrialState::Running | TrialState::Interrupted)
     }
 
-    /// Its result in the metric's unit. If the last value counts, only a trial that was trained to its end has one; if the best value
+    /// The trial's result in the metric's unit. If the last value counts, only a trial that was trained to its end has one; if the best value
     /// counts, so has every trial that has ended without failing. `None` for a trial that breaks a limit, or whose configuration is lost.
     ///
     /// Where trials return scores of their own, only a completed trial has one.

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 /// Why a record does not follow from those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordMisfit {
-    /// It is about a trial that was never started.
+    /// The record is about a trial that was never started.
     Unknown(u64),
-    /// It starts another job than the plan has there.
+    /// The record starts another job than the plan has there.
     Unplanned(u64),
-    /// It starts a trial that the study's total has no place for.
+    /// The record starts a trial that the study's total has no place for.
     Beyond(u64),
-    /// It ends a trial with a result that never reported a finite value.
+    /// The record ends a trial with a result that never reported a finite value.
     NoValue(u64),
 }
 
@@ -67,6 +67,7 @@ impl Study {
                 Ok(())
             }
             Record::Started { trial, configuration, from, until, .. } => {
+                // an open trial continues, after an interruption or on another worker: the scheduler must not be asked for a job
                 if self.trial(*trial).is_some_and(Trial::is_open) {
                     self.go_on(*trial as usize, *from);
                     return Ok(());
@@ -159,6 +160,7 @@ impl Study {
         points: &[(f64, f64)],
     ) -> Result<(), RecordMisfit> {
         if !self.trials.is_empty() {
+            // trials are numbered after the runs of the warm start, so a later run would shift the numbers of all trials
             return Err(RecordMisfit::Unplanned(0));
         }
         let (direction, mut curve) = (self.spec.direction, Curve::default());
@@ -190,6 +192,7 @@ impl Study {
     /// A job starts.
     fn begin_job(&mut self, job: Job, configuration: &Configuration, from: u64) -> Result<(), RecordMisfit> {
         let index = job.trial as usize;
+        // compared before anything changes: a record that is refused during a repair must leave the plan of rungs as it was
         if self.next_job() != Some(job) {
             let beyond = job.trial >= self.spec.trials;
             return Err(if beyond {
@@ -258,6 +261,7 @@ impl Study {
         self.join_standings(index);
         let until = self.level_of(self.trials[index].until);
         let stopped = self.trials[index].shadow.is_some();
+        // a trial that the shadow has stopped teaches nothing, because a study that stops trials would not know its end
         if !stopped {
             let (of_all, curve) = (self.warm_start.len() + index, &self.trials[index].curve);
             self.knowledge.trained(until, of_all, curve, self.spec.run_score);
@@ -296,6 +300,7 @@ impl Study {
             trial.judged = Some(decision.step);
             trial.votes = if against { trial.votes + 1 } else { 0 };
             trial.decision = Some(decision.clone());
+            // never taken back: an order of a person holds even if a later decision has another reason
             trial.kept |= decision.reason == Reason::Kept;
             if decision.reason == Reason::Exempt {
                 trial.spared.get_or_insert_with(|| decision.clone());

@@ -8,7 +8,7 @@ use foretell::Action;
 /// A manual order about a running trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
-    /// It is stopped, for good: no scheduler promotes it. It counts with its last forecast, or else its last value.
+    /// The trial is stopped, for good: no scheduler promotes it. It counts with its last forecast, or else its last value.
     Stop,
     /// No policy stops it from now on. A training that diverges still ends.
     Keep,
@@ -18,7 +18,7 @@ impl Study {
     /// Carries out a person's order about `trial`: one decision is recorded, unless it is kept already. Returns whether the trial runs.
     ///
     /// # Errors
-    /// That of `append`; nothing has changed.
+    /// The error of `append`; nothing has changed.
     pub fn by_hand<E>(&mut self, trial: u64, order: Order, append: &mut Append<'_, E>) -> Result<bool, E> {
         self.retry_start(append)?;
         let Some(judged) = self.trial(trial).filter(|trial| trial.is_open()) else { return Ok(false) };

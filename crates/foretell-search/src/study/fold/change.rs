@@ -8,7 +8,7 @@ use crate::stopping::Needs;
 use crate::study::{Proposal, Settings, Study, StudySpec, TrialState};
 
 impl Study {
-    /// Its settings by its records: those that it began with, or was last changed to.
+    /// The settings by the study's records: those that it began with, or was last changed to.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -114,6 +114,7 @@ impl Study {
             }
         }
         self.sampler = sampler;
+        // the new sampler has not heard how the other trials may end
         self.told_at = 0;
         self.reopen_proposal();
     }

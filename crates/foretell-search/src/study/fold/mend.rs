@@ -24,7 +24,7 @@ pub struct Mended {
 
 /// The losses of a damaged log, as far as the remaining records show them.
 ///
-/// It is [shown](Self::see) all of them in order first, and they are then [put](Study::mend) into a study in the same order.
+/// The losses are [shown](Self::see) all records in order first, and these are then [put](Study::mend) into a study in the same order.
 #[derive(Clone, Debug, Default)]
 pub struct LogLosses {
     seen: usize,
@@ -241,6 +241,7 @@ impl StudyMender<'_> {
     fn fill(&mut self, hole: usize, missing: u64, next: &Record, inserted: &mut Vec<Record>) {
         let open: Vec<u64> = self.study.running.iter().map(|&index| index as u64).collect();
         for trial in open {
+            // no more is computed than is missing: the rest would be invented
             if inserted.len() as u64 >= missing {
                 return;
             }

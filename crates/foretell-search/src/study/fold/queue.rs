@@ -106,13 +106,14 @@ impl Study {
     /// all trials are started, or spoken for, there is one more. The same `order` twice changes nothing.
     ///
     /// # Errors
-    /// That of `append`; enqueue the same again.
+    /// The error of `append`; enqueue the same again.
     pub(crate) fn enqueue<E>(
         &mut self,
         configuration: Configuration,
         order: Option<String>,
         append: &mut Append<'_, E>,
     ) -> Result<(), E> {
+        // a start that could not be stored has its configuration already, so it must come before this one
         self.retry_start(append)?;
         if !self.queue.has(order.as_ref()) {
             self.emit(Record::Enqueued { configuration, order, earlier: None }, append)?;

@@ -10,7 +10,7 @@ impl Study {
     /// Without a trial, all are looked at: a crash may have come between the end of a trial and this record.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(crate) fn measure_resource<E>(
         &mut self,
         trial: Option<u64>,

@@ -10,7 +10,7 @@ impl Study {
     /// Records the `value` that the training of `trial`, which is about to end, returned.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(crate) fn note_returned<E>(
         &mut self,
         trial: u64,
@@ -38,6 +38,7 @@ impl Study {
         if before != self.relation {
             self.take_settings(&self.settings.clone());
         }
+        // what the sampler learns of completed trials depends on this, so it has to hear of all of them again
         if before.allows_stopping() != self.relation.allows_stopping() {
             self.take_sampler();
         }

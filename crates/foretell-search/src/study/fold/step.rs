@@ -37,7 +37,7 @@ impl Study {
     /// As [`step`](Self::step), but gives each record to `append` first and applies it only once that returns `Ok`.
     ///
     /// # Errors
-    /// That of `append`. The study then is the fold of the records that were appended. The same input may be tried
+    /// The error of `append`. The study then is the fold of the records that were appended. The same input may be tried
     /// again: what was recorded is not recorded twice, and what is missing follows.
     pub fn step_into<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
         match input {
@@ -59,7 +59,7 @@ impl Study {
     /// From here on `settings` hold.
     ///
     /// # Errors
-    /// That of `append`; the study is as it was then.
+    /// The error of `append`; the study is as it was then.
     pub(crate) fn change_settings<E>(
         &mut self,
         settings: Settings,
@@ -77,7 +77,7 @@ impl Study {
     /// Notes which series of the trials' output is the metric, unless one is known.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(crate) fn choose_series<E>(&mut self, series: &str, append: &mut Append<'_, E>) -> Result<(), E> {
         match self.series {
             Some(_) => Ok(()),
@@ -94,7 +94,7 @@ impl Study {
     /// As [`warm_start`](Self::warm_start), each record appended before it is applied.
     ///
     /// # Errors
-    /// That of `append`; the runs before it are taken in.
+    /// The error of `append`; the runs before it are taken in.
     pub fn warm_start_into<E>(&mut self, runs: &[Run], append: &mut Append<'_, E>) -> Result<(), E> {
         if !self.trials.is_empty() {
             return Ok(());
@@ -118,7 +118,7 @@ impl Study {
     /// [`decide`](Self::decide). Interrupted trials come first, but for those to `skip`.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub fn start_next<E>(
         &mut self,
         skip: impl Fn(u64) -> bool,
@@ -135,7 +135,7 @@ impl Study {
     /// trial reports after its end, or again after it began again, counts as trained, and for nothing else.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub fn take_report<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
         let Input::Reported { trial, step, value, metrics } = input else { return Ok(()) };
         self.retry_start(append)?;
@@ -160,7 +160,7 @@ impl Study {
     /// The second half of a report or a start: judges `trial` at its last step, unless that was done.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub fn decide<E>(&mut self, trial: u64, append: &mut Append<'_, E>) -> Result<(), E> {
         if !self.is_undecided(trial) {
             return Ok(());
@@ -175,8 +175,9 @@ impl Study {
     /// Stores and applies a record.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(crate) fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
+        // stored first: a record that the store refuses must not have changed the study
         append(&record)?;
         assert!(self.apply(&record).is_ok(), "a study's own records are about its own trials");
         Ok(())
@@ -286,6 +287,7 @@ impl Study {
         // while R is unknown, a trial costs an epoch at least
         let left =
             |trial: &Trial| known_resource(trial.until).unwrap_or(1).saturating_sub(trial.reached_now());
+        // what runs is charged to its end, because trials that start together would otherwise overdraw the budget
         let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
         let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained);
         self.progress.spent
@@ -312,7 +314,7 @@ impl Study {
     /// The training of `trial`, which was to continue, starts after only `from` epochs: it has no later checkpoint.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(crate) fn began_after<E>(
         &mut self,
         trial: u64,
@@ -330,7 +332,7 @@ impl Study {
     /// the recorded step before.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(crate) fn repeats_from<E>(
         &mut self,
         trial: u64,
@@ -347,7 +349,7 @@ impl Study {
     /// The training of `trial` continues with another worker, after all that is recorded.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(crate) fn moved<E>(&mut self, trial: u64, append: &mut Append<'_, E>) -> Result<(), E> {
         let Some(moved) = self.trial(trial).filter(|moved| moved.is_open() && moved.has_reported()) else {
             return Ok(());
@@ -392,6 +394,8 @@ impl Study {
             Some(reason) if !whole || self.spec.workload.is_empty() => {
                 Record::Failed { trial, reason: reason.to_owned() }
             }
+            // where reports come in larger steps than the rungs, none comes at the rung itself: without this case such a trial would
+            // count as completed instead of paused
             _ if ended.until < self.spec.whole_resource() && (whole || ended.next_report() > ended.until) => {
                 Record::Paused { trial }
             }

@@ -21,7 +21,7 @@ impl Study {
     /// wrong: then one training is lost.
     ///
     /// # Errors
-    /// That of `append`.
+    /// The error of `append`.
     pub(super) fn try_earlier<E>(&mut self, append: &mut Append<'_, E>) -> Result<(), E> {
         let Some((configuration, earlier)) = self.earlier_due() else { return Ok(()) };
         self.emit(Record::Enqueued { configuration, order: None, earlier: Some(earlier) }, append)

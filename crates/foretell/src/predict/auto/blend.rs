@@ -103,6 +103,7 @@ fn draw_toward_mean(left_out: &mut [(f64, f64)], targets: &[f64]) -> (f64, f64) 
     let apart = |&(forecast, _): &(f64, f64), y: f64| (forecast - others(y), y - others(y));
     let pairs: Vec<(f64, f64)> = left_out.iter().zip(targets).map(|(run, &y)| apart(run, y)).collect();
     let square: f64 = pairs.iter().map(|(forecast, _)| forecast * forecast).sum();
+    // all forecasts are at the mean already, so there is no slope
     if square <= 0.0 {
         return (total / n, 1.0);
     }
@@ -140,6 +141,7 @@ fn weights(held_out: &[Vec<f64>], targets: &[f64]) -> Vec<f64> {
     let errors: Vec<f64> = held_out.iter().map(error).collect();
     let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = errors.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    // an expert without any error would otherwise divide 0 by 0
     let least = least.max(MIN_ERROR_RATIO * largest);
     let mut raw: Vec<f64> = errors.iter().map(|error| (least / error.max(least)).powf(power)).collect();
     raw[0] *= PAIR_PRIOR;

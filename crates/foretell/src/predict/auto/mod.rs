@@ -14,7 +14,7 @@ use crate::predict::spread::{Spread, with_spread};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
-/// It learns from at most so many runs: a fit is O(n³), and more would teach little.
+/// The most runs that are learned from: a fit is O(n³), and more would teach little.
 const MAX_RUNS: usize = 1000;
 
 /// ŷ = Σ_e a_e ŷ_e over four experts, a_e ∝ q_e·mse_e^(−p), p = 3·n/(n + 50), mse_e from held-out errors: the more runs

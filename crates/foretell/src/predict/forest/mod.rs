@@ -182,6 +182,7 @@ impl FittedForest {
             .collect();
         let mut trees = RegressionTrees::default();
         let mut sums = vec![(0.0, 0_u32); recipe.targets.len()];
+        // in the order of the batches: sums would otherwise be rounded differently on each number of threads
         for batch in batches {
             trees.append(&batch.trees);
             for (total, part) in sums.iter_mut().zip(&batch.out_of_bag) {

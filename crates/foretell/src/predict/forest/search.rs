@@ -29,9 +29,9 @@ pub struct ForestParameters {
 pub struct ForestChoice {
     /// Index of the winning draw.
     pub index: usize,
-    /// Its hyperparameters.
+    /// The hyperparameters of that draw.
     pub parameters: ForestParameters,
-    /// Its mean R² over the folds.
+    /// The mean R² over the folds.
     pub score: f64,
 }
 

@@ -191,7 +191,7 @@ pub(super) struct TreeGrower {
     order: Vec<u32>,
     /// (w·(y − ȳ), w) of the node's samples.
     terms: Vec<[f64; 2]>,
-    /// The same by rank of the feature looked at; zero between looks.
+    /// The sums of `terms` by rank of the feature looked at; zero between looks.
     buckets: Vec<[f64; 2]>,
     /// The ranks in use, as bits; zero between looks.
     used: Vec<u64>,
@@ -241,6 +241,7 @@ impl TreeGrower {
         }
         let targets = self.samples.iter().map(|sample| sample.target);
         let (low, high) = range(targets);
+        // targets that differ by rounding only must not be split: in another unit of the metric the tree would be another
         let flat = 1e-12 * (high - low);
         let thresholds = recipe.thresholds[number % 2];
         let root = trees.push_leaf(0.0);
@@ -443,6 +444,7 @@ impl TreeGrower {
             return None;
         }
         let drawn = low + random.uniform() * (high - low);
+        // rounding can give the upper end itself, which would leave no row on the right
         let threshold = if drawn < high { drawn } else { low };
         let mut left = [0.0; 2];
         sum_at_most(&self.values, &self.terms, threshold, &mut left);
@@ -483,7 +485,7 @@ dispatched! {
     /// Whether some split of a node by each feature may beat a gain; `node` is the weight of the node, and numerator and
     /// denominator of that gain. Every sample's split is tried at once, each lane summing the samples that would go left with it.
     ///
-    /// It costs (samples)² steps and no sorting or branching, which pays in the many small nodes, where few features win.
+    /// Screening costs (samples)² steps and no sorting or branching, which pays in the many small nodes, where few features win.
     pub(crate) fn screen(
         ranks: &[u16],
         n: usize,

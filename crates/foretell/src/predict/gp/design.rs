@@ -16,7 +16,7 @@ pub(crate) struct KernelDesign {
     pub(super) stride: usize,
     /// The columns of each group, shape (n, dimension).
     pub(super) features: [Matrix; GROUPS],
-    /// The same, as a new run is compared with them.
+    /// The columns as a new run is compared with them.
     points: [Points; GROUPS],
     pub(super) distances: [Vec<f64>; GROUPS],
     pub(super) products: [Vec<f64>; GROUPS],

@@ -113,6 +113,7 @@ impl Process {
         let mut buffers = vec![0.0; 2 * relation.stride];
         let (k, sums) = buffers.split_at_mut(relation.stride);
         cross_kernel(&relation.pairs(), &self.parameters, &mut k[..n]);
+        // rounding can take away more than there is, so the variance is held to that of the noise below
         let variance = self.parameters.variance(relation.own) - self.factor.quadratic(k, sums);
         let mean = self.target.invert(dot(&k[..n], &self.alpha));
         unwarp_moments(self.warp, (mean, self.target.scale * variance.max(self.parameters.e).sqrt()))

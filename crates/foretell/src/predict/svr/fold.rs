@@ -62,6 +62,7 @@ impl Fold {
             range: range.iter().map(|r| r.0).chain(range.iter().map(|r| r.1)).collect(),
             targets: inside.iter().map(|&i| target.apply(y[i])).collect(),
             spread,
+            // held-out targets that are all alike have no direction, and must not divide by 0
             direction: held_targets.iter().map(|y| (y - mean) / spread.max(1e-300)).collect(),
             held_kernel: held.clone(),
             pull: vec![0.0; stride],

@@ -88,6 +88,7 @@ impl<T: Term> PairwiseSums<T> {
         for (g, sums) in self.sums.chunks_mut(size * self.group).enumerate() {
             for (cells, row) in packed.chunks_mut(self.group).zip(weights.chunks(width)) {
                 for (u, cell) in cells.iter_mut().enumerate() {
+                    // the last group is filled up with weightings of 0, which nobody reads
                     *cell = T::from_f64(row.get(first + g * self.group + u).copied().unwrap_or(0.0));
                 }
             }

@@ -62,9 +62,9 @@ pub fn draw_folds(n: usize, folds: usize, random: &mut impl Rng) -> Folds {
 pub struct Choice {
     /// Index of the winning draw.
     pub index: usize,
-    /// Its hyperparameters.
+    /// The hyperparameters of that draw.
     pub parameters: SvrParameters,
-    /// Its mean R² over the folds.
+    /// The mean R² over the folds.
     pub score: f64,
     /// The number of fold fits solved; the others were proven unable to win.
     pub solved: usize,

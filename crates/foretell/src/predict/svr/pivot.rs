@@ -159,7 +159,7 @@ impl Pivot {
         }
     }
 
-    /// The same point after point, each pivot held to at least μ: for a kernel that is not even positive definite with μ.
+    /// Borders the inverse point after point, each pivot held to at least μ: for a kernel that is not even positive definite with μ.
     fn invert_by_bordering(&mut self, kernel: &KernelMatrix) {
         for i in std::mem::take(&mut self.free) {
             self.admit_point(kernel, i);

@@ -22,11 +22,11 @@ pub enum SvrError {
     /// A hyperparameter is out of range.
     #[error("{name} is {value}, but must be in {range}")]
     Parameter {
-        /// Its name.
+        /// The parameter's name.
         name: &'static str,
-        /// Its value.
+        /// The parameter's value.
         value: f64,
-        /// Its valid range.
+        /// The parameter's valid range.
         range: &'static str,
     },
     /// A number is not finite.

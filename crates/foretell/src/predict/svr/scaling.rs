@@ -71,9 +71,9 @@ pub(crate) struct ScaledDesign {
     pub(crate) columns: Columns,
     /// Column after column, each padded with zeros to `stride`.
     pub(crate) z: Vec<f64>,
-    /// The same, as pairwise sums read them.
+    /// The columns as pairwise sums read them.
     pub(crate) points: Points,
-    /// The same in single precision.
+    /// The columns as pairwise sums read them, in single precision.
     pub(crate) rough_points: Points<f32>,
     /// Column after column: the weights without each run, less 1.
     pub(crate) loo_changes: Vec<f64>,

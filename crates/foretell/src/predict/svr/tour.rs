@@ -42,6 +42,7 @@ impl SolutionFollower {
             self.pivot.start(&problem, (&self.dual.alpha, &self.dual.alpha_star, &self.dual.gradient), false);
         }
         let ended = self.pivot.finish(problem.kernel, FOLLOW_TOLERANCE, 4 * problem.kernel.n);
+        // a solution that is not finished cannot be followed: the next draw starts with a solve of its own
         self.underway = ended == Ended::Optimal;
         let bias = self.pivot.bias().filter(|_| self.underway)?;
         Some(fold.r_squared(&self.pivot.beta, bias))

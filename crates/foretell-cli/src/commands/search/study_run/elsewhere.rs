@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 impl StudyRun {
-    /// The same, for trials that run elsewhere: see [`Driver::open_to`].
+    /// Opens the driver to trials that run elsewhere: see [`Driver::open_to`].
     pub(in crate::commands::search) fn open_to(
         self,
         elsewhere: Elsewhere<EventStore>,
