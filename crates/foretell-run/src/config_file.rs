@@ -284,8 +284,9 @@ fn find_value<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
             find_value(fields.get_mut(first)?, rest)
         }
         Value::Array(items) => {
-            let (first, rest) = levels(name).last()?;
-            find_value(items.get_mut(first.parse::<usize>().ok()?)?, rest)
+            let (at, rest) =
+                levels(name).find_map(|(first, rest)| Some((first.parse::<usize>().ok()?, rest)))?;
+            find_value(items.get_mut(at)?, rest)
         }
         _ => None,
     }
@@ -403,6 +404,7 @@ mod tests {
             ("opt: {name: adam, lr: 0.1, b: [0.9, 0.99]}\n", json!({"opt.lr": 2}), "0.1", "2"),
             ("opt: {name: adam, b: [0.9, 0.99]}\n", json!({"opt.b.1": 2}), "0.99", "2"),
             ("layers:\n- width: 3\n- width: 4\n", json!({"layers.1.width": 9}), "4", "9"),
+            ("layers:\n- opt:\n    lr: 4\n", json!({"layers.0.opt.lr": 9}), "4", "9"),
             ("'a.b': 1\n\"c d\": 2\n", json!({"a.b": 7, "c d": 2}), "1", "7"),
             ("lr: 0.1\nlr: 0.2\n", json!({"lr": 3}), "0.2", "3"),
             ("a: 1\n---\nlr: 2 # two\n", json!({"lr": 3}), "2 #", "3 #"),

@@ -80,8 +80,7 @@ fn path_to_entry(node: &YamlNode, name: &str) -> Option<NodePath> {
     let below = |at: usize, node, rest| Some([vec![at], path_to_entry(node, rest)?].concat());
     match &node.resolved().content {
         YamlContent::List(items) => {
-            let (first, rest) = levels(name).last()?;
-            let at = first.parse().ok()?;
+            let (at, rest) = levels(name).find_map(|(first, rest)| Some((first.parse().ok()?, rest)))?;
             below(at, items.get(at)?, rest)
         }
         YamlContent::Map(fields) => {

@@ -64,9 +64,11 @@ pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> 
             && (&there.metric, there.direction, there.run_score)
                 == (&spec.metric, spec.direction, spec.run_score)
     };
+    // one folder may be written in several ways, with `..` for example, and must not count twice
+    let named: Vec<_> = named.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let mut lessons = Lessons { runs: Vec::new(), completed: 0, studies: 0 };
     for stored in list_studies_beside(directory, is_same) {
-        let is_named = named.contains(&stored.directory);
+        let is_named = stored.directory.canonicalize().is_ok_and(|folder| named.contains(&folder));
         let runs = if is_named { Vec::new() } else { stored.runs_for(spec).unwrap_or_default() };
         if runs.is_empty() {
             continue;
