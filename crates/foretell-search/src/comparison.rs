@@ -37,6 +37,7 @@ impl Comparison {
         let at = COMPARISON_SIGNS.iter().filter_map(|(sign, _)| text.find(sign)).min()?;
         let (before, rest) = text.split_at(at);
         let found = COMPARISON_SIGNS.iter().filter(|(sign, _)| rest.starts_with(sign));
+        // `<=` begins with `<`, so the longest sign is the one that is meant
         let (sign, comparison) = found.max_by_key(|(sign, _)| sign.len())?;
         Some((before.trim(), *comparison, rest[sign.len()..].trim()))
     }

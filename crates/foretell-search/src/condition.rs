@@ -286,6 +286,7 @@ impl TryFrom<WrittenCondition> for Condition {
                 all.into_iter().map(WrittenClause::clauses).collect::<Result<Vec<_>, _>>()?.concat()
             }
         };
+        // an empty list would always hold, as if there were no condition
         match clauses.is_empty() {
             true => Err(ConditionError::Syntax { text: "[]".to_owned(), hint: "" }),
             false => Ok(Self { clauses }),

@@ -136,6 +136,7 @@ fn growth(study: &Study, finished: &[FrontTrial], points: &[Vec<f64>]) -> Vec<Fr
     let mut steps: Vec<FrontStep> = Vec::new();
     for &(epochs, index) in study.finishes() {
         let trial = index as u64;
+        // a trial that breaks a limit has finished its training, but does not count
         let Ok(at) = finished.binary_search_by_key(&trial, |finished| finished.trial) else { continue };
         let own = &points[at];
         if front.iter().any(|other| dominates(other, own)) {

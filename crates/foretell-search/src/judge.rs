@@ -362,7 +362,7 @@ impl Judge {
             if points.get(open.points - 1).is_some_and(same) {
                 return open;
             }
-            // the tool has started this training again: the reports so far are of another attempt, which must not count twice
+            // the tool has started this training again: the reports so far are of another attempt, which teaches nothing
             self.forget(id);
         }
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = configuration.clone();

@@ -156,6 +156,7 @@ fn sure(
         speedup: outcome.saved().0,
     });
     let enough = all.clone().filter(|sure| sure.best_kept >= kept);
+    // of those that save alike, `max_by` gives the last one, which is the most careful
     enough.max_by(|a, b| a.speedup.total_cmp(&b.speedup)).or_else(|| all.next_back())
 }
 

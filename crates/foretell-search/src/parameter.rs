@@ -259,6 +259,7 @@ impl Bounds {
     fn contains(self, x: f64) -> bool {
         let is_value =
             |x: f64| self.step.is_none() || (x - self.nearest(x)).abs() <= 1e-9 * x.abs().max(1e-300);
+        // values with a step are compared with a tolerance, because lo + i · step is rounded
         self.lo <= x && x <= self.hi && is_value(x)
     }
 }

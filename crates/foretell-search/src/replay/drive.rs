@@ -103,6 +103,7 @@ impl Drive<'_> {
                 let run = self.taken.lock().unwrap_or_else(PoisonError::into_inner)[trial as usize];
                 self.trace.trials.push(TrialTrace { run, ..TrialTrace::default() });
             }
+            // from the beginning, the points that the trial has already would be trained again first
             self.trace.scratch += from;
             if self.retrain {
                 self.charge_run(trial, from);

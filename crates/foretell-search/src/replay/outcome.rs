@@ -65,6 +65,7 @@ impl OrderingOutcome {
             })
             .collect();
         stopped_wrongly.sort_unstable();
+        // with Hyperband, a run may be drawn more than once
         stopped_wrongly.dedup();
         let worst = if found.is_finite() { found } else { table.history().lowest() };
         let value = |score: f64| table.history().value(score);

@@ -111,6 +111,7 @@ impl Recording for Recorded {
         learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
     ) -> Result<Arc<Level>, NoForecast> {
         let Some(bank) = &self.bank else { return learn().map(Arc::new) };
+        // held while the forecaster is made, which blocks nobody: one thread replays an order, with banks of its own
         let mut known = bank.known.lock().unwrap_or_else(PoisonError::into_inner);
         let now = known.settings;
         let key = (level, basis, runs.to_vec());

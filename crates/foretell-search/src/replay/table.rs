@@ -187,6 +187,7 @@ impl Table {
     /// The worth of `run` after `points` points, as a score in the metric's unit; −∞ if it is lost by then.
     pub fn truth(&self, run: usize, points: u64) -> f64 {
         let curve = self.curve(run, points);
+        // where the best value counts, a run keeps what it reached before it diverged
         let lost = self.options.run_score == RunScore::Last && curve.diverged_at().is_some();
         self.options.run_score.value_of(&curve).filter(|_| !lost).unwrap_or(f64::NEG_INFINITY)
     }

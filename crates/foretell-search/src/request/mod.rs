@@ -260,6 +260,7 @@ impl StudyRequest {
         let given = || fields.iter().filter(|(_, value)| !value.is_null());
         let request: Map<_, _> = given().map(|(key, value)| named(key, value)).collect();
         read_fields(&request).map_err(|refusal| {
+            // the user must find the field in what was written, so it is named as it stands there
             let as_written = given().find(|(key, value)| named(key, value).0 == refusal.field);
             Refusal { field: as_written.map_or(refusal.field, |(key, _)| key.clone()), ..refusal }
         })

@@ -64,6 +64,7 @@ impl Kappa {
             KappaOf::Next => going_on,
             KappaOf::Rung => in_rung,
         };
+        // 0.07 · 100 is a little more than 7 in floating point, and must not become 8
         ((self.kappa * n as f64 - 1e-9).ceil() as usize).max(1)
     }
 
@@ -151,6 +152,7 @@ impl LevelData {
         let level = self.levels.entry(level).or_default();
         level.reached.extend(trials);
         if level.reached.len() >= self.enough {
+            // all runs that were handed in, not only as many as the burn-in would have needed
             level.learned = level.reached.len();
         }
     }

@@ -58,6 +58,7 @@ pub(crate) fn add_rule<R: NamedRule>(shelf: &mut PartShelf<dyn StopRule>) {
 /// The rule `R` with the settings that are `given`, and all its settings.
 fn made<R: NamedRule>(given: &Value) -> Result<(Arc<dyn StopRule>, Value), String> {
     let is_usual = given.is_null() || given.as_object().is_some_and(Map::is_empty);
+    // a rule without settings cannot be read from `{}`, so where nothing is given the default is taken
     let rule = match (is_usual, R::SETTINGS) {
         (true, _) => R::default(),
         (false, []) => return Err(format!("{given}: this policy takes no settings. Leave them out")),

@@ -136,6 +136,7 @@ fn report_columns(reports: &Reports) -> Map<String, Json> {
 /// `configuration` with whole numbers as such.
 fn plain_values(configuration: &Configuration) -> Map<String, Json> {
     let value = |value: &Value| match value {
+        // from 2^53 on, an f64 does not hold each integer any more
         Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
         Value::Number(number) => json!(number),
         Value::Text(text) => json!(text),

@@ -26,6 +26,7 @@ impl Reports {
         self.values.push(*value);
         for (name, value) in metrics {
             let column = self.metrics.entry(name.clone()).or_default();
+            // a metric may leave reports out, so its column is first filled up to this one
             column.resize(row, None);
             column.push(Some(*value));
         }

@@ -137,6 +137,7 @@ impl FromStr for LayerSequence {
         let inner = text.trim();
         let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(|| syntax(inner))?;
         let mut layers = Vec::new();
+        // numbers are separated by commas, too, so layers are told apart by their closing brackets
         for part in inner.split_inclusive(')') {
             let part = part.trim_start_matches([',', ' ']);
             if part.trim().is_empty() {

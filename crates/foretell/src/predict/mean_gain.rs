@@ -86,6 +86,7 @@ impl MeanGainModel {
     /// Where a run ends that gains `gain` from `last`: no higher than there can be.
     fn end(&self, last: f64, gain: f64) -> f64 {
         let end = last + gain;
+        // a run that is above the ceiling already disproves it
         self.ceiling.map_or(end, |ceiling| end.min(ceiling.max(last)))
     }
 }

@@ -52,6 +52,7 @@ impl Evidence {
     /// `trial` has no result: it counts as the worst.
     pub(crate) fn failed(&mut self, trial: u64, configuration: &Configuration) {
         self.running.remove(&trial);
+        // a trial that was paused has counted with its outlook before, which must not stay beside the failure
         self.seen.remove(&trial);
         self.failed.push(self.cube.point(configuration));
     }

@@ -88,6 +88,7 @@ fn standard_error(left_out: &[f64]) -> Option<f64> {
 
 /// The total effect of each coordinate on the mean of `process`.
 fn total_effects(cube: &Cube, process: &Process) -> Vec<f64> {
+    // always the same draws, so that the importances of a study differ only if its trials do
     let mut rng = trial_stream(0, 0);
     let mean_at = |coordinates: &[f64]| process.mean(cube, &cube.point(&cube.configuration(coordinates)));
     let dimensions = cube.dimensions();

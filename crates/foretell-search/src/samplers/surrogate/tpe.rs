@@ -115,7 +115,6 @@ impl TrialKernel {
     }
 }
 
-/// A mixture of kernels.
 struct KernelMixture {
     /// One kernel for each trial and parameter; the first is uniform.
     kernels: Vec<Vec<TrialKernel>>,

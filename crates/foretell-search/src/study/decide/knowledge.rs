@@ -80,7 +80,6 @@ impl Level {
         if let Some(known) = known(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }
-        // the lock is not held meanwhile: other replays would wait for the fit. Whoever comes second stores an equal forecast
         let place = self.runs.iter().position(|&learned| learned == run);
         let made = self.outlook_without(place, configuration, curve);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -50,6 +50,7 @@ impl Study {
         let ends: Vec<ObjectiveEnd> = ends.collect::<Result<_, _>>()?;
         let seed = self.spec.seed as u32;
         let share = |point: u32, dimension: usize| {
+            // the quantiles of 0 and 1 would be infinite
             f64::from(sobol_burley::sample(point, dimension as u32, seed)).clamp(1e-6, 1.0 - 1e-6)
         };
         let incumbent = |point: u32| {

@@ -104,7 +104,6 @@ impl Study {
         Ok(())
     }
 
-    /// A trial failed.
     fn fail_trial(&mut self, trial: u64, reason: &str) -> Result<(), RecordMisfit> {
         let index = self.known(trial)?;
         self.change(index, |trial| trial.state = TrialState::Failed { reason: reason.to_owned() });
@@ -189,7 +188,6 @@ impl Study {
         }
     }
 
-    /// A job starts.
     fn begin_job(&mut self, job: Job, configuration: &Configuration, from: u64) -> Result<(), RecordMisfit> {
         let index = job.trial as usize;
         // compared before anything changes: a record that is refused during a repair must leave the plan of rungs as it was

@@ -73,6 +73,7 @@ impl Study {
     /// Another value of each trial counts than `before`.
     fn count_otherwise(&mut self, before: &StudySpec) {
         for (index, trial) in self.trials.iter_mut().enumerate() {
+            // by the description that it was added by: with another score another entry would be looked for
             self.progress.remove(index, trial, before);
             let reported = trial.reported_score(self.spec.run_score);
             let score = trial.returned.or(reported.map(|score| self.spec.direction.value(score)));

@@ -63,7 +63,6 @@ impl Columns {
         self.resolutions[column] = resolution;
     }
 
-    /// The number of rows.
     pub(super) fn rows(&self) -> usize {
         self.n
     }

@@ -124,6 +124,7 @@ impl FoldSplit {
         let mut grown = 0;
         let score = |&size: &usize| {
             while grown < size {
+                // only the sums of forecasts are needed, so one tree at a time is kept instead of the forest
                 tree.clear();
                 grower.grow(recipe, grown, &mut tree);
                 for (sum, &row) in sums.iter_mut().zip(&self.outside) {

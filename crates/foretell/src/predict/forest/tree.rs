@@ -267,7 +267,6 @@ impl TreeGrower {
         &self.draws
     }
 
-    /// The rows of a tree.
     fn draw_rows(&mut self, recipe: &Recipe<'_>, random: &mut Stream) {
         let n = recipe.rows.len();
         self.draws.clear();

@@ -4,7 +4,6 @@ use crate::linalg::simd::{LANES, dispatched, exp_body, sum_lanes};
 use crate::predict::gp::design::KernelDesign;
 use crate::predict::gp::pairs::{GROUPS, Pairs, row_of};
 
-/// The variance of the constant.
 const CONSTANT_VARIANCE: f64 = 0.5;
 /// The least noise variance.
 pub(super) const JITTER: f64 = 1e-6;

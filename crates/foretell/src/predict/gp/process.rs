@@ -90,7 +90,6 @@ impl TunedProcess {
         slopes
     }
 
-    /// The process itself.
     pub(super) fn process(self, design: &KernelDesign) -> Process {
         let Self { theta, warp, target, y, work } = self;
         let parameters = Parameters::from_logs(&theta);

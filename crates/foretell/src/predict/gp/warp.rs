@@ -71,6 +71,7 @@ impl TargetWarp {
                 let mut z: Vec<f64> = targets.iter().map(|&y| warp.apply(y)).collect();
                 let center = mean(&z);
                 z.iter_mut().for_each(|z| *z -= center);
+                // ln z′ is z itself with the bound above, and −z with it below, so the mean of z gives the sum
                 let (steepness, less_likely) = match side {
                     BoundSide::Upper => (center, 0.0),
                     BoundSide::Lower => (-center, LOWER_BOUND_PENALTY),

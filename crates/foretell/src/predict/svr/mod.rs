@@ -77,6 +77,7 @@ impl Predictor for NuSvr {
         let order = order_by_content(training);
         let (draws, folds) = self.draw(training.len(), training.steps.len());
         let mut model = self.fit_drawn(&training.select(&order), &draws, &folds)?;
+        // whoever reads held-out forecasts counts the runs as they were listed
         model.put_back(&order);
         Ok(Box::new(model))
     }
@@ -206,7 +207,6 @@ fn fit_leading_columns(
     Fitted { choice, columns: d, solution, target, held_out, sigma }
 }
 
-/// The solution on all runs.
 fn solve_all_runs(kernel: &KernelMatrix, targets: &[f64], parameters: SvrParameters) -> Solution {
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };
     let mut dual = DualSolver::default();

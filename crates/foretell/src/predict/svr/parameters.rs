@@ -70,7 +70,6 @@ pub struct Choice {
     pub solved: usize,
 }
 
-/// The number of folds.
 pub(super) fn count_folds(folds: &Folds) -> usize {
     folds.iter().max().map_or(0, |last| last + 1)
 }

@@ -196,6 +196,7 @@ impl DualSolver {
             }
             let mut pivot = std::mem::take(&mut self.pivot);
             pivot.start(problem, (&self.alpha, &self.alpha_star, &self.gradient), closed);
+            // the caller's word is for the first turn only: later ones see from α and α* whether the tube is closed
             closed = false;
             let ended = pivot.finish(problem.kernel, 0.5 * effort.tolerance, 4 * problem.kernel.n);
             pivot.split(&mut self.alpha, &mut self.alpha_star);
@@ -207,6 +208,7 @@ impl DualSolver {
                 self.restore_sums(problem);
                 self.refresh_gradient(problem);
             }
+            // after an optimum only rounding is left to clear up; otherwise these steps have to do the work
             let more = if ended == Ended::Optimal { problem.kernel.n } else { effort.steps / ROUNDS };
             let (taken, left) = self.descend(problem, effort, more, true);
             steps += taken;
